@@ -1,0 +1,1 @@
+"""The nouns. Imports nothing else of hfinspect but the errors."""

@@ -1,0 +1,58 @@
+"""Shard and Checkpoint: weight files as their headers describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .tensors import StoredTensor
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something noticed that does not stop the reading: ``rule`` is stable, ``text`` is for people."""
+
+    rule: str
+    text: str
+    file: str | None = None
+    tensor: str | None = None
+    severity: str = "warning"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One weight file.
+
+    ``header_bytes`` is how much of the file describes tensors, ``size`` the whole file in bytes.
+    ``metadata`` is the format's own free-form mapping (``__metadata__`` of safetensors, the
+    key-values of GGUF), already bounded and of plain JSON types.
+    """
+
+    file: str
+    format: str
+    tensors: tuple[StoredTensor, ...]
+    size: int | None
+    header_bytes: int
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShardIndex:
+    """A ``*.index.json``: which shard holds which tensor, and what it claims of itself."""
+
+    file: str
+    weight_map: Mapping[str, str]
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The weights that were chosen, with what else was found and why it was not taken."""
+
+    format: str
+    shards: tuple[Shard, ...]
+    index: ShardIndex | None = None
+    others: tuple[str, ...] = ()
+    chosen_because: str = ""
+    findings: tuple[Finding, ...] = ()

@@ -1,0 +1,58 @@
+"""Component: what a tensor is for, in the words of the field.
+
+``Component`` is the coarse grouping of every report; ``kind`` (a plain string, one of ``KINDS``)
+is the finer one that explanations use: which projection of an attention, which table of an
+embedding.  ``Role`` keeps parameters, buffers and quantisation bookkeeping apart: only
+parameters are counted as parameters.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Component(str, Enum):
+    """The groups of a report, in the order in which they are shown."""
+
+    EMBEDDING = "embedding"
+    ATTENTION = "attention"
+    MLP = "mlp"
+    ROUTER = "router"
+    SSM = "ssm"
+    CONV = "conv"
+    PROJECTOR = "projector"
+    NORM = "norm"
+    HEAD = "head"
+    OTHER = "other"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Role(str, Enum):
+    """Whether a tensor's elements are parameters at all."""
+
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    QUANTIZATION = "quantization"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+#: The finer kinds. A family may leave the kind empty; it may not invent one outside this set.
+KINDS = frozenset(
+    {
+        # embedding
+        "token", "position", "segment", "patch", "class_token", "mask_token", "relative_position",
+        # attention
+        "query", "key", "value", "qkv", "output", "query_down", "query_up", "kv_down", "kv_up",
+        "sink", "indexer", "gate",
+        # mlp
+        "up", "down", "gate_up", "expert", "shared_expert",
+        # head
+        "lm_head", "classifier", "pooler", "transform",
+        # anything
+        "scale", "mtp",
+    }
+)  # fmt: skip

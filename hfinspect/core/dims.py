@@ -1,0 +1,153 @@
+"""Dim: an int that remembers the expression it came from.
+
+A shape made of Dims is at once a shape and its own derivation: ``Linear(h, 3 * h)`` knows that its
+weight has ``3·h·h`` elements because ``h`` knows that it is ``hidden_size``.
+
+Expressions are small immutable trees.  Only the operations that occur in model definitions are
+tracked (+, -, *, exact //); anything else gives a plain int, which then shows as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A config key, or a quantity derived from several with a definition in words."""
+
+    name: str
+    definition: str | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that stands in the model's own code."""
+
+    value: int
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """``left op right`` with op one of ``+ - * //``."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+    def __str__(self) -> str:
+        left, right = str(self.left), str(self.right)
+        if _PRECEDENCE[self.op] > _precedence(self.left):
+            left = f"({left})"
+        if _PRECEDENCE[self.op] >= _precedence(self.right) and not (
+            self.op in "+*" and getattr(self.right, "op", self.op) == self.op
+        ):
+            right = f"({right})"
+        return f"{left} {self.op} {right}"
+
+
+Expr = Symbol | Constant | Binary
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2}
+
+
+def _precedence(expr: Expr) -> int:
+    return _PRECEDENCE[expr.op] if isinstance(expr, Binary) else 3
+
+
+def evaluate(expr: Expr, values: Mapping[str, int]) -> int:
+    """The expression's number for given symbol values; KeyError names a missing symbol."""
+    if isinstance(expr, Constant):
+        return expr.value
+    if isinstance(expr, Symbol):
+        return int(values[expr.name])
+    left, right = evaluate(expr.left, values), evaluate(expr.right, values)
+    if expr.op == "+":
+        return left + right
+    if expr.op == "-":
+        return left - right
+    if expr.op == "*":
+        return left * right
+    return left // right
+
+
+def symbols(expr: Expr) -> Iterator[Symbol]:
+    """Every symbol in the expression, left to right, repetitions included."""
+    if isinstance(expr, Symbol):
+        yield expr
+    elif isinstance(expr, Binary):
+        yield from symbols(expr.left)
+        yield from symbols(expr.right)
+
+
+class Dim(int):
+    """An int with an expression.
+
+    >>> h = Dim(2048, "hidden_size")
+    >>> d = 3 * h
+    >>> int(d), str(d.expr)
+    (6144, '3 * hidden_size')
+    """
+
+    expr: Expr
+
+    def __new__(
+        cls, value: int, expr: Expr | str | None = None, *, definition: str | None = None
+    ) -> Dim:
+        """``definition`` says in words how a derived symbol is computed, for people to read."""
+        self = super().__new__(cls, value)
+        if expr is None:
+            self.expr = Constant(int(value))
+        elif isinstance(expr, str):
+            self.expr = Symbol(expr, definition)
+        else:
+            self.expr = expr
+        return self
+
+    def __add__(self, other: int) -> Dim:
+        return Dim(int(self) + int(other), Binary("+", self.expr, expr_of(other)))
+
+    def __radd__(self, other: int) -> Dim:
+        return Dim(int(other) + int(self), Binary("+", expr_of(other), self.expr))
+
+    def __sub__(self, other: int) -> Dim:
+        return Dim(int(self) - int(other), Binary("-", self.expr, expr_of(other)))
+
+    def __rsub__(self, other: int) -> Dim:
+        return Dim(int(other) - int(self), Binary("-", expr_of(other), self.expr))
+
+    def __mul__(self, other: int) -> Dim:
+        return Dim(int(self) * int(other), Binary("*", self.expr, expr_of(other)))
+
+    def __rmul__(self, other: int) -> Dim:
+        return Dim(int(other) * int(self), Binary("*", expr_of(other), self.expr))
+
+    def __floordiv__(self, other: int) -> Dim:
+        return Dim(int(self) // int(other), Binary("//", self.expr, expr_of(other)))
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        return Dim(int(other) // int(self), Binary("//", expr_of(other), self.expr))
+
+    def __repr__(self) -> str:
+        # A Dim is shown and serialised as the number it is.
+        return int.__repr__(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Dim, (int(self), self.expr))
+
+
+def expr_of(value: int) -> Expr:
+    """The expression of a Dim, or the number itself as a constant."""
+    return value.expr if isinstance(value, Dim) else Constant(int(value))
+
+
+def named(value: int, name: str, definition: str) -> Dim:
+    """A derived quantity as a symbol of its own: where a formula would not help the reader,
+    as in ``intermediate_size`` rounded up to a multiple of 256."""
+    return Dim(value, name, definition=definition)

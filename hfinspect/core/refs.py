@@ -1,0 +1,134 @@
+"""ModelRef: what a user typed, as a repo at a revision or a path.
+
+Accepted: ``org/name``, ``name`` (an old canonical repo such as gpt2), either with ``@revision``,
+``hf://org/name[@revision][/file]``, a URL of the Hub (``https://<endpoint>/org/name[/tree/REV]``,
+``/blob/REV/FILE``, ``/resolve/REV/FILE``), and local files and directories.  A local path that
+exists wins over a repo of the same name; what starts with ``./``, ``../``, ``/`` or ``~`` is never
+a repo.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from urllib.parse import unquote, urlsplit
+
+from ..errors import UsageError
+
+#: Characters the Hub allows in a repo name (huggingface_hub.utils._validators).
+_REPO_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
+_HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """A target. Exactly one of ``repo_id`` and ``path`` is set; ``file`` is a file inside a repo."""
+
+    text: str
+    repo_id: str | None = None
+    revision: str | None = None
+    path: str | None = None
+    file: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.path is not None
+
+
+def parse_ref(
+    text: str,
+    *,
+    revision: str | None = None,
+    endpoint: str | None = None,
+    exists: Callable[[str], bool] = lambda _path: False,
+) -> ModelRef:
+    """Parse a target.
+
+    ``exists`` tells whether a local path exists (the core does not touch the disk itself).
+    ``endpoint`` is the Hub in use, so that URLs of a private one are recognised.
+    Raises UsageError.
+    """
+    if not text or not text.strip() or "\0" in text:
+        raise UsageError("target", "is empty", expected="a repo id, a path or a URL")
+    ref = _parse(text, endpoint, exists)
+    if revision is not None:
+        if ref.is_local:
+            raise UsageError(
+                text, "is a local path, which has no revisions", hint="leave --revision out"
+            )
+        if ref.revision not in (None, revision):
+            raise UsageError(text, f"names revision {ref.revision} but {revision} was asked too")
+        ref = replace(ref, revision=revision)
+    return ref
+
+
+def _parse(text: str, endpoint: str | None, exists: Callable[[str], bool]) -> ModelRef:
+    if text.startswith("hf://"):
+        return _from_hf_uri(text)
+    if text.startswith(("http://", "https://")):
+        return _from_url(text, endpoint)
+    if text.startswith(("./", "../", "/", "~", ".\\", "..\\")) or text in (".", ".."):
+        return ModelRef(text, path=text)
+    if exists(text):
+        return ModelRef(text, path=text)
+    name, _, revision = text.partition("@")
+    if _REPO_ID.fullmatch(name) and not name.endswith((".git", ".")) and "--" not in name:
+        if _looks_like_file(name) and name.count("/") == 0:
+            return ModelRef(text, path=text)
+        return ModelRef(text, repo_id=name, revision=_checked_revision(text, revision))
+    if text.count("/") != 1 or "\\" in text or _looks_like_file(text):
+        return ModelRef(text, path=text)
+    raise UsageError(
+        text, "is neither a local path nor a repo id", expected="org/name, org/name@revision"
+    )
+
+
+def _looks_like_file(text: str) -> bool:
+    return text.lower().endswith((".safetensors", ".bin", ".gguf", ".pt", ".pth", ".ckpt", ".json"))
+
+
+def _checked_revision(text: str, revision: str) -> str | None:
+    if "@" in text and not revision:
+        raise UsageError(text, "has an empty revision after @", expected="org/name@revision")
+    return revision or None
+
+
+def _from_hf_uri(text: str) -> ModelRef:
+    body = text[len("hf://") :].strip("/")
+    if body.startswith(("datasets/", "spaces/", "buckets/")):
+        raise UsageError(text, "is not a model", expected="hf://org/name")
+    body = body.removeprefix("models/")
+    # hf://org/name@revision/file; revisions with a slash are written %2F or refs/pr/N.
+    match = re.fullmatch(r"([^/@]+(?:/[^/@]+)?)(?:@(refs/[^/]+/[^/]+|[^/]+))?(?:/(.+))?", body)
+    if not match or not _REPO_ID.fullmatch(match[1]):
+        raise UsageError(text, "is not a model address", expected="hf://org/name[@revision][/file]")
+    revision = unquote(match[2]) if match[2] else None
+    return ModelRef(text, repo_id=match[1], revision=revision, file=match[3])
+
+
+def _from_url(text: str, endpoint: str | None) -> ModelRef:
+    url = urlsplit(text)
+    prefix = ""
+    if endpoint:
+        base = urlsplit(endpoint)
+        if url.netloc == base.netloc:
+            prefix = base.path
+        elif url.hostname not in _HUB_HOSTS:
+            raise UsageError(text, "is not an address of the Hub in use", expected=endpoint)
+    elif url.hostname not in _HUB_HOSTS:
+        raise UsageError(text, "is not an address of the Hub", expected="https://huggingface.co/...")
+    parts = [unquote(part) for part in url.path.removeprefix(prefix).split("/") if part]
+    for marker in ("tree", "blob", "resolve", "commit"):
+        if marker in parts[1:3]:
+            at = parts.index(marker, 1)
+            name, rest = parts[:at], parts[at + 1 :]
+            take = 3 if rest[:1] == ["refs"] else 1
+            revision, file = "/".join(rest[:take]) or None, "/".join(rest[take:]) or None
+            break
+    else:
+        name, revision, file = parts[:2], None, None
+    repo_id = "/".join(name)
+    if len(name) not in (1, 2) or not _REPO_ID.fullmatch(repo_id) or name[0] in ("datasets", "spaces"):
+        raise UsageError(text, "is not a model's address", expected="https://huggingface.co/org/name")
+    return ModelRef(text, repo_id=repo_id, revision=revision, file=file)

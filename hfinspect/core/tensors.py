@@ -1,0 +1,123 @@
+"""Tensors: as stored in a file, as expected from a config, and as reported.
+
+``StoredTensor`` is what a format reader finds in a header: facts, no judgement.
+``TensorSpec`` is what an architecture's tree predicts.
+``TensorInfo`` is what a report shows: a stored or expected tensor with its labels.
+
+These are NamedTuples, not dataclasses: a checkpoint may hold 500,000 of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .components import Component, Role
+
+#: Bits per element by dtype name as safetensors spells them (safetensors/src/tensor.rs, 0.8), plus
+#: the ones only other formats have. Used for expected sizes; observed sizes come from offsets.
+DTYPE_BITS = {
+    "F64": 64, "F32": 32, "F16": 16, "BF16": 16,
+    "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8,
+    "F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
+    "I64": 64, "I32": 32, "I16": 16, "I8": 8, "U64": 64, "U32": 32, "U16": 16, "U8": 8,
+    "BOOL": 8, "C64": 64, "C128": 128,
+}  # fmt: skip
+
+#: Names of torch dtypes (config.json, pickles) in the spelling of safetensors.
+TORCH_DTYPES = {
+    "float64": "F64", "double": "F64", "float32": "F32", "float": "F32",
+    "float16": "F16", "half": "F16", "bfloat16": "BF16",
+    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "int64": "I64", "long": "I64", "int32": "I32", "int": "I32", "int16": "I16", "short": "I16",
+    "int8": "I8", "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8",
+    "bool": "BOOL", "complex64": "C64", "complex128": "C128",
+}  # fmt: skip
+
+
+def nbytes_of(dtype: str | None, elements: int) -> int | None:
+    """Bytes of ``elements`` values of ``dtype``, packed and rounded up; None for an unknown one."""
+    bits = DTYPE_BITS.get(dtype) if dtype else None
+    return None if bits is None else (elements * bits + 7) // 8
+
+
+class StoredTensor(NamedTuple):
+    """One tensor as a file's header describes it.
+
+    ``shape`` is that of the header (row-major). ``elements`` is the number of elements that the
+    header declares, ``nbytes`` the span it occupies in the file. ``offset`` is absolute in the
+    file, None where the format does not say it without reading further. ``storage`` identifies
+    shared memory: two tensors of a file with equal, non-None storage are views of the same bytes.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    elements: int
+    nbytes: int
+    offset: int | None = None
+    storage: str | None = None
+
+
+class TensorSpec(NamedTuple):
+    """One tensor that an architecture says should be there.
+
+    ``tied_to`` names the tensor that a freshly saved checkpoint keeps in place of this one.
+    ``saved`` is False for what a fresh save leaves out but files on the Hub may hold (old causal
+    masks, rotary inv_freq, multi-token-prediction layers). ``active`` = (k, n) if only k of n such
+    tensors (or slices of this one) take part for a token. ``dtype`` is set only where the
+    architecture fixes it (buffers); otherwise the config's dtype applies.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    component: Component
+    role: Role = Role.PARAMETER
+    part: str = "text"
+    stack: str | None = None
+    layer: int | None = None
+    kind: str = ""
+    dtype: str | None = None
+    tied_to: str | None = None
+    saved: bool = True
+    active: tuple[int, int] | None = None
+
+    @property
+    def parameters(self) -> int:
+        """Elements if this is a parameter, else 0."""
+        if self.role is not Role.PARAMETER:
+            return 0
+        return self.elements
+
+    @property
+    def elements(self) -> int:
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+
+class TensorInfo(NamedTuple):
+    """One tensor of an inspection, with its labels.
+
+    ``parameters`` is the logical number of parameters: 0 for buffers and quantisation bookkeeping,
+    unpacked for packed weights, None where the packing is not known. ``elements`` is what the
+    header stores. ``nbytes`` is None only for an expected tensor whose dtype nobody says.
+    ``tied_to`` is set on every tensor but one of a tied group; those are not counted again.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str | None
+    parameters: int | None
+    component: Component
+    layer: int | None = None
+    file: str | None = None
+    tied_to: str | None = None
+    elements: int = 0
+    nbytes: int | None = None
+    role: Role = Role.PARAMETER
+    part: str = "text"
+    stack: str | None = None
+    kind: str = ""
+    active: tuple[int, int] | None = None

@@ -1,0 +1,258 @@
+"""What can go wrong, as a tree.
+
+::
+
+    HfinspectError                     exit code
+    ├── UsageError                          2   the question does not make sense
+    ├── AccessError                         3   the bytes could not be had
+    │   ├── RepoNotFoundError
+    │   ├── RevisionNotFoundError
+    │   ├── EntryNotFoundError                  no such file, in a repo or on disk
+    │   ├── NothingToInspectError               neither weights nor config.json
+    │   ├── GatedRepoError
+    │   ├── UnauthorizedError                   a token is missing or refused
+    │   ├── UnreadableError                     permissions, I/O errors
+    │   ├── OfflineError
+    │   ├── RateLimitedError
+    │   ├── RequestTimeoutError
+    │   ├── NetworkError
+    │   └── MovedError                          the repo changed while it was read
+    ├── MalformedError                      4   the bytes are not what they claim to be
+    │   ├── ConfigError                         names the key
+    │   ├── FormatError                         a weight file against its format
+    │   ├── ShardIndexError                     an index file against its format
+    │   ├── LimitError                          a declared size beyond a named limit
+    │   └── UnsupportedFormatError              recognised, refused by name
+    └── UnknownArchitectureError            5   no catalogued model_type, and no headers
+
+Every error says what it is about (``subject``), what was found, what was expected, where, and a
+hint what to do.  ``kind`` is a stable identifier for scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class HfinspectError(Exception):
+    """Base of all errors raised by hfinspect; its message is one sentence without the hint."""
+
+    kind = "error"
+    exit_code = 3
+
+    def __init__(
+        self,
+        subject: str,
+        found: str,
+        *,
+        expected: str | None = None,
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.subject = subject
+        self.found = found
+        self.expected = expected
+        self.where = where
+        self.hint = hint
+        super().__init__(subject, found)
+
+    def __str__(self) -> str:
+        text = f"{self.subject}: {self.found}"
+        if self.expected:
+            text += f", expected {self.expected}"
+        if self.where:
+            text += f" ({self.where})"
+        return text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions cross process borders (scan with an executor); keyword fields must survive.
+        return (_rebuild, (type(self), self.__dict__.copy()))
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form of the error, as the command line prints it under ``"error"``."""
+        return {
+            "kind": self.kind,
+            "message": str(self),
+            "subject": self.subject,
+            "found": self.found,
+            "expected": self.expected,
+            "where": self.where,
+            "hint": self.hint,
+        }
+
+
+def _rebuild(cls: type[HfinspectError], state: dict[str, object]) -> HfinspectError:
+    error = cls.__new__(cls)
+    error.__dict__.update(state)
+    error.args = (state["subject"], state["found"])
+    return error
+
+
+class UsageError(HfinspectError):
+    """The request itself is wrong: an option, a target spelled in an impossible way."""
+
+    kind = "usage"
+    exit_code = 2
+
+
+class AccessError(HfinspectError):
+    """The bytes could not be obtained."""
+
+    kind = "access"
+    exit_code = 3
+
+
+class RepoNotFoundError(AccessError):
+    """No such repo, or a private one seen without permission (the Hub does not tell which)."""
+
+    kind = "repo_not_found"
+
+
+class RevisionNotFoundError(AccessError):
+    """The repo exists, the branch, tag or commit does not."""
+
+    kind = "revision_not_found"
+
+
+class EntryNotFoundError(AccessError):
+    """No such file."""
+
+    kind = "entry_not_found"
+
+
+class NothingToInspectError(AccessError):
+    """The place exists but holds neither weights nor a config.json."""
+
+    kind = "nothing_to_inspect"
+
+
+class GatedRepoError(AccessError):
+    """Files are behind an access request."""
+
+    kind = "gated"
+
+
+class UnauthorizedError(AccessError):
+    """A token is missing, expired or lacks permission."""
+
+    kind = "unauthorized"
+
+
+class UnreadableError(AccessError):
+    """The operating system refuses to read."""
+
+    kind = "unreadable"
+
+
+class OfflineError(AccessError):
+    """No network is allowed or reachable, and the cache does not have it."""
+
+    kind = "offline"
+
+
+class RateLimitedError(AccessError):
+    """The server's quota is used up; ``retry_after`` is in seconds where the server said it."""
+
+    kind = "rate_limited"
+    retry_after: float | None = None
+
+
+class RequestTimeoutError(AccessError):
+    """The server did not answer in time."""
+
+    kind = "timeout"
+
+
+class NetworkError(AccessError):
+    """Connection refused, reset, a proxy's page in place of an answer, 5xx after all retries."""
+
+    kind = "network"
+
+
+class MovedError(AccessError):
+    """Two answers came from two commits although one was asked."""
+
+    kind = "moved"
+
+
+class MalformedError(HfinspectError):
+    """The bytes are not what they claim to be."""
+
+    kind = "malformed"
+    exit_code = 4
+
+
+class ConfigError(MalformedError):
+    """config.json is malformed; ``key`` is the dotted path of the offending key, if there is one."""
+
+    kind = "malformed_config"
+
+    def __init__(
+        self,
+        subject: str,
+        found: str,
+        *,
+        key: str | None = None,
+        expected: str | None = None,
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(subject, found, expected=expected, where=where, hint=hint)
+        self.key = key
+
+
+class FormatError(MalformedError):
+    """A weight file breaks its format; ``rule`` is a stable name of the broken rule."""
+
+    kind = "malformed_file"
+
+    def __init__(
+        self,
+        subject: str,
+        found: str,
+        *,
+        rule: str,
+        expected: str | None = None,
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(subject, found, expected=expected, where=where, hint=hint)
+        self.rule = rule
+
+
+class ShardIndexError(MalformedError):
+    """A ``*.index.json`` is malformed."""
+
+    kind = "malformed_index"
+
+
+class LimitError(MalformedError):
+    """A declared size is beyond a limit that protects memory or time."""
+
+    kind = "limit"
+
+
+class UnsupportedFormatError(MalformedError):
+    """The file is of a known format that hfinspect does not read."""
+
+    kind = "unsupported_format"
+
+
+class UnknownArchitectureError(HfinspectError):
+    """model_type is not in the catalog and there are no headers to count from."""
+
+    kind = "unknown_architecture"
+    exit_code = 5
+
+    def __init__(
+        self,
+        subject: str,
+        found: str,
+        *,
+        nearest: Sequence[str] = (),
+        expected: str | None = None,
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(subject, found, expected=expected, where=where, hint=hint)
+        self.nearest = tuple(nearest)

@@ -1,0 +1,1 @@
+"""Header readers: bytes in, shards out. Knows nothing of the network."""

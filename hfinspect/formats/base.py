@@ -1,0 +1,67 @@
+"""What every header reader has in common: it reads ranges of one file and returns a Shard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..core.checkpoint import Shard
+from ..errors import LimitError
+
+
+class Reader(Protocol):
+    """One file, read by range.
+
+    ``size`` is the file's length in bytes, or None where the server does not tell before the first
+    read; it must be known after the first ``read``.
+    """
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def size(self) -> int | None: ...
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Bytes ``start`` to ``stop``, half-open; fewer only where the file ends."""
+        ...
+
+
+class HeaderFormat(Protocol):
+    """A checkpoint format, registered by name in ``formats.registry``."""
+
+    name: str
+
+    def matches(self, path: str) -> bool:
+        """Whether a file of this name is of this format."""
+        ...
+
+    def read_header(self, reader: Reader, *, first_guess: int | None = None) -> Shard:
+        """Read the header and nothing else.
+
+        ``first_guess`` is an upper bound on the header's bytes if the caller knows one: the size of
+        the first range. Raises FormatError or LimitError.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class BytesReader:
+    """A file that is already in memory (tests, answers that carry whole headers)."""
+
+    path: str
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def read(self, start: int, stop: int) -> bytes:
+        return self.data[max(start, 0) : max(stop, 0)]
+
+
+def checked_limit(subject: str, what: str, value: int, limit: int, where: str | None = None) -> int:
+    """``value`` if it is within ``limit``, else LimitError: sizes are bounded before allocating."""
+    if value > limit:
+        raise LimitError(subject, f"{what} is {value:,}", expected=f"at most {limit:,}", where=where)
+    return value

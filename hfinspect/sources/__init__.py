@@ -1,0 +1,1 @@
+"""Where bytes come from. The only room that touches network or disk."""

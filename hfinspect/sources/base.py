@@ -1,0 +1,74 @@
+"""Source: one model's files behind one interface, whatever serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from ..errors import HfinspectError
+
+T = TypeVar("T")
+
+
+class FileEntry(NamedTuple):
+    """One file of a model: POSIX path below the model's root, size in bytes if known,
+    and the content's hash if the source knows it without reading (sha256 of an LFS object)."""
+
+    path: str
+    size: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What was read, as reports name it.
+
+    ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
+    ``mapping`` (a config given in Python). ``revision`` is what was asked, ``commit`` what was read.
+    """
+
+    kind: str
+    name: str
+    repo_id: str | None = None
+    revision: str | None = None
+    commit: str | None = None
+    path: str | None = None
+
+
+class Source(Protocol):
+    """Read-only access to one model's files.
+
+    All methods raise ``AccessError`` subclasses. ``read`` is half-open and may return fewer bytes
+    only where the file ends. Implementations are safe to call from several threads.
+    """
+
+    @property
+    def origin(self) -> Origin: ...
+
+    def list_files(self) -> Mapping[str, FileEntry]:
+        """Every file below the root, by path."""
+        ...
+
+    def size(self, path: str) -> int:
+        """Size of one file in bytes; raises EntryNotFoundError."""
+        ...
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        """Bytes ``start`` to ``stop`` of one file."""
+        ...
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        """A whole small file; LimitError if it is larger than ``limit`` bytes."""
+        ...
+
+    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        """Run tasks that read from this source, at once where that pays; one result each, in
+        order. An HfinspectError of a task is its result, anything else propagates."""
+        ...
+
+    def shard_headers(self, index_file: str) -> Mapping[str, bytes | Mapping[str, object]] | None:
+        """All safetensors shard headers in one go if the server can; None if it can't."""
+        ...
+
+    def close(self) -> None: ...
