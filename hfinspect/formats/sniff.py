@@ -57,7 +57,6 @@ _MAGICS = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
     (b"GGUF", "gguf"),
-    (b"FUGG", "gguf"),  # big-endian writers that swap the magic as well
     (b"ggml", "ggml"),
     (b"lmgg", "ggml"),
     (b"fmgg", "ggml"),
