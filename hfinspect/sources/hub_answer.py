@@ -1,0 +1,211 @@
+"""One answer of a server, read no further than needed.
+
+Everything here assumes that the other side may be broken or hostile: bodies are bounded, ranges
+are checked against what was asked, and what is inflated is inflated in pieces.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+#: Inflated at most this much at a time, so that a gzip bomb is noticed by the caller's limit.
+PIECE_BYTES = 1 << 16
+
+#: Bodies of redirects and errors are read up to here to keep the connection; they are never longer.
+SMALL_BODY_BYTES = 1 << 16
+
+#: A server that ignores Range is read up to the wanted bytes only if they start before this offset.
+MAX_SKIPPED_BYTES = 16 << 20
+
+#: The slowest line that is worth waiting for. A body that comes in slower is a stall.
+SLOWEST_BYTES_PER_SECOND = 16_000
+
+_CONTENT_RANGE = re.compile(r"bytes\s+(?:(\d{1,18})-(\d{1,18})|\*)/(\d{1,18}|\*)")
+
+
+class BrokenAnswerError(Exception):
+    """The body is not what the answer's head, or the file list, promised. Worth another try."""
+
+
+class UnusableAnswerError(Exception):
+    """The answer is complete but no use, and would be so again."""
+
+
+class StalledError(Exception):
+    """The body comes in slower than SLOWEST_BYTES_PER_SECOND."""
+
+
+class TooLongError(Exception):
+    """The body is longer than the limit given."""
+
+
+class Part(NamedTuple):
+    """Some bytes of a file, and the file's size if the answer told."""
+
+    data: bytes
+    size: int | None
+
+
+class Answer:
+    """A streamed HTTP answer (of httpx or its successor, whichever huggingface_hub uses)."""
+
+    def __init__(self, response: Any, clock: Callable[[], float], patience: float) -> None:
+        self._response = response
+        self._clock = clock
+        self._patience = patience
+        self.status: int = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+
+    @property
+    def url(self) -> str:
+        return str(self._response.url)
+
+    @property
+    def location(self) -> str | None:
+        """Where a redirect leads, absolute; None if this is no redirect."""
+        where = self.headers.get("location")
+        if self.status not in (301, 302, 303, 307, 308) or not where:
+            return None
+        try:
+            return urljoin(self.url, where)
+        except ValueError as error:
+            raise UnusableAnswerError("redirects to an address that is none") from error
+
+    @property
+    def is_page(self) -> bool:
+        """Whether this is a web page: what proxies and captive portals answer."""
+        return self.headers.get("content-type", "").lower().startswith("text/html")
+
+    def drain(self) -> bytes:
+        """A small body to its end, so that the connection can be used again; b'' if too long."""
+        try:
+            return self.whole(SMALL_BODY_BYTES)
+        except (TooLongError, BrokenAnswerError):
+            return b""
+
+    def whole(self, limit: int) -> bytes:
+        """The whole body; TooLongError if it is longer than ``limit`` bytes when inflated."""
+        data = bytearray()
+        for piece in self._pieces():
+            data += piece
+            if len(data) > limit:
+                raise TooLongError
+        return bytes(data)
+
+    def json(self, limit: int) -> bytes:
+        """The body of an answer that must be JSON, not yet parsed."""
+        if self.is_page:
+            raise UnusableAnswerError("answered with a web page where JSON was expected")
+        return self.whole(limit)
+
+    def part(self, start: int, stop: int) -> Part:
+        """Bytes ``start`` to ``stop`` (half-open) of the file, by whatever means were answered."""
+        if self.status == 206:
+            return self._partial(start, stop)
+        if self.status == 416:
+            return self._past_the_end(start)
+        return self._front_of_whole(start, stop)
+
+    def _partial(self, start: int, stop: int) -> Part:
+        match = _CONTENT_RANGE.fullmatch(self.headers.get("content-range", "").strip())
+        if not match or not match[1] or self._coding:
+            raise BrokenAnswerError("answered 206 without a usable Content-Range")
+        first, last = int(match[1]), int(match[2])
+        size = None if match[3] == "*" else int(match[3])
+        end = stop if size is None else min(stop, size)
+        if first != start or last + 1 > end or (size is not None and last + 1 != end):
+            raise BrokenAnswerError(
+                f"answered bytes {first}-{last} where {start}-{end - 1} were asked"
+            )
+        data = bytearray()
+        for piece in self._pieces():
+            data += piece
+            if len(data) > last + 1 - first:
+                raise BrokenAnswerError("sent more bytes than its Content-Range says")
+        if len(data) != last + 1 - first:
+            raise BrokenAnswerError("sent fewer bytes than its Content-Range says")
+        return Part(bytes(data), size)
+
+    def _past_the_end(self, start: int) -> Part:
+        match = _CONTENT_RANGE.fullmatch(self.headers.get("content-range", "").strip())
+        size = int(match[3]) if match and match[3] != "*" else None
+        if size is not None and size > start:
+            raise BrokenAnswerError(f"says byte {start} is past the end of {size} bytes")
+        self.drain()
+        return Part(b"", size)
+
+    def _front_of_whole(self, start: int, stop: int) -> Part:
+        """The server ignores Range: take the bytes as they pass and hang up."""
+        if start > MAX_SKIPPED_BYTES:
+            raise UnusableAnswerError(
+                "ignores Range requests, so the middle of a file is out of reach"
+            )
+        size = None if self._coding else self._declared_length
+        if size is not None and size <= start:
+            return Part(b"", size)
+        data = bytearray()
+        for piece in self._pieces():
+            data += piece
+            if len(data) >= stop and len(data) != size:
+                return Part(bytes(data[start:stop]), size)
+        return Part(bytes(data[start:stop]), len(data))
+
+    @property
+    def _coding(self) -> str:
+        coding = self.headers.get("content-encoding", "").strip().lower()
+        return "" if coding == "identity" else coding
+
+    @property
+    def _declared_length(self) -> int | None:
+        value = self.headers.get("content-length", "")
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
+
+    def _pieces(self) -> Iterator[bytes]:
+        """The body as it comes in, inflated; StalledError if it only trickles."""
+        deadline = self._clock() + self._patience
+        for piece in self._inflated() if self._coding else self._response.iter_raw():
+            if self._clock() > deadline:
+                raise StalledError
+            deadline += len(piece) / SLOWEST_BYTES_PER_SECOND
+            yield piece
+
+    def _inflated(self) -> Iterator[bytes]:
+        if self._coding not in ("gzip", "x-gzip", "deflate"):
+            raise BrokenAnswerError(
+                f"sent the encoding {self._coding[:20]}, which was not asked for"
+            )
+        inflater = zlib.decompressobj(wbits=47)  # 32 + 15: gzip or zlib, by its first bytes
+        try:
+            for chunk in self._response.iter_raw():
+                rest = chunk
+                while rest:
+                    yield inflater.decompress(rest, PIECE_BYTES)
+                    rest = inflater.unconsumed_tail
+            yield inflater.flush()
+        except zlib.error as error:
+            raise BrokenAnswerError("sent a body that does not inflate") from error
+        if not inflater.eof:
+            raise BrokenAnswerError("sent a compressed body that is cut off")
+
+
+def parse_json(data: bytes) -> object:
+    """Parsed JSON; BrokenAnswerError if it is none.
+
+    The cyclic garbage collector rests meanwhile: it would walk hundreds of thousands of new
+    objects again and again, and parsed JSON has no cycles.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BrokenAnswerError("answered something that is not JSON") from error
+    finally:
+        if collecting:
+            gc.enable()

@@ -1,0 +1,82 @@
+"""The Hub's answer about a model: which commit, which files, how large."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .base import FileEntry
+from .hub_answer import BrokenAnswerError
+
+#: A file list of 100,000 entries is about 25 MB; nothing that is a model comes near.
+MAX_LISTING_BYTES = 64 << 20
+
+#: Commits go into addresses and file names, so they are letters and digits only.
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_REPO_ID = re.compile(r"(?:[\w.-]{1,96}/)?[\w.-]{1,96}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One model at one commit. ``repo_id`` is its present name: it may have been renamed."""
+
+    repo_id: str
+    commit: str | None
+    files: Mapping[str, FileEntry]
+    gated: str | bool | None = None
+    private: bool | None = None
+
+
+def parse_listing(answer: object, repo_id: str) -> Listing:
+    """``GET /api/models/{repo}?blobs=true``. Raises BrokenAnswerError if it is something else."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
+        raise BrokenAnswerError("answered something that is not a model's file list")
+    files: dict[str, FileEntry] = {}
+    for sibling in answer["siblings"]:
+        entry = _entry(sibling)
+        files[entry.path] = entry
+    name, gated, private = answer.get("id"), answer.get("gated"), answer.get("private")
+    return Listing(
+        repo_id=name if isinstance(name, str) and _REPO_ID.fullmatch(name) else repo_id,
+        commit=commit_of(answer),
+        files=files,
+        gated=gated if isinstance(gated, (str, bool)) else None,
+        private=private if isinstance(private, bool) else None,
+    )
+
+
+def commit_of(answer: object) -> str | None:
+    """The ``sha`` of a model's answer, if it has one that can be one."""
+    sha = answer.get("sha") if isinstance(answer, dict) else None
+    return sha if isinstance(sha, str) and _COMMIT.fullmatch(sha) else None
+
+
+def _entry(sibling: object) -> FileEntry:
+    path = sibling.get("rfilename") if isinstance(sibling, dict) else None
+    if not isinstance(path, str) or not is_plain_path(path):
+        raise BrokenAnswerError("lists a file whose name no repository can hold")
+    assert isinstance(sibling, dict)
+    lfs = sibling.get("lfs")
+    sha256 = lfs.get("sha256") if isinstance(lfs, dict) else None
+    return FileEntry(
+        path,
+        _size(sibling.get("size")),
+        sha256 if isinstance(sha256, str) and _SHA256.fullmatch(sha256) else None,
+    )
+
+
+def _size(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    return None
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether a path stays below the root it is joined to: no empty, ``.`` or ``..`` parts."""
+    return (
+        0 < len(path) <= 4096
+        and "\0" not in path
+        and not any(part in ("", ".", "..") for part in path.split("/"))
+    )

@@ -1,0 +1,104 @@
+"""huggingface_hub's HTTP session and headers, as they are needed for many small reads."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+from .._version import __version__
+from ..errors import UnauthorizedError
+from .hub_errors import Asked, translate
+
+#: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
+#: into waiting for answers, and a header is small.
+IN_FLIGHT = 32
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def hub_headers(token: str | bool | None, asked: Asked) -> dict[str, str]:
+    """User agent and, if there is a token, Authorization. Raises UnauthorizedError.
+
+    Like huggingface_hub's build_hf_headers, but without looking up which program runs us: that
+    would be one more request to the Hub, a day.
+    """
+    from huggingface_hub import __version__ as hub_version
+    from huggingface_hub.utils._headers import get_token_to_send
+
+    headers = {"user-agent": f"hfinspect/{__version__}; hf_hub/{hub_version}"}
+    try:
+        secret = get_token_to_send(token)
+    except OSError as error:
+        raise translate(error, asked) or error from error
+    if secret and not (secret.isascii() and secret.isprintable() and " " not in secret):
+        # Said here because the HTTP library's error would quote it.
+        raise UnauthorizedError(
+            asked.subject,
+            "the token has characters that no token has",
+            hint="set it again with `hf auth login` or HF_TOKEN",
+        )
+    if secret:
+        headers["authorization"] = f"Bearer {secret}"
+    return headers
+
+
+def pooled_session() -> Any:
+    """A session like huggingface_hub's own, with a pool that fits; None if the user set another."""
+    from huggingface_hub.utils import _http
+
+    default = getattr(_http, "default_client_factory", None)
+    hook = getattr(_http, "hf_request_event_hook", None)
+    if (
+        default is None
+        or hook is None
+        or getattr(_http, "_GLOBAL_CLIENT_FACTORY", 0) is not default
+    ):
+        return None
+    httpx = _http_library()
+    limits = httpx.Limits(max_connections=4 * IN_FLIGHT, max_keepalive_connections=2 * IN_FLIGHT)
+    return httpx.Client(event_hooks={"request": [hook]}, timeout=None, limits=limits)
+
+
+def _http_library() -> Any:
+    """httpx, or its successor if that is what this huggingface_hub is built on."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    for cls in HfHubHTTPError.__mro__:
+        if cls.__name__ == "HTTPError":
+            return sys.modules[cls.__module__.partition(".")[0]]
+    raise TypeError("this version of huggingface_hub is not built on httpx")
+
+
+def without_body(response: Any, body: bytes) -> Any:
+    """A copy of a streamed answer whose body is what was read of it."""
+    headers = {
+        name: value
+        for name, value in response.headers.items()
+        if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
+    }
+    return type(response)(
+        response.status_code, headers=headers, content=body, request=response.request
+    )
+
+
+def is_same_host(endpoint: str, url: str) -> bool:
+    """Whether an address is on the endpoint's own scheme, host and port, or its https twin."""
+    theirs, ours = _origin(url), _origin(endpoint)
+    return theirs == ours or (
+        ours == ("http", theirs[1], 80) and theirs == ("https", theirs[1], 443)
+    )
+
+
+def is_web_address(url: str) -> bool:
+    return _origin(url)[2] != 0
+
+
+def _origin(url: str) -> tuple[str, str, int]:
+    """(scheme, host, port); port 0 where the scheme is not http(s) or the address is none."""
+    try:
+        parts = urlsplit(url)
+        port = _DEFAULT_PORTS.get(parts.scheme, 0) and (parts.port or _DEFAULT_PORTS[parts.scheme])
+    except ValueError:
+        return ("", "", 0)
+    return (parts.scheme, (parts.hostname or "").lower(), port)
