@@ -1,0 +1,306 @@
+"""The JSON header of a safetensors file as tensors.
+
+``parse_header`` raises only where there is nothing to go on with. What is broken in a single entry
+becomes a finding; ``safetensors_rules.validate`` judges the rest. Findings of severity ``error``
+are what the ``safetensors`` library (0.8, src/tensor.rs) refuses as well. What it accepts and
+should not have is a warning or a note.
+
+Nearly every header is sound, and some describe 100,000 tensors. So the entries are first proved in
+bulk to be of the usual form, and only where that fails looked at one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ..core.checkpoint import Finding
+from ..core.tensors import DTYPE_BITS, StoredTensor
+from ..errors import FormatError
+from .collect import FindingList
+from .strict_json import StrictJsonError, check_values, decode_pairs
+
+#: Sizes and offsets are unsigned 64-bit integers in the library.
+MAX_U64 = 2**64 - 1
+
+#: No shape of more dimensions than this holds data unless most of them are 1.
+PLAIN_DIMENSIONS = 64
+
+METADATA_KEY = "__metadata__"
+_FIELDS = ("dtype", "shape", "data_offsets")
+
+#: Types that the library knows; the table of the core has more, from other formats.
+LIBRARY_DTYPES = {
+    name: DTYPE_BITS[name]
+    for name in (
+        "BOOL", "F4", "F6_E2M3", "F6_E3M2", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0",
+        "F8_E4M3FNUZ", "F8_E5M2FNUZ", "I16", "U16", "F16", "BF16", "I32", "U32", "F32",
+        "C64", "F64", "I64", "U64",
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a header says. ``data_start`` is where tensor data begins in the file; the offsets of
+    the tensors are absolute. ``findings`` came up while parsing; ``skipped`` tensors are named in
+    them and are too broken to be listed."""
+
+    file: str
+    tensors: tuple[StoredTensor, ...]
+    data_start: int
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    skipped: int = 0
+
+
+class _Row(NamedTuple):
+    name: str
+    dtype: str
+    shape: list[int]
+    start: int
+    stop: int
+
+
+class _EntryError(Exception):
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(text)
+        self.rule = rule
+
+
+def parse_header(file: str, text: bytes) -> Header:
+    """The header whose JSON is ``text`` (the file's bytes 8 to 8 + n).
+
+    Raises FormatError with the rules ``utf8``, ``not-json``, ``nesting``, ``too-many-values``,
+    ``not-object``.
+    """
+    try:
+        value = decode_pairs(text)
+        if not isinstance(value, tuple):
+            raise StrictJsonError("not-object", "is no JSON object")
+        return _header_of(file, value, 8 + len(text), text[:1])
+    except StrictJsonError as problem:
+        raise FormatError(file, f"the header {problem}", rule=problem.rule) from None
+
+
+def header_of_mapping(file: str, mapping: Mapping[str, object]) -> Header:
+    """The header that a server has already decoded; offsets are relative, as ``data_start`` is
+    not known (0). Raises FormatError like ``parse_header``."""
+    pairs = tuple((str(key), _as_pairs(value)) for key, value in mapping.items())
+    try:
+        return _header_of(file, pairs, 0, b"{")
+    except StrictJsonError as problem:
+        raise FormatError(file, f"the header {problem}", rule=problem.rule) from None
+
+
+def _as_pairs(value: object) -> object:
+    # Two levels are all that a tensor's entry has; anything below is broken in either form.
+    return tuple(value.items()) if isinstance(value, Mapping) else value
+
+
+def _header_of(
+    file: str, pairs: tuple[tuple[str, object], ...], start: int, first: bytes
+) -> Header:
+    findings = FindingList(file)
+    metadata, entries = _split_metadata(pairs, findings)
+    rows = _plain_rows(entries)
+    skipped = 0
+    if rows is None:
+        check_values(pairs)
+        rows, skipped = _careful_rows(entries, findings)
+    rows = _last_of_each(rows, findings)
+    if first not in (b"{", b""):
+        findings.add("header-start", "the header does not begin with {", None, "warning")
+    return Header(file, _tensors(rows, start), start, metadata, findings.done(), skipped)
+
+
+def _split_metadata(
+    pairs: tuple[tuple[str, object], ...], findings: FindingList
+) -> tuple[Mapping[str, str], Sequence[tuple[str, object]]]:
+    found = [index for index, (key, _) in enumerate(pairs) if key == METADATA_KEY]
+    if not found:
+        return {}, pairs
+    entries = [pair for pair in pairs if pair[0] != METADATA_KEY]
+    if len(found) > 1:
+        findings.add("duplicate-key", f"{METADATA_KEY} is given {len(found)} times")
+    value = pairs[found[-1]][1]
+    if value is None:
+        return {}, entries
+    if not isinstance(value, tuple):
+        findings.add("metadata", f"{METADATA_KEY} is {_kind(value)}, not a mapping of strings")
+        return {}, entries
+    metadata: dict[str, str] = {}
+    for key, item in value:
+        if key in metadata:
+            text = f"{METADATA_KEY} gives {shown(key)} twice; the last one counts"
+            findings.add("duplicate-key", text, None, "warning")
+        if isinstance(item, str):
+            metadata[key] = item
+        else:
+            findings.add("metadata", f"{METADATA_KEY}: {shown(key)} is {_kind(item)}, not a string")
+    return metadata, entries
+
+
+def _plain_rows(entries: Sequence[tuple[str, object]]) -> list[_Row] | None:
+    """Every entry, if all have the usual keys in the usual order and sane types; else None."""
+    rows: list[_Row] = []
+    append, new, row = rows.append, tuple.__new__, _Row
+    try:
+        info: Any  # what unpacks otherwise fails here or in the check of the types
+        for name, info in entries:
+            (key1, dtype), (key2, shape), (key3, (start, stop)) = info
+            if key1 != "dtype" or key2 != "shape" or key3 != "data_offsets":
+                return None
+            append(new(row, (name, dtype, shape, start, stop)))
+    except (TypeError, ValueError):
+        return None
+    return rows if _types_are_plain(rows) else None
+
+
+def _types_are_plain(rows: list[_Row]) -> bool:
+    if not rows:
+        return True
+    _, dtypes, shapes, starts, stops = zip(*rows, strict=True)
+    if set(map(type, dtypes)) != {str} or set(map(type, shapes)) != {list}:
+        return False
+    if max(map(len, shapes)) > PLAIN_DIMENSIONS:
+        return False
+    numbers = [*chain.from_iterable(shapes), *starts, *stops]
+    return set(map(type, numbers)) == {int} and min(numbers) >= 0 and max(numbers) <= MAX_U64
+
+
+def _careful_rows(
+    entries: Iterable[tuple[str, object]], findings: FindingList
+) -> tuple[list[_Row], int]:
+    rows: list[_Row] = []
+    skipped = 0
+    for name, info in entries:
+        try:
+            rows.append(_row(name, info, findings))
+        except _EntryError as broken:  # noqa: PERF203 - only of unusual headers
+            skipped += 1
+            findings.add(broken.rule, str(broken), name)
+    return rows, skipped
+
+
+def _row(name: str, info: object, findings: FindingList) -> _Row:
+    """One entry, read as serde reads a struct: fields in any order, others ignored, or a bare
+    sequence of the three."""
+    if isinstance(info, list):
+        if len(info) != 3:
+            raise _EntryError(
+                "entry", f"is a list of {len(info)}, not dtype, shape and data_offsets"
+            )
+        findings.add("entry", "is written as a bare list", name, "warning")
+        fields = dict(zip(_FIELDS, info, strict=True))
+    elif isinstance(info, tuple):
+        fields = {}
+        for key, value in info:
+            if key not in _FIELDS:
+                findings.add("extra-key", f"has an unknown key {shown(key)}", name, "note")
+            elif key in fields:
+                raise _EntryError("duplicate-key", f"gives {key} twice")
+            else:
+                fields[key] = value
+    else:
+        raise _EntryError("entry", f"is {_kind(info)}, not an object")
+    for key in _FIELDS:
+        if key not in fields:
+            raise _EntryError("entry", f"has no {key}")
+    start, stop = _offsets(fields["data_offsets"])
+    return _Row(name, _dtype(fields["dtype"]), _shape(fields["shape"]), start, stop)
+
+
+def _dtype(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    # serde's other spelling of a variant without content: {"F32": null}.
+    if isinstance(value, tuple) and len(value) == 1 and value[0][1] is None:
+        name = value[0][0]
+        if name in LIBRARY_DTYPES:
+            return str(name)
+    raise _EntryError("dtype", f"dtype is {_kind(value)}, not a string")
+
+
+def _shape(value: object) -> list[int]:
+    if not isinstance(value, list):
+        raise _EntryError("shape", f"shape is {_kind(value)}, not a list")
+    for size in value:
+        if not _is_u64(size):
+            raise _EntryError("shape", f"shape holds {_kind(size)}, not a size")
+    if element_count(value) is None:
+        raise _EntryError("overflow", "shape has more elements than 64 bits can count")
+    return value
+
+
+def _offsets(value: object) -> tuple[int, int]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise _EntryError("offsets", f"data_offsets is {_kind(value)}, not two numbers")
+    start, stop = value
+    if not _is_u64(start) or not _is_u64(stop):
+        raise _EntryError("offsets", "data_offsets are not two unsigned numbers")
+    return start, stop
+
+
+def _is_u64(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_U64
+
+
+def element_count(shape: Sequence[int]) -> int | None:
+    """The number of elements, or None where it overflows 64 bits on the way, as in the library:
+    a zero saves only what comes after it."""
+    count = 1
+    for size in shape:
+        count *= size
+        if count > MAX_U64:
+            return None
+    return count
+
+
+def _last_of_each(rows: list[_Row], findings: FindingList) -> list[_Row]:
+    by_name = {row.name: row for row in rows}
+    if len(by_name) == len(rows):
+        return rows
+    seen: set[str] = set()
+    for row in rows:
+        if row.name in seen:
+            text = "is described twice; the last description counts"
+            findings.add("duplicate-key", text, row.name, "warning")
+        seen.add(row.name)
+    return list(by_name.values())
+
+
+def _tensors(rows: list[_Row], base: int) -> tuple[StoredTensor, ...]:
+    new, tensor, product = tuple.__new__, StoredTensor, math.prod
+    return tuple(
+        [
+            new(
+                tensor,
+                (name, dtype, tuple(shape), product(shape), stop - start, base + start, None),
+            )
+            for name, dtype, shape, start, stop in rows
+        ]
+    )
+
+
+def _kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"the number {value}" if abs(value) <= 10 * MAX_U64 else "a huge number"
+    if isinstance(value, float):
+        return "a fraction"
+    if isinstance(value, str):
+        return "a string"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def shown(text: str, limit: int = 80) -> str:
+    """Foreign text for a message: quoted, escaped, cut."""
+    return repr(text if len(text) <= limit else text[:limit] + "…")
