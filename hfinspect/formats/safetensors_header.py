@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, NamedTuple
+from itertools import chain, repeat
+from operator import itemgetter, sub
+from typing import Any, TypeAlias
 
 from ..core.checkpoint import Finding
 from ..core.tensors import DTYPE_BITS, StoredTensor
@@ -57,12 +58,8 @@ class Header:
     skipped: int = 0
 
 
-class _Row(NamedTuple):
-    name: str
-    dtype: str
-    shape: list[int]
-    start: int
-    stop: int
+#: name, dtype, shape and the two offsets; a bare tuple because there are so many.
+_Row: TypeAlias = tuple[str, str, list[int], int, int]
 
 
 class _EntryError(Exception):
@@ -120,13 +117,16 @@ def _header_of(
 def _split_metadata(
     pairs: tuple[tuple[str, object], ...], findings: FindingList
 ) -> tuple[Mapping[str, str], Sequence[tuple[str, object]]]:
-    found = [index for index, (key, _) in enumerate(pairs) if key == METADATA_KEY]
-    if not found:
+    keys = list(map(itemgetter(0), pairs))
+    count = keys.count(METADATA_KEY)
+    if not count:
         return {}, pairs
-    entries = [pair for pair in pairs if pair[0] != METADATA_KEY]
-    if len(found) > 1:
-        findings.add("duplicate-key", f"{METADATA_KEY} is given {len(found)} times")
-    value = pairs[found[-1]][1]
+    at = keys.index(METADATA_KEY)
+    value = pairs[at][1]
+    entries: Sequence[tuple[str, object]] = pairs[:at] + pairs[at + 1 :]
+    if count > 1:
+        findings.add("duplicate-key", f"{METADATA_KEY} is given {count} times")
+        entries = [pair for pair in entries if pair[0] != METADATA_KEY]
     if value is None:
         return {}, entries
     if not isinstance(value, tuple):
@@ -147,14 +147,14 @@ def _split_metadata(
 def _plain_rows(entries: Sequence[tuple[str, object]]) -> list[_Row] | None:
     """Every entry, if all have the usual keys in the usual order and sane types; else None."""
     rows: list[_Row] = []
-    append, new, row = rows.append, tuple.__new__, _Row
+    append = rows.append
     try:
         info: Any  # what unpacks otherwise fails here or in the check of the types
         for name, info in entries:
             (key1, dtype), (key2, shape), (key3, (start, stop)) = info
             if key1 != "dtype" or key2 != "shape" or key3 != "data_offsets":
                 return None
-            append(new(row, (name, dtype, shape, start, stop)))
+            append((name, dtype, shape, start, stop))
     except (TypeError, ValueError):
         return None
     return rows if _types_are_plain(rows) else None
@@ -168,8 +168,8 @@ def _types_are_plain(rows: list[_Row]) -> bool:
         return False
     if max(map(len, shapes)) > PLAIN_DIMENSIONS:
         return False
-    numbers = [*chain.from_iterable(shapes), *starts, *stops]
-    return set(map(type, numbers)) == {int} and min(numbers) >= 0 and max(numbers) <= MAX_U64
+    sizes = [*chain.from_iterable(shapes), *starts, *stops]
+    return set(map(type, sizes)) == {int} and min(sizes) >= 0 and max(sizes) <= MAX_U64
 
 
 def _careful_rows(
@@ -211,7 +211,7 @@ def _row(name: str, info: object, findings: FindingList) -> _Row:
         if key not in fields:
             raise _EntryError("entry", f"has no {key}")
     start, stop = _offsets(fields["data_offsets"])
-    return _Row(name, _dtype(fields["dtype"]), _shape(fields["shape"]), start, stop)
+    return name, _dtype(fields["dtype"]), _shape(fields["shape"]), start, stop
 
 
 def _dtype(value: object) -> str:
@@ -261,29 +261,34 @@ def element_count(shape: Sequence[int]) -> int | None:
 
 
 def _last_of_each(rows: list[_Row], findings: FindingList) -> list[_Row]:
-    by_name = {row.name: row for row in rows}
+    by_name = dict(zip(map(itemgetter(0), rows), rows, strict=True))
     if len(by_name) == len(rows):
         return rows
     seen: set[str] = set()
-    for row in rows:
-        if row.name in seen:
+    for name, *_ in rows:
+        if name in seen:
             text = "is described twice; the last description counts"
-            findings.add("duplicate-key", text, row.name, "warning")
-        seen.add(row.name)
+            findings.add("duplicate-key", text, name, "warning")
+        seen.add(name)
     return list(by_name.values())
 
 
 def _tensors(rows: list[_Row], base: int) -> tuple[StoredTensor, ...]:
-    new, tensor, product = tuple.__new__, StoredTensor, math.prod
-    return tuple(
-        [
-            new(
-                tensor,
-                (name, dtype, tuple(shape), product(shape), stop - start, base + start, None),
-            )
-            for name, dtype, shape, start, stop in rows
-        ]
+    """The rows as tensors, column by column: a loop over 100,000 takes twice as long."""
+    if not rows:
+        return ()
+    names, dtypes, lists, starts, stops = zip(*rows, strict=True)
+    shapes = tuple(map(tuple, lists))
+    columns = (
+        names,
+        dtypes,
+        shapes,
+        map(math.prod, shapes),
+        map(sub, stops, starts),
+        map(base.__add__, starts),
+        repeat(None),
     )
+    return tuple(map(tuple.__new__, repeat(StoredTensor), zip(*columns)))  # noqa: B905 - repeat
 
 
 def _kind(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add, mul
 
 from ..core.checkpoint import Finding
 from ..core.tensors import StoredTensor
@@ -44,11 +45,13 @@ def refused(findings: Sequence[Finding]) -> Finding | None:
 
 def _all_spans_fit(tensors: Sequence[StoredTensor]) -> bool:
     """Whether every tensor has a known dtype, a span of the right size and a plain shape."""
-    bits = LIBRARY_DTYPES.get
-    return all(
-        0 < elements <= MAX_U64 and elements * bits(dtype, 0) == nbytes * 8 <= MAX_U64
-        for _, dtype, _, elements, nbytes, _, _ in tensors
-    )
+    if not tensors:
+        return True
+    _, dtypes, _, elements, nbytes, _, _ = zip(*tensors, strict=True)
+    bits = [LIBRARY_DTYPES.get(dtype, 0) for dtype in dtypes]
+    if min(elements) < 1 or max(nbytes) > MAX_U64 // 8 or 0 in bits:
+        return False
+    return list(map(mul, elements, bits)) == [count * 8 for count in nbytes]
 
 
 def _check_tensor(tensor: StoredTensor, found: FindingList) -> None:
@@ -74,14 +77,13 @@ def _check_tensor(tensor: StoredTensor, found: FindingList) -> None:
 def _check_layout(header: Header, found: FindingList) -> int:
     """Holes and overlaps between the spans; returns where the last one ends."""
     end = header.data_start
-    spans = [(t.offset or 0, (t.offset or 0) + t.nbytes) for t in header.tensors]
-    if _contiguous(spans, end):
-        return max((stop for _, stop in spans), default=end)
+    starts = [tensor[5] or 0 for tensor in header.tensors]
+    stops = list(map(add, starts, [tensor[4] for tensor in header.tensors]))
+    if [end, *stops] == [*starts, stops[-1] if stops else end]:
+        return stops[-1] if stops else end
+    names = [tensor[0] for tensor in header.tensors]
     previous = ""
-    in_order = sorted(
-        (*span, tensor.name) for span, tensor in zip(spans, header.tensors, strict=True)
-    )
-    for start, stop, name in in_order:
+    for start, stop, name in sorted(zip(starts, stops, names, strict=True)):
         if stop < start:
             continue  # reported as "offsets"
         if start > end:
@@ -93,13 +95,6 @@ def _check_layout(header: Header, found: FindingList) -> int:
         if stop >= end:
             end, previous = stop, name
     return end
-
-
-def _contiguous(spans: list[tuple[int, int]], start: int) -> bool:
-    if not spans:
-        return True
-    starts, stops = zip(*sorted(spans), strict=True)
-    return bool(starts[0] == start and starts[1:] == stops[:-1])
 
 
 def _check_end(end: int, size: int, found: FindingList) -> None:

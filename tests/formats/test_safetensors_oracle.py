@@ -296,6 +296,12 @@ _tensors = st.dictionaries(
 )
 
 
+def entry_offsets(entry: dict[str, object]) -> list[int]:
+    """The offsets of an entry that may have lost them already."""
+    offsets = entry.get("data_offsets")
+    return [value for value in offsets if type(value) is int] if isinstance(offsets, list) else []
+
+
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """A sound file with one or two of its parts replaced."""
@@ -309,7 +315,7 @@ def damaged(draw: st.DrawFn) -> bytes:
         field = draw(st.sampled_from(["dtype", "shape", "data_offsets", "other"]))
         if field == "data_offsets" and draw(st.booleans()):
             moved = draw(st.integers(-8, 8))
-            chosen[field] = [max(0, value + moved) for value in chosen.get(field, [0, 0])]
+            chosen[field] = [max(0, value + moved) for value in entry_offsets(chosen)]
         elif draw(st.booleans()):
             chosen.pop(field, None)
         else:
