@@ -6,7 +6,7 @@ Source: ``Lib/pickletools.py`` of CPython 3.13.
 from __future__ import annotations
 
 from .pickle_literals import old_text, whole_number
-from .pickle_nodes import GlobalRef, Inert
+from .pickle_nodes import Inert
 from .pickle_state import MAX_NAME, MAX_NUMBER_TEXT, Handler, PickleState, registrar
 
 #: By the opcode's byte.
@@ -246,12 +246,10 @@ def _obj(m: PickleState) -> None:
 def _build(m: PickleState) -> None:
     state = m.pop()
     target = m.top()
-    if isinstance(target, (Inert, GlobalRef)):
-        if isinstance(target, Inert):
-            target.parts.append(state)
-        return
     # The state of a known node (``_metadata`` of a state dict, attributes of a parameter) says
     # nothing about tensors.
+    if isinstance(target, Inert):
+        target.parts.append(state)
 
 
 @_opcode(b"P")
