@@ -48,7 +48,15 @@ def ask_shard_headers(
         raise
     except (AccessError, TooLongError):
         return None
-    return headers if commit is not None and commit == listing.commit else None
+    if headers is None or commit is None or commit != listing.commit:
+        return None
+    folder = index_file.rpartition("/")[0]
+    return {_path_of(shard, folder, listing): header for shard, header in headers.items()}
+
+
+def _path_of(shard: str, folder: str, listing: Listing) -> str:
+    """A shard's path in the repo: the index names shards beside it, the answer may do either."""
+    return shard if shard in listing.files or not folder else f"{folder}/{shard}"
 
 
 def _headers_of(content: object) -> dict[str, Mapping[str, object]] | None:

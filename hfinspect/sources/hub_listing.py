@@ -15,7 +15,7 @@ MAX_LISTING_BYTES = 64 << 20
 #: Commits go into addresses and file names, so they are letters and digits only.
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_REPO_ID = re.compile(r"(?:[\w.-]{1,96}/)?[\w.-]{1,96}", re.ASCII)
+_REPO_ID = re.compile(r"(?:\w[\w.-]{0,95}/)?\w[\w.-]{0,95}", re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._version import __version__
-from ..errors import UnauthorizedError
+from ..errors import UnauthorizedError, UnreadableError
 from .hub_errors import Asked, translate
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
@@ -30,7 +30,10 @@ def hub_headers(token: str | bool | None, asked: Asked) -> dict[str, str]:
     try:
         secret = get_token_to_send(token)
     except OSError as error:
-        raise translate(error, asked) or error from error
+        unreadable = UnreadableError(
+            asked.subject, "the saved token cannot be read", hint=str(error)
+        )
+        raise translate(error, asked) or unreadable from error
     if secret and not (secret.isascii() and secret.isprintable() and " " not in secret):
         # Said here because the HTTP library's error would quote it.
         raise UnauthorizedError(

@@ -1,0 +1,35 @@
+"""Fixtures for the whole suite. Nothing in it may reach a network other than 127.0.0.1."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+# Read by huggingface_hub when it is imported, so set before anything imports it.
+for _name in [name for name in os.environ if name.startswith(("HF_", "HUGGING"))]:
+    del os.environ[_name]
+_home = tempfile.TemporaryDirectory(prefix="hfinspect-tests-")
+atexit.register(_home.cleanup)
+os.environ.update(
+    HF_ENDPOINT="http://127.0.0.1:9",  # nobody listens there: what forgets the endpoint fails
+    HF_HOME=_home.name,  # no token, no cache
+    HF_HUB_DISABLE_TELEMETRY="1",
+    HF_HUB_DISABLE_PROGRESS_BARS="1",
+    HF_HUB_DISABLE_XET="1",
+)
+for _name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+    os.environ.pop(_name, None)
+    os.environ.pop(_name.lower(), None)
+
+from .hub_server import HubServer, running_hub  # noqa: E402
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    """An empty Hub on loopback; see hub_server for its switches."""
+    with running_hub() as server:
+        yield server
