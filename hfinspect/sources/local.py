@@ -1,0 +1,228 @@
+"""A directory or a single file on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from ..core.paths import why_unsafe
+from ..errors import (
+    EntryNotFoundError,
+    HfinspectError,
+    LimitError,
+    UnreadableError,
+)
+from .base import FileEntry, Origin
+
+T = TypeVar("T")
+
+#: The largest repos on the Hub have some ten thousand files; who points at a home directory should
+#: hear of it instead of waiting.
+MAX_FILES = 100_000
+
+#: Diffusers nest two deep, training runs three.
+MAX_DEPTH = 8
+
+#: What may describe a single file that lies beside it.
+COMPANIONS = (
+    "config.json",
+    "adapter_config.json",
+    "hf_quant_config.json",
+    "quantize_config.json",
+    "quantization_config.json",
+)
+
+#: The layout of the Hub's local cache: the commit and the repo stand in the path, and the name of
+#: a large file's blob is its sha256.
+_SNAPSHOT = re.compile(r"models--([^/\\]+)[/\\]snapshots[/\\]([0-9a-f]{40})(?=[/\\]|$)")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class LocalSource:
+    """Files below ``path``, or the file at ``path`` (see ``sources.base.Source``).
+
+    Symbolic links to files are followed wherever they lead, as the Hub's own cache consists of
+    them; links to directories only within the root. Paths given to ``read`` come from file lists
+    and indexes and may not leave the root. ``file`` is the name of the single file, or None.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._given = os.fspath(path)
+        # os.path never raises here, pathlib does: what is wrong is said by the first method called.
+        expanded = os.path.expanduser(self._given)  # noqa: PTH111
+        whole = os.path.isdir(expanded)  # noqa: PTH112
+        self.file = None if whole else Path(expanded).name
+        self.root = Path(expanded) if whole else Path(expanded).parent
+        self._listing: Mapping[str, FileEntry] | None = None
+
+    @property
+    def origin(self) -> Origin:
+        kind = "directory" if self.file is None else "file"
+        path = Path(os.path.abspath(self.root / (self.file or "")))  # noqa: PTH100 - links stay
+        snapshot = _SNAPSHOT.search(os.fspath(path))
+        repo_id = snapshot[1].replace("--", "/") if snapshot else None
+        commit = snapshot[2] if snapshot else None
+        return Origin(kind, self._given, repo_id, None, commit, os.fspath(path))
+
+    def list_files(self) -> Mapping[str, FileEntry]:
+        """Every file below the root, hidden directories left out; for a single file that one, what
+        describes it, and the directory's other files if it is an index of them.
+
+        Raises EntryNotFoundError, UnreadableError, LimitError (more than MAX_FILES).
+        """
+        if self._listing is None:
+            self._listing = self._list()
+        return self._listing
+
+    def _list(self) -> Mapping[str, FileEntry]:
+        if self.file is None:
+            return {entry.path: entry for entry in self._walk(MAX_DEPTH)}
+        self._stat(self.file)
+        if self.file.endswith(".index.json"):
+            return {entry.path: entry for entry in self._walk(0)}
+        names = [self.file, *(name for name in COMPANIONS if name != self.file)]
+        found = ((name, self.root / name) for name in names)
+        return {name: self._entry(name, path) for name, path in found if path.is_file()}
+
+    def _walk(self, depth: int) -> Iterator[FileEntry]:
+        count = 0
+        top = self._real(self.root)
+        seen = {top}
+        todo = [("", 0)]
+        while todo:
+            directory, level = todo.pop()
+            for entry in self._scan(directory):
+                path = f"{directory}{entry.name}"
+                count += 1
+                if count > MAX_FILES:
+                    raise LimitError(
+                        self._given,
+                        f"holds more than {MAX_FILES:,} files",
+                        hint="name the directory of one model",
+                    )
+                if _is_directory(entry):
+                    real = self._real(self.root / path)
+                    inside = real == top or real.startswith(top.rstrip(os.sep) + os.sep)
+                    hidden = entry.name.startswith(".")
+                    if level < depth and inside and not hidden and real not in seen:
+                        seen.add(real)
+                        todo.append((f"{path}/", level + 1))
+                elif entry.is_symlink() or entry.is_file():
+                    yield self._entry(path, self.root / path)
+
+    def _scan(self, directory: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(self.root / directory) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            raise self._translated(error, directory.rstrip("/")) from None
+
+    def _real(self, path: Path) -> str:
+        return os.path.realpath(path)
+
+    def _entry(self, name: str, path: Path) -> FileEntry:
+        try:
+            size: int | None = path.stat().st_size
+        except OSError:
+            size = None  # a link to nothing: listed, because it should have been a file
+        return FileEntry(name, size, _recorded_hash(path))
+
+    def size(self, path: str) -> int:
+        return self._stat(path).st_size
+
+    def _stat(self, path: str) -> os.stat_result:
+        reason = why_unsafe(path)
+        if reason is not None:
+            raise UnreadableError(self._given, f"the path {path[:200]!r} {reason}")
+        try:
+            status = (self.root / path).stat()
+        except (OSError, ValueError) as error:
+            raise self._translated(error, path) from None
+        if not stat.S_ISREG(status.st_mode):
+            # Opening a pipe or a device could wait for ever.
+            what = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
+            raise UnreadableError(self._given, f"is {what}", where=path)
+        return status
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        start = max(start, 0)
+        stop = min(stop, self._stat(path).st_size)
+        if stop <= start:
+            return b""
+        try:
+            with (self.root / path).open("rb", buffering=0) as file:
+                file.seek(start)
+                return _read_fully(file.read, stop - start)
+        except OSError as error:
+            raise self._translated(error, path) from None
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        size = self.size(path)
+        if size > limit:
+            raise LimitError(
+                self._given, f"has {size:,} bytes", expected=f"at most {limit:,}", where=path
+            )
+        return self.read(path, 0, size)
+
+    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        """One after the other: a disk gains nothing from more."""
+        return [_outcome(task) for task in tasks]
+
+    def shard_headers(
+        self,
+        index_file: str,  # noqa: ARG002 - only a server can have them ready
+    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _translated(self, error: OSError | ValueError, path: str) -> HfinspectError:
+        """The operating system's words in ours."""
+        where = path if path and path != self.file else None
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return EntryNotFoundError(self._given, "does not exist", where=where)
+        if isinstance(error, PermissionError):
+            hint = "check the permissions"
+            return UnreadableError(self._given, "may not be read", where=where, hint=hint)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return UnreadableError(self._given, f"cannot be read: {reason}", where=where)
+
+
+def _read_fully(read: Callable[[int], bytes | None], count: int) -> bytes:
+    """``count`` bytes, or fewer at the end: a raw read may stop early, on Linux at 2 GB."""
+    parts: list[bytes] = []
+    while count > 0:
+        part = read(count)
+        if not part:
+            break
+        parts.append(part)
+        count -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads in a circle
+        return False
+
+
+def _outcome(task: Callable[[], T]) -> T | HfinspectError:
+    try:
+        return task()
+    except HfinspectError as error:
+        return error
+
+
+def _recorded_hash(path: Path) -> str | None:
+    """The sha256 in the name of the blob that a link of the Hub's cache points to."""
+    if not path.is_symlink():
+        return None
+    target = path.readlink()
+    named = target.parent.name == "blobs" and _SHA256.fullmatch(target.name)
+    return target.name if named else None
