@@ -1,0 +1,93 @@
+"""The tensor types of GGUF: names, block sizes, and the names of whole files' mixtures.
+
+Source: ``type_traits`` in ggml/src/ggml.c and ``enum ggml_type`` in ggml/include/ggml.h, and
+``enum llama_ftype`` in llama.cpp's include/llama.h; checked against the ``gguf`` package in tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class GgmlType(NamedTuple):
+    """A tensor type: ``block`` elements are stored in ``nbytes`` bytes, scales included."""
+
+    name: str
+    block: int
+    nbytes: int
+
+    def stored_bytes(self, shape: tuple[int, ...]) -> int:
+        """Bytes of a tensor of this row-major shape: every row is rounded up to whole blocks."""
+        rows = 1
+        for size in shape[:-1]:
+            rows *= size
+        columns = shape[-1] if shape else 1
+        return rows * (-(-columns // self.block)) * self.nbytes
+
+
+#: Type number -> type. Numbers 4, 5 (Q4_2, Q4_3) never occurred in GGUF. 31 to 33 and 36 to 38 are
+#: the rearranged Q4_0 and IQ4_NL that older files hold; llama.cpp refuses them today.
+GGML_TYPES: Mapping[int, GgmlType] = MappingProxyType(
+    {
+        0: GgmlType("F32", 1, 4),
+        1: GgmlType("F16", 1, 2),
+        2: GgmlType("Q4_0", 32, 18),
+        3: GgmlType("Q4_1", 32, 20),
+        6: GgmlType("Q5_0", 32, 22),
+        7: GgmlType("Q5_1", 32, 24),
+        8: GgmlType("Q8_0", 32, 34),
+        9: GgmlType("Q8_1", 32, 40),
+        10: GgmlType("Q2_K", 256, 84),
+        11: GgmlType("Q3_K", 256, 110),
+        12: GgmlType("Q4_K", 256, 144),
+        13: GgmlType("Q5_K", 256, 176),
+        14: GgmlType("Q6_K", 256, 210),
+        15: GgmlType("Q8_K", 256, 292),
+        16: GgmlType("IQ2_XXS", 256, 66),
+        17: GgmlType("IQ2_XS", 256, 74),
+        18: GgmlType("IQ3_XXS", 256, 98),
+        19: GgmlType("IQ1_S", 256, 50),
+        20: GgmlType("IQ4_NL", 32, 18),
+        21: GgmlType("IQ3_S", 256, 110),
+        22: GgmlType("IQ2_S", 256, 82),
+        23: GgmlType("IQ4_XS", 256, 136),
+        24: GgmlType("I8", 1, 1),
+        25: GgmlType("I16", 1, 2),
+        26: GgmlType("I32", 1, 4),
+        27: GgmlType("I64", 1, 8),
+        28: GgmlType("F64", 1, 8),
+        29: GgmlType("IQ1_M", 256, 56),
+        30: GgmlType("BF16", 1, 2),
+        31: GgmlType("Q4_0_4_4", 32, 18),
+        32: GgmlType("Q4_0_4_8", 32, 18),
+        33: GgmlType("Q4_0_8_8", 32, 18),
+        34: GgmlType("TQ1_0", 256, 54),
+        35: GgmlType("TQ2_0", 256, 66),
+        36: GgmlType("IQ4_NL_4_4", 32, 18),
+        37: GgmlType("IQ4_NL_4_8", 32, 18),
+        38: GgmlType("IQ4_NL_8_8", 32, 18),
+        39: GgmlType("MXFP4", 32, 17),
+        40: GgmlType("NVFP4", 64, 36),
+        41: GgmlType("Q1_0", 128, 18),
+    }
+)
+
+#: The same by name, for those who have a tensor and not its number.
+GGML_TYPES_BY_NAME: Mapping[str, GgmlType] = MappingProxyType(
+    {kind.name: kind for kind in GGML_TYPES.values()}
+)
+
+#: ``general.file_type`` -> name of the mixture, without MOSTLY_.
+FILE_TYPES: Mapping[int, str] = MappingProxyType(
+    {
+        0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 4: "Q4_1_SOME_F16", 5: "Q4_2", 6: "Q4_3",
+        7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K", 11: "Q3_K_S", 12: "Q3_K_M", 13: "Q3_K_L",
+        14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S", 17: "Q5_K_M", 18: "Q6_K", 19: "IQ2_XXS",
+        20: "IQ2_XS", 21: "Q2_K_S", 22: "IQ3_XS", 23: "IQ3_XXS", 24: "IQ1_S", 25: "IQ4_NL",
+        26: "IQ3_S", 27: "IQ3_M", 28: "IQ2_S", 29: "IQ2_M", 30: "IQ4_XS", 31: "IQ1_M",
+        32: "BF16", 33: "Q4_0_4_4", 34: "Q4_0_4_8", 35: "Q4_0_8_8", 36: "TQ1_0", 37: "TQ2_0",
+        38: "MXFP4_MOE", 39: "NVFP4", 40: "Q1_0",
+    }
+)  # fmt: skip
