@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 
 from ..errors import (
@@ -24,9 +24,9 @@ from ..errors import (
 from .base import FileEntry, Origin
 from .hub_answer import Answer, BrokenAnswerError, Part, TooLongError, UnusableAnswerError
 from .hub_client import GZIP, Ask, HubClient, RefusedError, api_json
-from .hub_errors import Asked, translate
+from .hub_errors import Asked
 from .hub_headers import ask_shard_headers
-from .hub_listing import MAX_LISTING_BYTES, Listing, parse_listing
+from .hub_listing import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
 from .hub_session import IN_FLIGHT
 from .pool import run_all
 
@@ -87,8 +87,8 @@ class HubSource:
             return self._listing
 
     def _ask_listing(self) -> Listing:
-        asked = self._asked(None)
-        self._check_repo_id(asked)
+        asked = self.asked(None)
+        check_repo_id(asked)
         url = f"{self.client.endpoint}/api/models/{self.repo_id}"
         if self.revision is not None:
             url += f"/revision/{quote(self.revision, safe='')}"
@@ -97,15 +97,6 @@ class HubSource:
             return parse_listing(api_json(answer, MAX_LISTING_BYTES), self.repo_id)
 
         return self.client.fetch(Ask(f"{url}?blobs=true", asked, "api", GZIP), handle)
-
-    def _check_repo_id(self, asked: Asked) -> None:
-        from huggingface_hub import utils
-        from huggingface_hub.errors import HFValidationError
-
-        try:
-            utils.validate_repo_id(self.repo_id)  # type: ignore[attr-defined]
-        except HFValidationError as error:
-            raise translate(error, asked) or error from error
 
     def size(self, path: str) -> int:
         size = self.known_size(path)
@@ -165,14 +156,14 @@ class HubSource:
                 if not isinstance(found, _Elsewhere):
                     return found
                 place = self._elsewhere[path] = found
-            ask = Ask(place.url, self._asked(path), "cdn", headers, _RANGE_STATUSES)
+            ask = Ask(place.url, self.asked(path), "cdn", headers, _RANGE_STATUSES)
             try:
                 return self.client.fetch(ask, handle)
             except RefusedError as error:
                 # Most likely the signature has expired: ask for a new one, once.
                 status = error.status
         raise UnauthorizedError(
-            self._asked(path).subject,
+            self.asked(path).subject,
             f"the storage host refuses access ({status})",
             where=path,
             hint="try again; if it stays, the file cannot be read from this network",
@@ -194,7 +185,7 @@ class HubSource:
             return _Elsewhere(target)
 
         return self.client.fetch(
-            Ask(url, self._asked(path), "resolve", headers, _RANGE_STATUSES), on_hub
+            Ask(url, self.asked(path), "resolve", headers, _RANGE_STATUSES), on_hub
         )
 
     def _check_commit(self, answer: Answer, path: str) -> None:
@@ -217,7 +208,7 @@ class HubSource:
         listing = self.listing()
         if self.revision not in (None, "main") or index_file not in listing.files:
             return None
-        return ask_shard_headers(self.client, listing, self._asked(index_file), index_file)
+        return ask_shard_headers(self.client, listing, self.asked(index_file), index_file)
 
     def reader(self, path: str) -> FileReader:
         """One file as the header formats read it."""
@@ -236,18 +227,28 @@ class HubSource:
     def _entry(self, path: str) -> FileEntry:
         entry = self.listing().files.get(path)
         if entry is None:
-            raise EntryNotFoundError(self._asked(path).subject, f"has no file {path}")
+            raise self.no_such_file(path)
         return entry
 
-    def _asked(self, path: str | None) -> Asked:
+    def no_such_file(self, path: str) -> EntryNotFoundError:
+        return EntryNotFoundError(self.asked(path).subject, f"has no file {path}")
+
+    def asked(self, path: str | None) -> Asked:
+        """What a request about a file, or about the model, is for."""
         return self.client.asked(self.repo_id, self.revision, path)
+
+
+class _Ranged(Protocol):
+    def known_size(self, path: str) -> int | None: ...
+
+    def read(self, path: str, start: int, stop: int) -> bytes: ...
 
 
 @dataclass(frozen=True)
 class FileReader:
-    """One file of a HubSource (see ``formats.base.Reader``)."""
+    """One file of a source (see ``formats.base.Reader``)."""
 
-    source: HubSource
+    source: _Ranged
     path: str
 
     @property

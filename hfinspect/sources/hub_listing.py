@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .base import FileEntry
 from .hub_answer import BrokenAnswerError
+from .hub_errors import Asked, translate
 
 #: A file list of 100,000 entries is about 25 MB; nothing that is a model comes near.
 MAX_LISTING_BYTES = 64 << 20
@@ -50,12 +51,12 @@ def parse_listing(answer: object, repo_id: str) -> Listing:
 def commit_of(answer: object) -> str | None:
     """The ``sha`` of a model's answer, if it has one that can be one."""
     sha = answer.get("sha") if isinstance(answer, dict) else None
-    return sha if isinstance(sha, str) and _COMMIT.fullmatch(sha) else None
+    return sha if isinstance(sha, str) and is_commit(sha) else None
 
 
 def _entry(sibling: object) -> FileEntry:
     path = sibling.get("rfilename") if isinstance(sibling, dict) else None
-    if not isinstance(path, str) or not is_plain_path(path):
+    if not isinstance(path, str) or not _stays_below_root(path):
         raise BrokenAnswerError("lists a file whose name no repository can hold")
     assert isinstance(sibling, dict)
     lfs = sibling.get("lfs")
@@ -73,10 +74,22 @@ def _size(value: object) -> int | None:
     return None
 
 
-def is_plain_path(path: str) -> bool:
-    """Whether a path stays below the root it is joined to: no empty, ``.`` or ``..`` parts."""
-    return (
-        0 < len(path) <= 4096
-        and "\0" not in path
-        and not any(part in ("", ".", "..") for part in path.split("/"))
-    )
+def is_commit(text: str) -> bool:
+    return _COMMIT.fullmatch(text) is not None
+
+
+def check_repo_id(asked: Asked) -> None:
+    """UsageError if a repo id is none by huggingface_hub's rules."""
+    from huggingface_hub import utils
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        utils.validate_repo_id(asked.repo_id)  # type: ignore[attr-defined]
+    except HFValidationError as error:
+        raise translate(error, asked) or error from error
+
+
+def _stays_below_root(path: str) -> bool:
+    """Odd names (backslashes, line feeds) occur and do no harm here; those that climb do."""
+    parts = path.split("/")
+    return "\0" not in path and not any(part in ("", ".", "..") for part in parts)
