@@ -23,7 +23,7 @@ _HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 
 @dataclass(frozen=True)
 class ModelRef:
-    """A target. Exactly one of ``repo_id`` and ``path`` is set; ``file`` is a file inside a repo."""
+    """A target: exactly one of ``repo_id`` and ``path`` is set; ``file`` is a file in a repo."""
 
     text: str
     repo_id: str | None = None
@@ -117,7 +117,7 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
         elif url.hostname not in _HUB_HOSTS:
             raise UsageError(text, "is not an address of the Hub in use", expected=endpoint)
     elif url.hostname not in _HUB_HOSTS:
-        raise UsageError(text, "is not an address of the Hub", expected="https://huggingface.co/...")
+        raise UsageError(text, "is not an address of the Hub", expected="https://huggingface.co")
     parts = [unquote(part) for part in url.path.removeprefix(prefix).split("/") if part]
     for marker in ("tree", "blob", "resolve", "commit"):
         if marker in parts[1:3]:
@@ -129,6 +129,8 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
     else:
         name, revision, file = parts[:2], None, None
     repo_id = "/".join(name)
-    if len(name) not in (1, 2) or not _REPO_ID.fullmatch(repo_id) or name[0] in ("datasets", "spaces"):
-        raise UsageError(text, "is not a model's address", expected="https://huggingface.co/org/name")
+    is_other = name[:1] in (["datasets"], ["spaces"])
+    if len(name) not in (1, 2) or is_other or not _REPO_ID.fullmatch(repo_id):
+        expected = "https://huggingface.co/org/name"
+        raise UsageError(text, "is not a model's address", expected=expected)
     return ModelRef(text, repo_id=repo_id, revision=revision, file=file)

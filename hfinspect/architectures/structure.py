@@ -1,0 +1,55 @@
+"""The printed structure that people know from print(model), without torch."""
+
+from __future__ import annotations
+
+from .modules import Module, ModuleList
+
+
+def render(root: Module) -> str:
+    """The tree as ``print(model)`` shows it, equal neighbours in lists folded as
+    ``(0-23): 24 x BloomBlock(``."""
+    return _render(root, {})
+
+
+def _render(module: Module, seen: dict[int, str]) -> str:
+    known = seen.get(id(module))
+    if known is not None:
+        return known
+    lines = (
+        _folded(module, seen)
+        if isinstance(module, ModuleList)
+        else [
+            f"({name}): {_render(child, seen)}"
+            for name, child in module.children.items()
+            if isinstance(child, Module)
+        ]
+    )
+    if not lines:
+        text = f"{module.class_name}({module.detail})"
+    else:
+        body = "\n".join(_indented(line) for line in lines)
+        text = f"{module.class_name}(\n{body}\n)"
+    seen[id(module)] = text
+    return text
+
+
+def _folded(modules: ModuleList, seen: dict[int, str]) -> list[str]:
+    runs: list[tuple[str, str, str]] = []
+    for name, child in modules.children.items():
+        if not isinstance(child, Module):
+            continue
+        text = _render(child, seen)
+        if runs and runs[-1][2] == text:
+            runs[-1] = (runs[-1][0], name, text)
+        else:
+            runs.append((name, name, text))
+    return [
+        f"({first}): {text}"
+        if first == last
+        else f"({first}-{last}): {int(last) - int(first) + 1} x {text}"
+        for first, last, text in runs
+    ]
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))

@@ -1,0 +1,181 @@
+"""T5 (Raffel et al. 2019) and T5 v1.1. Source: transformers/models/t5/modeling_t5.py.
+
+One embedding serves encoder, decoder and (transformers 5: always) the LM head. Positions are
+relative: a small table in the first layer of each stack. Linear layers have no biases.
+v1.1 (``feed_forward_proj`` gated) has two input matrices in the MLP.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .heads import classifier
+from .modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
+from .registry import Builder, register
+
+
+def _width(c: ModelConfig) -> Dim:
+    return c.dim("d_model", "hidden_size", default=512)
+
+
+def _norm(c: ModelConfig) -> Module:
+    return RMSNorm(
+        _width(c), eps=c.number("layer_norm_epsilon", default=1e-6), class_name="T5LayerNorm"
+    )
+
+
+def attention(c: ModelConfig, *, positions: bool) -> Module:
+    d = _width(c)
+    heads = c.dim("num_heads", "num_attention_heads", default=8)
+    inner = heads * c.dim("d_kv", "head_dim", default=64)
+    buckets = c.dim("relative_attention_num_buckets", default=32)
+    return Module(
+        "T5Attention",
+        q=Linear(d, inner, bias=False, kind="query"),
+        k=Linear(d, inner, bias=False, kind="key"),
+        v=Linear(d, inner, bias=False, kind="value"),
+        o=Linear(inner, d, bias=False, kind="output"),
+        relative_attention_bias=Embedding(
+            buckets, heads, component=Component.ATTENTION, kind="relative_position"
+        )
+        if positions
+        else None,
+        component=Component.ATTENTION,
+    )
+
+
+def feed_forward(c: ModelConfig) -> Module:
+    d, inner = _width(c), c.dim("d_ff", default=2048)
+    form = c.text("feed_forward_proj", default="relu") or "relu"
+    gated = form.split("-")[0] == "gated"
+    act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
+    return Module(
+        "T5DenseGatedActDense" if gated else "T5DenseActDense",
+        wi_0=Linear(d, inner, bias=False, kind="gate") if gated else None,
+        wi_1=Linear(d, inner, bias=False, kind="up") if gated else None,
+        wi=None if gated else Linear(d, inner, bias=False, kind="up"),
+        wo=Linear(inner, d, bias=False, kind="down"),
+        dropout=Dropout(c.number("dropout_rate", default=0.1)),
+        act=activation(act),
+        component=Component.MLP,
+    )
+
+
+def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
+    dropout = Dropout(c.number("dropout_rate", default=0.1))
+    parts = [
+        Module(
+            "T5LayerSelfAttention",
+            SelfAttention=attention(c, positions=positions),
+            layer_norm=_norm(c),
+            dropout=dropout,
+        )
+    ]
+    if decoder:
+        parts.append(
+            Module(
+                "T5LayerCrossAttention",
+                EncDecAttention=attention(c, positions=False),
+                layer_norm=_norm(c),
+                dropout=dropout,
+            )
+        )
+    parts.append(
+        Module("T5LayerFF", DenseReluDense=feed_forward(c), layer_norm=_norm(c), dropout=dropout)
+    )
+    return Module("T5Block", layer=ModuleList(parts))
+
+
+def stack(c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight") -> Module:
+    layers = c.count("num_layers", "num_hidden_layers", default=6)
+    if decoder:
+        layers = c.count("num_decoder_layers", default=layers)
+    first = block(c, decoder=decoder, positions=True)
+    rest = block(c, decoder=decoder, positions=False)
+    return Module(
+        "T5Stack",
+        embed_tokens=Embedding(_vocab(c), _width(c), tied_to=tied_to),
+        block=Layers([first, *[rest] * (int(layers) - 1)] if layers else []),
+        final_layer_norm=_norm(c),
+        dropout=Dropout(c.number("dropout_rate", default=0.1)),
+    )
+
+
+def _vocab(c: ModelConfig) -> Dim:
+    return c.dim("vocab_size", default=32128)
+
+
+def _shared(c: ModelConfig) -> Module:
+    return Embedding(_vocab(c), _width(c))
+
+
+def model(c: ModelConfig, *, at: str = "") -> Module:
+    return Module(
+        "T5Model",
+        shared=_shared(c),
+        encoder=stack(c, decoder=False, tied_to=f"{at}shared.weight"),
+        decoder=stack(c, decoder=True, tied_to=f"{at}shared.weight"),
+    )
+
+
+def encoder_model(c: ModelConfig, *, at: str = "") -> Module:
+    encoder = stack(c, decoder=False, tied_to=f"{at}shared.weight")
+    return Module("T5EncoderModel", shared=_shared(c), encoder=encoder)
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
+    head = Linear(
+        _width(c),
+        _vocab(c),
+        bias=False,
+        tied_to="shared.weight",
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module("T5ForConditionalGeneration", {**model(c).children, "lm_head": head})
+
+
+def sequence_classification(c: ModelConfig) -> Module:
+    d = _width(c)
+    head = Module(
+        "T5ClassificationHead",
+        dense=Linear(d, d),
+        dropout=Dropout(c.number("classifier_dropout", default=0.0)),
+        out_proj=Linear(d, c.num_labels),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+    return Module(
+        "T5ForSequenceClassification",
+        transformer=model(c, at="transformer."),
+        classification_head=head,
+    )
+
+
+def token_classification(c: ModelConfig) -> Module:
+    return Module(
+        "T5ForTokenClassification",
+        transformer=encoder_model(c, at="transformer."),
+        dropout=Dropout(c.number("classifier_dropout", default=0.0)),
+        classifier=classifier(_width(c), c.num_labels),
+    )
+
+
+def question_answering(c: ModelConfig) -> Module:
+    outputs = classifier(_width(c), c.num_labels)
+    return Module("T5ForQuestionAnswering", {**model(c).children, "qa_outputs": outputs})
+
+
+_CLASSES: dict[str, Builder] = {
+    "T5ForConditionalGeneration": conditional_generation,
+    "T5Model": model,
+    "T5EncoderModel": encoder_model,
+    "T5ForSequenceClassification": sequence_classification,
+    "T5ForTokenClassification": token_classification,
+    "T5ForQuestionAnswering": question_answering,
+}
+
+register("t5", _CLASSES, base="T5Model", category="encoder-decoder")

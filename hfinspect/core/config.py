@@ -1,0 +1,261 @@
+"""ModelConfig: config.json with synonyms, nesting and checked getters.
+
+A getter names the key as the family's code knows it first and its synonyms after it; the first one
+that is present and not null wins.  ``null`` counts as absent, because transformers itself writes
+``"head_dim": null``.  What is absent takes the family's default; a key without default is required.
+Every number comes back as a Dim that remembers its key, so shapes can explain themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from ..errors import ConfigError
+from .dims import Constant, Dim
+
+#: Beyond any real size (the largest vocabularies are near 10^6, widths near 10^5), small enough
+#: that products of a few stay readable.
+MAX_DIM: Final = 2**40
+#: Layers, experts, stages: things that are listed one by one. 10,000 is ten times the deepest.
+MAX_COUNT: Final = 10_000
+
+_REQUIRED: Final = object()
+
+
+class ModelConfig:
+    """Read-only view of a config mapping; ``path`` is the dotted prefix of a nested section."""
+
+    def __init__(self, values: Mapping[str, Any], path: str = "") -> None:
+        self.values = values
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"ModelConfig({self.path or 'config.json'}, {len(self.values)} keys)"
+
+    # ---- what kind of model it says it is
+
+    @property
+    def model_type(self) -> str | None:
+        return self.text("model_type", default=None)
+
+    @property
+    def architectures(self) -> tuple[str, ...]:
+        found = self.values.get("architectures")
+        if found is None:
+            return ()
+        if isinstance(found, str):
+            return (found,)
+        if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+            raise self.error("architectures", found, "a list of class names")
+        return tuple(found)
+
+    # ---- getters
+
+    def raw(self, *keys: str) -> Any:
+        """The first present, non-null value as it stands in the file, or None."""
+        for key in keys:
+            value = self.values.get(key)
+            if value is not None:
+                return value
+        return None
+
+    def has(self, *keys: str) -> bool:
+        """Whether any of the keys is present and not null."""
+        return self.raw(*keys) is not None
+
+    def _find(self, keys: Sequence[str]) -> tuple[str, Any]:
+        for key in keys:
+            value = self.values.get(key)
+            if value is not None:
+                return key, value
+        return keys[0], None
+
+    def dim(
+        self, *keys: str, default: Any = _REQUIRED, minimum: int = 1, maximum: int = MAX_DIM
+    ) -> Dim:
+        """A size. ``default`` is an int (then shown under the key's name) or a Dim expression."""
+        key, value = self._find(keys)
+        if value is None:
+            if default is _REQUIRED:
+                raise self.missing(key)
+            if isinstance(default, Dim):
+                return default
+            return Dim(default, self.path + keys[0])
+        return Dim(self._integer(key, value, minimum, maximum), self.path + key)
+
+    def count(self, *keys: str, default: Any = _REQUIRED, minimum: int = 0) -> Dim:
+        """How many layers, experts, stages: bounded by what can be listed."""
+        return self.dim(*keys, default=default, minimum=minimum, maximum=MAX_COUNT)
+
+    def optional_dim(self, *keys: str, minimum: int = 1) -> Dim | None:
+        """A size, or None where the key is absent or null."""
+        return self.dim(*keys, minimum=minimum) if self.has(*keys) else None
+
+    def flag(self, *keys: str, default: bool) -> bool:
+        """A boolean; 0 and 1 are taken as well, as Python code reading the config would."""
+        key, value = self._find(keys)
+        if value is None:
+            return default
+        if value in (0, 1) and isinstance(value, (bool, int)):
+            return bool(value)
+        raise self.error(key, value, "true or false")
+
+    def number(self, *keys: str, default: float) -> float:
+        """A finite real number (ratios)."""
+        key, value = self._find(keys)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.error(key, value, "a number")
+        if not math.isfinite(value):
+            raise self.error(key, value, "a finite number")
+        return float(value)
+
+    def text(self, *keys: str, default: str | None = None) -> str | None:
+        """A string, or the default."""
+        key, value = self._find(keys)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self.error(key, value, "a string")
+        return value
+
+    def dims(
+        self, *keys: str, default: Sequence[int] | None = None, minimum: int = 1
+    ) -> tuple[Dim, ...]:
+        """A list of sizes; a single int stands for a list of one."""
+        key, value = self._find(keys)
+        if value is None:
+            if default is None:
+                raise self.missing(key)
+            value = list(default)
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = [value]
+        items = self._list(key, value)
+        return tuple(
+            Dim(self._integer(f"{key}[{i}]", item, minimum, MAX_DIM), f"{self.path}{key}[{i}]")
+            for i, item in enumerate(items)
+        )
+
+    def strings(self, *keys: str, default: Sequence[str] | None = None) -> tuple[str, ...]:
+        """A list of strings (layer types)."""
+        key, value = self._find(keys)
+        if value is None:
+            if default is None:
+                raise self.missing(key)
+            return tuple(default)
+        items = self._list(key, value)
+        for item in items:
+            if not isinstance(item, str):
+                raise self.error(key, item, "strings")
+        return tuple(items)
+
+    def flags(self, *keys: str, default: Sequence[bool] | None = None) -> tuple[bool, ...]:
+        """A list of booleans (or of 0 and 1)."""
+        key, value = self._find(keys)
+        if value is None:
+            if default is None:
+                raise self.missing(key)
+            return tuple(default)
+        items = self._list(key, value)
+        for item in items:
+            if not (isinstance(item, (bool, int)) and item in (0, 1)):
+                raise self.error(key, item, "booleans")
+        return tuple(bool(item) for item in items)
+
+    def section(self, *keys: str, default: Mapping[str, Any] | None = None) -> ModelConfig:
+        """A nested config; an absent one is empty, so the family's defaults apply."""
+        key, value = self._find(keys)
+        if value is None:
+            value = dict(default or {})
+        if not isinstance(value, Mapping):
+            raise self.error(key, value, "an object")
+        return ModelConfig(value, f"{self.path}{key}.")
+
+    def with_defaults(self, **defaults: Any) -> ModelConfig:
+        """The same config with family defaults under what the file says."""
+        present = {key: value for key, value in self.values.items() if value is not None}
+        return ModelConfig({**defaults, **present}, self.path)
+
+    # ---- keys that every family shares
+
+    @property
+    def num_labels(self) -> Dim:
+        """Width of a classifier: the labels listed in id2label, else num_labels, else 2."""
+        labels = self.values.get("id2label")
+        if labels is not None:
+            if not isinstance(labels, (dict, list)) or not labels:
+                raise self.error("id2label", labels, "a non-empty object")
+            return Dim(
+                len(labels), self.path + "num_labels", definition="number of labels in id2label"
+            )
+        return self.dim("num_labels", "_num_labels", default=2)
+
+    def tied(self, *, default: bool = True) -> bool:
+        """tie_word_embeddings; transformers' own default is true."""
+        return self.flag("tie_word_embeddings", default=default)
+
+    # ---- errors
+
+    def error(self, key: str, value: object, expected: str) -> ConfigError:
+        """A ConfigError that names the key."""
+        return ConfigError(
+            f"config key {self.path}{key}",
+            f"is {_shown(value)}",
+            key=self.path + key,
+            expected=expected,
+        )
+
+    def missing(self, key: str) -> ConfigError:
+        return ConfigError(
+            f"config key {self.path}{key}",
+            "is missing",
+            key=self.path + key,
+            expected="a value, since this model type has no default for it",
+        )
+
+    def divided(self, value: int, by: int, what: str, key: str) -> Dim:
+        """``value / by`` where the model needs it to be exact, else a ConfigError naming ``key``."""
+        if int(by) <= 0 or int(value) % int(by):
+            raise self.error(key, int(by), f"a divisor of {what} = {int(value)}")
+        return exact(value) // by
+
+    # ---- checks
+
+    def _integer(self, key: str, value: object, minimum: int, maximum: int) -> int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # JSON writers of other languages spell 64 as 64.0
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.error(key, value, "an integer")
+        if value < minimum:
+            raise self.error(key, value, f"at least {minimum}")
+        if value > maximum:
+            raise self.error(key, value, f"at most {maximum:,}")
+        return value
+
+    def _list(self, key: str, value: object) -> list[Any]:
+        if not isinstance(value, (list, tuple)):
+            raise self.error(key, value, "a list")
+        if len(value) > MAX_COUNT:
+            raise self.error(key, f"{len(value):,} entries", f"at most {MAX_COUNT:,}")
+        return list(value)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def exact(value: int) -> Dim:
+    """A number of the model's own code, as a Dim."""
+    return value if isinstance(value, Dim) else Dim(value, Constant(value))
+
+
+def first_present(values: Iterable[Dim | None], default: Dim) -> Dim:
+    """The first that is not None."""
+    for value in values:
+        if value is not None:
+            return value
+    return default

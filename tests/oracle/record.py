@@ -1,0 +1,225 @@
+"""Record what transformers (or diffusers) saves, for the tests that need no torch.
+
+    pip install 'hfinspect[oracle]'
+    python -m tests.oracle.record                 # every case
+    python -m tests.oracle.record llama t5        # cases/llama.json, cases/t5.json
+    python -m tests.oracle.record --check llama   # compare with what is recorded, write nothing
+
+A case file lists small random models to build and whole default configs to count::
+
+    {"model_type": "llama",
+     "tiny": {"hidden_size": 32, ...},                       config shared by the cases
+     "cases": [{"name": "gqa", "architecture": "LlamaForCausalLM", "config": {...}}, ...],
+     "defaults": ["LlamaForCausalLM"]}                       counted on the meta device
+
+``"remove": ["key"]`` in a case drops keys of ``tiny``.  ``"library": "diffusers"`` takes the class
+from diffusers.  A file may hold a list of such objects, one per model_type.
+
+Each case is built, written with ``save_pretrained`` and read back from the file's header; the
+recording holds the config as given, as saved and (once a model_type) in full, and every tensor as
+``name dims [dtype]``.  Defaults are too large to save; they are built on the meta device, passed
+through the same renaming as save_pretrained, and recorded as a count and a digest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import struct
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "oracle"
+
+
+def digest(lines: list[str]) -> str:
+    """sha256 over the sorted ``name dims`` lines."""
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def header_lines(file: Path) -> list[str]:
+    """``name dims [dtype unless F32]`` of every tensor in a safetensors file."""
+    with file.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        header = json.loads(stream.read(length))
+    header.pop("__metadata__", None)
+    return [_line(name, entry["shape"], entry["dtype"]) for name, entry in header.items()]
+
+
+def _line(name: str, shape: Any, dtype: str = "F32") -> str:
+    dims = "x".join(str(int(size)) for size in shape) or "scalar"
+    return f"{name} {dims}" + ("" if dtype == "F32" else f" {dtype}")
+
+
+def _library(entry: dict[str, Any]) -> Any:
+    if entry.get("library") == "diffusers":
+        import diffusers
+
+        return diffusers
+    import transformers
+
+    return transformers
+
+
+def _config(entry: dict[str, Any], architecture: str, values: dict[str, Any]) -> Any:
+    from transformers import AutoConfig
+
+    if entry.get("library") == "diffusers":
+        return values
+    import transformers
+
+    cls = getattr(transformers, architecture).config_class
+    if cls is not None and getattr(cls, "model_type", None) == entry["model_type"]:
+        return cls(**values)
+    return AutoConfig.for_model(entry["model_type"], **values)
+
+
+def _build(entry: dict[str, Any], architecture: str, values: dict[str, Any]) -> Any:
+    cls = getattr(_library(entry), architecture)
+    config = _config(entry, architecture, values)
+    if entry.get("library") == "diffusers":
+        return cls.from_config(config)
+    return cls._from_config(config)
+
+
+def record_case(entry: dict[str, Any], case: dict[str, Any], *, first: bool) -> dict[str, Any]:
+    """Build, save, read back."""
+    given = {k: v for k, v in entry.get("tiny", {}).items() if k not in case.get("remove", ())}
+    given.update(case.get("config", {}))
+    model = _build(entry, case["architecture"], given)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        lines: list[str] = []
+        for file in sorted(Path(folder).glob("*.safetensors")):
+            lines += header_lines(file)
+        saved = json.loads((Path(folder) / "config.json").read_text())
+    unique = {id(p): p.numel() for p in model.parameters()}
+    record: dict[str, Any] = {
+        "library": entry.get("library", "transformers"),
+        "version": _library(entry).__version__,
+        "model_type": entry["model_type"],
+        "architecture": case["architecture"],
+        "given": given,
+        "saved": saved,
+        "parameters": sum(unique.values()),
+        "tensors": lines,
+    }
+    if first:
+        if hasattr(model.config, "to_dict"):
+            record["full"] = json.loads(model.config.to_json_string(use_diff=False))
+        record["classes"] = {
+            name: type(module).__name__
+            for name, module in model.named_modules()
+            if name and next(module.parameters(), None) is not None
+        }
+    return record
+
+
+def record_default(entry: dict[str, Any], architecture: str) -> dict[str, Any]:
+    """Count a default config on the meta device, with the names that a save would write."""
+    import torch
+
+    with torch.device("meta"):
+        model = _build(entry, architecture, {})
+    state = model.state_dict()
+    for key in getattr(model, "_keys_to_ignore_on_save", None) or ():
+        state.pop(key, None)
+    tied = getattr(model, "all_tied_weights_keys", None) or {}
+    for name in tied:
+        state.pop(name, None)
+    if entry.get("library") != "diffusers":
+        from transformers.core_model_loading import revert_weight_conversion
+
+        state = revert_weight_conversion(model, state)
+    lines = [_line(name, tensor.shape) for name, tensor in state.items()]
+    unique = {id(p): p.numel() for p in model.parameters()}
+    return {
+        "library": entry.get("library", "transformers"),
+        "version": _library(entry).__version__,
+        "model_type": entry["model_type"],
+        "architecture": architecture,
+        "parameters": sum(unique.values()),
+        "count": len(lines),
+        "digest": digest(lines),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity; transformers spells it as an object, and so do we."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return {"__float__": {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _write(path: Path, record: dict[str, Any], check: bool) -> bool:
+    """True if what is recorded already says the same."""
+    record = _plain(record)
+    if check:
+        old = json.loads(path.read_text()) if path.exists() else {}
+        keys = ("parameters", "tensors", "digest")
+        return all(old.get(key) == record.get(key) for key in keys)
+    tensors = record.pop("tensors", None)
+    text = json.dumps(record, allow_nan=False)
+    if tensors is not None:
+        body = ",\n".join(json.dumps(line) for line in tensors)
+        text = f'{text[:-1]},\n"tensors": [\n{body}\n]}}'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n")
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("families", nargs="*", help="case files by name; all if none is given")
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    import torch
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    failures = 0
+    names = options.families or sorted(path.stem for path in (FIXTURES / "cases").glob("*.json"))
+    for name in names:
+        entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
+        for entry in entries if isinstance(entries, list) else [entries]:
+            failures += _record_entry(name, entry, options.check)
+    return 1 if failures else 0
+
+
+def _record_entry(name: str, entry: dict[str, Any], check: bool) -> int:
+    failures = 0
+    folder = FIXTURES / "recorded" / name
+    prefix = (entry["model_type"] or "diffusers").replace("/", "_")
+    jobs: list[tuple[str, Any]] = [
+        (f"{prefix}-{case['name']}", lambda case=case, i=i: record_case(entry, case, first=i == 0))
+        for i, case in enumerate(entry.get("cases", ()))
+    ]
+    jobs += [
+        (f"{prefix}-default-{architecture}", lambda a=architecture: record_default(entry, a))
+        for architecture in entry.get("defaults", ())
+    ]
+    for label, job in jobs:
+        try:
+            same = _write(folder / f"{label}.json", job(), check)
+        except Exception as error:
+            print(f"{label}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
+            failures += 1
+            continue
+        print(f"{label}: {'ok' if same else 'DIFFERS'}")
+        failures += not same
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main())
