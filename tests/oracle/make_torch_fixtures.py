@@ -215,15 +215,15 @@ def gguf_writer(path: Path, endian: gguf.GGUFEndian, **options: Any) -> gguf.GGU
     writer.add_rope_freq_base(float("inf"))
     writer.add_file_type(15)
     writer.add_tokenizer_model("gpt2")
-    writer.add_token_list([f"token {i} é" for i in range(200)])
-    writer.add_token_scores([float(i) for i in range(2000)])
+    writer.add_token_list([f"token {i} é" for i in range(100)])
+    writer.add_token_scores([float(i) for i in range(1100)])
     writer.add_tags(["one", "two"])
     writer.add_array("general.nothing", [])
     return writer
 
 
 def gguf_tensors(writer: gguf.GGUFWriter) -> None:
-    writer.add_tensor("token_embd.weight", np.arange(200 * 8, dtype=np.float32).reshape(200, 8))
+    writer.add_tensor("token_embd.weight", np.arange(100 * 8, dtype=np.float32).reshape(100, 8))
     writer.add_tensor("blk.0.attn_norm.weight", np.arange(5, dtype=np.float16))
     kinds = gguf.GGMLQuantizationType
     for kind in (kinds.Q4_K, kinds.Q6_K, kinds.Q8_0, kinds.IQ4_NL, kinds.MXFP4, kinds.TQ1_0):
