@@ -183,7 +183,7 @@ class MalformedError(HfinspectError):
 
 
 class ConfigError(MalformedError):
-    """config.json is malformed; ``key`` is the dotted path of the offending key, if there is one."""
+    """config.json is malformed; ``key`` is the dotted path of the offending key, if any."""
 
     kind = "malformed_config"
 

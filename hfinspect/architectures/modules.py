@@ -99,7 +99,7 @@ class Module:
 
 
 class ModuleList(Module):
-    """``nn.ModuleList``: children named 0, 1, 2 ...; equal ones should be one and the same object."""
+    """``nn.ModuleList``: children named 0, 1, 2 ...; equal ones should be one shared object."""
 
     __slots__ = ("is_layers",)
 
@@ -136,8 +136,15 @@ class Layers(ModuleList):
 
     __slots__ = ()
 
-    def __init__(self, items: Iterable[Module], *, class_name: str = "ModuleList", part: str | None = None,
-                 saved: bool = True, start: int = 0) -> None:  # fmt: skip
+    def __init__(
+        self,
+        items: Iterable[Module],
+        *,
+        class_name: str = "ModuleList",
+        part: str | None = None,
+        saved: bool = True,
+        start: int = 0,
+    ) -> None:
         super().__init__(items, class_name=class_name, part=part, saved=saved, start=start)
         self.is_layers = True
 
@@ -148,8 +155,13 @@ class Layers(ModuleList):
         return cls([block] * int(count), class_name=class_name, part=part)
 
 
-def Sequential(*items: Module | None, class_name: str = "Sequential", component: Component | None = None,
-               kind: str | None = None, part: str | None = None) -> Module:  # fmt: skip
+def Sequential(
+    *items: Module | None,
+    class_name: str = "Sequential",
+    component: Component | None = None,
+    kind: str | None = None,
+    part: str | None = None,
+) -> Module:
     """``nn.Sequential``; None keeps its number free of parameters (an activation left unsaid)."""
     return Module(
         class_name,

@@ -10,7 +10,7 @@ from .tensors import StoredTensor
 
 @dataclass(frozen=True)
 class Finding:
-    """Something noticed that does not stop the reading: ``rule`` is stable, ``text`` is for people."""
+    """Something noticed that does not stop the reading; ``rule`` is stable, ``text`` for people."""
 
     rule: str
     text: str
@@ -39,16 +39,25 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardIndex:
-    """A ``*.index.json``: which shard holds which tensor, and what it claims of itself."""
+    """A ``*.index.json``: which shard holds which tensor, and what it claims of itself.
+
+    Shards are named as in the file, relative to the index; ``Checkpoint`` has paths.
+    """
 
     file: str
     weight_map: Mapping[str, str]
     metadata: Mapping[str, object] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The weights that were chosen, with what else was found and why it was not taken."""
+    """The weights that were chosen, with what else was found and why it was not taken.
+
+    ``others`` are the paths of weight files left aside, ``reasons`` says why by path. ``missing``
+    are shards that should be there and are not: with any of them every total is a lower bound.
+    ``index`` is None where none was needed.
+    """
 
     format: str
     shards: tuple[Shard, ...]
@@ -56,3 +65,10 @@ class Checkpoint:
     others: tuple[str, ...] = ()
     chosen_because: str = ""
     findings: tuple[Finding, ...] = ()
+    missing: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no shard is known to be missing."""
+        return not self.missing

@@ -217,7 +217,7 @@ class ModelConfig:
         )
 
     def divided(self, value: int, by: int, what: str, key: str) -> Dim:
-        """``value / by`` where the model needs it to be exact, else a ConfigError naming ``key``."""
+        """``value / by`` where the model needs it to be exact; else ConfigError naming ``key``."""
         if int(by) <= 0 or int(value) % int(by):
             raise self.error(key, int(by), f"a divisor of {what} = {int(value)}")
         return exact(value) // by

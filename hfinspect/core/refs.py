@@ -36,6 +36,22 @@ class ModelRef:
         return self.path is not None
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What was read, as reports name it.
+
+    ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
+    ``mapping`` (a config given in Python). ``revision`` is what was asked, ``commit`` what was read.
+    """
+
+    kind: str
+    name: str
+    repo_id: str | None = None
+    revision: str | None = None
+    commit: str | None = None
+    path: str | None = None
+
+
 def parse_ref(
     text: str,
     *,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
+from ..core.refs import Origin
 from ..errors import HfinspectError
+
+__all__ = ["FileEntry", "Origin", "Source"]
 
 T = TypeVar("T")
 
@@ -18,22 +20,6 @@ class FileEntry(NamedTuple):
     path: str
     size: int | None = None
     sha256: str | None = None
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What was read, as reports name it.
-
-    ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
-    ``mapping`` (a config given in Python). ``revision`` is what was asked, ``commit`` what was read.
-    """
-
-    kind: str
-    name: str
-    repo_id: str | None = None
-    revision: str | None = None
-    commit: str | None = None
-    path: str | None = None
 
 
 class Source(Protocol):
