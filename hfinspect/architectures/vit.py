@@ -1,0 +1,126 @@
+"""ViT (Dosovitskiy et al. 2020). Source of shapes: transformers/models/vit/modeling_vit.py.
+
+Patches through one convolution, a class token, learned positions, pre-norm layers. transformers 5
+renames the layers in memory; files keep ``encoder.layer.N.attention.attention.query``
+(conversion_mapping.py, ViTModel), and so does this tree.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .modules import (
+    Activation,
+    Conv,
+    Dropout,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Sequential,
+    Weight,
+)
+from .registry import register
+from .vision import google_layer, labels_classifier, pair, patch_conv, patch_count
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=768)
+
+
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-12)
+
+
+def embeddings(c: ModelConfig, *, mask_token: bool = False) -> Module:
+    h = _hidden(c)
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
+    return Module(
+        "ViTEmbeddings",
+        cls_token=Weight(1, 1, h, kind="class_token"),
+        mask_token=Weight(1, 1, h, kind="mask_token") if mask_token else None,
+        position_embeddings=Weight(1, patch_count(image, patch) + 1, h, kind="position"),
+        patch_embeddings=Module(
+            "ViTPatchEmbeddings",
+            projection=patch_conv(c.dim("num_channels", default=3), h, patch),
+        ),
+        dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+        component=Component.EMBEDDING,
+    )
+
+
+def layer(c: ModelConfig) -> Module:
+    width = None
+    if c.has("head_dim"):
+        width = c.dim("num_attention_heads", default=12) * c.dim("head_dim")
+    return google_layer(
+        "ViT",
+        _hidden(c),
+        c.dim("intermediate_size", default=3072),
+        eps=_eps(c),
+        act=c.text("hidden_act", default="gelu"),
+        qkv_bias=c.flag("qkv_bias", default=True),
+        width=width,
+    )
+
+
+def pooler(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    return Module(
+        "ViTPooler",
+        dense=Linear(h, c.dim("pooler_output_size", default=h)),
+        activation=activation(c.text("pooler_act", default="tanh")),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+
+
+def model(c: ModelConfig, *, pooling: bool = True, mask_token: bool = False) -> Module:
+    layers = Layers.of(c.count("num_hidden_layers", default=12), layer(c))
+    return Module(
+        "ViTModel",
+        embeddings=embeddings(c, mask_token=mask_token),
+        encoder=Module("ViTEncoder", layer=layers),
+        layernorm=LayerNorm(_hidden(c), eps=_eps(c)),
+        pooler=pooler(c) if pooling else None,
+        part="vision",
+    )
+
+
+def image_classification(c: ModelConfig) -> Module:
+    return Module(
+        "ViTForImageClassification",
+        vit=model(c, pooling=False),
+        classifier=labels_classifier(c, _hidden(c)),
+        part="vision",
+    )
+
+
+def masked_image_modeling(c: ModelConfig) -> Module:
+    """The decoder predicts every pixel of a patch: one 1x1 convolution, then a shuffle."""
+    stride = c.dim("encoder_stride", default=16)
+    pixels = stride * stride * c.dim("num_channels", default=3)
+    decoder = Sequential(
+        Conv(_hidden(c), pixels, 1), Activation("PixelShuffle"), component=Component.HEAD
+    )
+    return Module(
+        "ViTForMaskedImageModeling",
+        vit=model(c, pooling=False, mask_token=True),
+        decoder=decoder,
+        part="vision",
+    )
+
+
+register(
+    "vit",
+    {
+        "ViTForImageClassification": image_classification,
+        "ViTModel": model,
+        "ViTForMaskedImageModeling": masked_image_modeling,
+    },
+    base="ViTModel",
+    base_prefix="vit",
+    category="vision",
+)
