@@ -23,7 +23,17 @@ Builder = Callable[[ModelConfig], Module]
 
 #: Files of this folder that are vocabulary, not families.
 _VOCABULARY = frozenset(
-    {"registry", "modules", "expand", "blocks", "heads", "structure", "prediction", "fallback"}
+    {
+        "registry",
+        "modules",
+        "expand",
+        "blocks",
+        "heads",
+        "vision",
+        "structure",
+        "prediction",
+        "fallback",
+    }
 )
 
 
