@@ -109,6 +109,14 @@ def check_values(value: object) -> None:
             _check_number(item)
 
 
+def plain(value: object) -> object:
+    """Decoded pairs as dicts, the last of equal keys counting. Call ``check_values`` first: this
+    follows the nesting with the stack."""
+    if isinstance(value, tuple):
+        return {key: plain(item) for key, item in value}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
 def _check_text(text: str) -> None:
     try:
         text.encode()

@@ -1,0 +1,1 @@
+"""Which of a model's files are its weights, and reading them: joins sources and formats."""

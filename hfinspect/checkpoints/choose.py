@@ -1,0 +1,275 @@
+"""Which of the files is the model, decided by their paths and sizes alone, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..errors import EntryNotFoundError, UnsupportedFormatError, UsageError
+from ..formats.registry import MODULES
+from ..sources.base import FileEntry
+from .names import MODEL_STEMS, Kind, WeightName, weight_name
+
+#: More shards than any model has; a count in a name can claim anything.
+MAX_SHARDS = 10_000
+
+_FORMAT_ORDER = {name: rank for rank, name in enumerate(MODULES)}
+_KIND_ORDER = {
+    Kind.MODEL: 0,
+    Kind.WEIGHTS: 1,
+    Kind.ORIGINAL: 2,
+    Kind.ADAPTER: 3,
+}
+_FORMAT_WORDS = {"safetensors": "safetensors", "torch": "PyTorch", "gguf": "GGUF"}
+
+
+class OtherFile(NamedTuple):
+    """A weight file that was not taken, and why."""
+
+    path: str
+    reason: str
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The weight files taken for the model.
+
+    ``files`` are those known to belong to it; ``missing`` are numbered shards that should be there
+    and are not. Where ``index`` is set and ``whole`` is False, only the index knows the files.
+    """
+
+    format: str
+    files: tuple[str, ...]
+    because: str
+    index: str | None = None
+    missing: tuple[str, ...] = ()
+    whole: bool = True
+    others: tuple[OtherFile, ...] = ()
+
+
+@dataclass
+class _Candidate:
+    """The files of one copy of some weights: one file, or the shards of one numbering."""
+
+    first: WeightName
+    files: list[WeightName] = field(default_factory=list)
+    index: str | None = None
+    size: int = 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return _missing_numbers(self.files)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the list of files alone shows that all are there."""
+        return bool(self.files) and not self.missing
+
+
+def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> Choice | None:
+    """The model among ``files``, or None if there are no weights of a format that is read.
+
+    ``pick`` names a weight file or an index to take instead. Raises EntryNotFoundError or
+    UnsupportedFormatError for a pick that is not there or not readable.
+    """
+    names = [name for name in map(weight_name, files) if name is not None]
+    if pick is not None:
+        return _picked(files, names, pick)
+    candidates = _candidates(names, files)
+    eligible = [item for item in candidates if item.first.kind in _KIND_ORDER]
+    if not eligible:
+        return None
+    eligible.sort(key=_preference)
+    best = eligible[0]
+    rest = [item for item in candidates if item is not best]
+    return Choice(
+        best.first.format,
+        tuple(name.path for name in best.files),
+        _because(best, eligible[1:]),
+        best.index,
+        best.missing,
+        best.whole,
+        tuple(_others(best, rest, files)),
+    )
+
+
+def unsupported(files: Iterable[str]) -> list[OtherFile]:
+    """Files of formats that are recognised and not read, each with the format's name."""
+    names = (weight_name(path) for path in files)
+    return [
+        OtherFile(name.path, name.format) for name in names if name and name.kind is Kind.FOREIGN
+    ]
+
+
+def _picked(files: Mapping[str, FileEntry], names: list[WeightName], pick: str) -> Choice:
+    if pick not in files:
+        raise EntryNotFoundError(pick, "no such file", hint=_nearest(pick, files))
+    name = weight_name(pick)
+    if name is None:
+        known = ", ".join(sorted({item.path for item in names})[:5])
+        raise UsageError(pick, "is no weight file", hint=f"there are {known}" if known else None)
+    if name.kind is Kind.FOREIGN:
+        raise UnsupportedFormatError(pick, f"is a file of {name.format}, which is not read")
+    others = [OtherFile(item.path, "not asked for", files[item.path].size) for item in names]
+    if not name.is_index:
+        rest = tuple(item for item in others if item.path != pick)
+        return Choice(name.format, (pick,), f"{pick} was asked for", others=rest)
+    same = [item for item in _candidates(names, files) if item.index == pick]
+    shards = tuple(item.path for item in same[0].files) if same else ()
+    rest = tuple(item for item in others if item.path not in (pick, *shards))
+    missing = same[0].missing if same else ()
+    return Choice(name.format, shards, f"{pick} was asked for", pick, missing, False, rest)
+
+
+def _nearest(pick: str, files: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
+
+    weights = [path for path in files if weight_name(path) is not None]
+    close = get_close_matches(pick, weights, n=3, cutoff=0.4) or weights[:3]
+    return f"there is {', '.join(close)}" if close else None
+
+
+def _candidates(names: list[WeightName], files: Mapping[str, FileEntry]) -> list[_Candidate]:
+    groups: dict[tuple[object, ...], _Candidate] = {}
+    for name in names:
+        if name.is_index:
+            continue
+        alone = name.path if name.shards is None else None
+        key = (name.directory, name.format, name.stem, name.variant, name.shards, alone)
+        group = groups.setdefault(key, _Candidate(name))
+        group.files.append(name)
+        group.size += files[name.path].size or 0
+    for group in groups.values():
+        group.files.sort(key=lambda name: name.number or 0)
+    found = list(groups.values())
+    for name in names:
+        if name.is_index:
+            _attach_index(name, found)
+    return found
+
+
+def _attach_index(index: WeightName, found: list[_Candidate]) -> None:
+    """Give the index to the numbered shards of its name; failing these, it stands for files of
+    other names, if there are any that it could mean."""
+    same = [item for item in found if _place(item.first) == _place(index)]
+    numbered = [item for item in same if item.first.shards is not None]
+    if numbered:
+        # Several numberings under one name are leftovers of another save: the index will say.
+        max(numbered, key=lambda item: (item.whole, item.size)).index = index.path
+        return
+    others = [
+        item
+        for item in found
+        if item.first.directory == index.directory and item.first.format == index.format
+    ]
+    if [item for item in others if item not in same] or not others:
+        found.append(_Candidate(index, index=index.path))
+
+
+def _place(name: WeightName) -> tuple[str, str, str, str]:
+    return name.directory, name.format, name.stem, name.variant
+
+
+def _preference(item: _Candidate) -> tuple[object, ...]:
+    """Smaller is better."""
+    name = item.first
+    stem = name.stem.lower()
+    return (
+        name.directory.count("/"),
+        _KIND_ORDER[name.kind],
+        bool(item.missing),
+        _FORMAT_ORDER[name.format],
+        # Several of these in one directory are different things, or quantisations of one: the
+        # largest says most. Elsewhere the conventional names decide.
+        -item.size if _is_unnamed(name) else 0,
+        MODEL_STEMS.index(stem) if stem in MODEL_STEMS else len(MODEL_STEMS),
+        bool(name.variant),
+        item.index is None,
+        name.shards is None,
+        name.directory,
+        name.path,
+    )
+
+
+def _is_unnamed(name: WeightName) -> bool:
+    return name.stem.lower() not in MODEL_STEMS
+
+
+def _missing_numbers(files: list[WeightName]) -> tuple[str, ...]:
+    """Paths of shards whose numbers are absent; numbering starts at 1, or at 0 where one does."""
+    if not files or files[0].shards is None:
+        return ()
+    first, count = files[0], files[0].shards
+    there = {name.number for name in files}
+    start = 0 if 0 in there else 1
+    absent = [
+        number for number in range(start, start + min(count, MAX_SHARDS)) if number not in there
+    ]
+    assert first.number is not None
+    return tuple(_renumbered(first, number) for number in absent)
+
+
+def _renumbered(name: WeightName, number: int) -> str:
+    """The path of another shard of the same numbering."""
+    file = name.path[len(name.directory) :]
+    before, mark, after = file.rpartition("-of-")
+    digits = len(before) - len(before.rstrip("0123456789"))
+    return f"{name.directory}{before[: len(before) - digits]}{number:0{digits}d}{mark}{after}"
+
+
+def _because(best: _Candidate, losers: list[_Candidate]) -> str:
+    what = _FORMAT_WORDS[best.first.format]
+    if best.index is not None:
+        return f"the {what} shards of {best.index}"
+    shards = "shards without an index" if best.first.shards is not None else "file"
+    if not losers:
+        return f"the only {what} {shards}" if best.first.shards is None else f"{what} {shards}"
+    if _is_unnamed(best.first) and all(_rivals(best, item) for item in losers[:1]):
+        return (
+            f"the largest of {1 + sum(_rivals(best, item) for item in losers)} {what} checkpoints"
+        )
+    return f"{what} {shards}, preferred over {len(losers)} other copies or parts"
+
+
+def _rivals(best: _Candidate, other: _Candidate) -> bool:
+    return (best.first.directory, best.first.format, best.first.kind) == (
+        other.first.directory,
+        other.first.format,
+        other.first.kind,
+    )
+
+
+def _others(
+    best: _Candidate, rest: list[_Candidate], files: Mapping[str, FileEntry]
+) -> Iterable[OtherFile]:
+    for item in rest:
+        reason = _reason(best, item)
+        for name in item.files:
+            yield OtherFile(name.path, reason, files[name.path].size)
+
+
+def _reason(best: _Candidate, other: _Candidate) -> str:
+    chosen, name = best.first, other.first
+    if name.kind is Kind.FOREIGN:
+        return f"{name.format}, not read"
+    if name.kind is Kind.TRAINING:
+        return "training state, no model"
+    if name.kind is not chosen.kind and name.kind is Kind.ADAPTER:
+        return "an adapter or a part"
+    if name.kind is not chosen.kind and name.kind is Kind.ORIGINAL:
+        return "the original before conversion"
+    if name.directory != chosen.directory:
+        return "in another folder"
+    if other.missing and not best.missing:
+        return f"incomplete, {len(other.missing)} shards are missing"
+    if name.format != chosen.format:
+        return f"another copy for {_FORMAT_WORDS[name.format]}"
+    if name.stem != chosen.stem:
+        return "another checkpoint"
+    if name.variant != chosen.variant:
+        return f"the variant {name.variant}" if name.variant else "the plain variant"
+    if name.shards is None:
+        return "a single file beside the shards; some loaders take it first"
+    return "another set of shards"

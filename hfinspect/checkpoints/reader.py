@@ -1,0 +1,77 @@
+"""One file of a source as a format reader wants it, and how much of it to ask for first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..core.checkpoint import Shard
+from ..formats.registry import get_format
+from ..formats.safetensors import DEFAULT_FIRST_GUESS, PREFIX_BYTES, header_bound
+from ..sources.base import Source
+
+#: A header of one shard tells that those of the others are about as long; this much more is asked.
+_HEADROOM = 1.125
+
+
+class SourceReader:
+    """``formats.base.Reader`` over a source. A size that is not in the file list is known after the
+    first read, when the server has told it."""
+
+    def __init__(self, source: Source, path: str) -> None:
+        self.path = path
+        self._source = source
+        self._has_read = False
+        entry = source.list_files().get(path)
+        self._size = entry.size if entry else None
+
+    @property
+    def size(self) -> int | None:
+        if self._size is None and self._has_read:
+            self._size = self._source.size(self.path)
+        return self._size
+
+    def read(self, start: int, stop: int) -> bytes:
+        data = self._source.read(self.path, start, stop)
+        self._has_read = True
+        return data
+
+
+class FirstGuess:
+    """How many bytes the first read of a safetensors shard covers.
+
+    On disk the eight bytes of length, for a second read costs nothing there. Elsewhere the bound
+    that the names in the index give, or else a constant that grows for the shards not yet asked
+    for when one has turned out longer. Other formats know best themselves.
+    """
+
+    def __init__(self, source: Source, weight_map: Mapping[str, str] | None = None) -> None:
+        self._is_local = is_local(source)
+        self._names: dict[str, list[str]] = {}
+        for name, shard in (weight_map or {}).items():
+            self._names.setdefault(shard, []).append(name)
+        self._seen = DEFAULT_FIRST_GUESS
+
+    def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
+        if format_name != "safetensors":
+            return None
+        if self._is_local:
+            return PREFIX_BYTES
+        names = self._names.get(path)
+        return self._seen if names is None else header_bound(names, size)
+
+    def learn(self, shard: Shard) -> None:
+        self._seen = max(self._seen, int(shard.header_bytes * _HEADROOM))
+
+
+def is_local(source: Source) -> bool:
+    """Whether reads cost no round trips."""
+    return source.origin.kind != "hub"
+
+
+def read_shard(source: Source, format_name: str, path: str, guess: FirstGuess) -> Shard:
+    """The header of one weight file. Raises FormatError, LimitError, or AccessErrors."""
+    reader = SourceReader(source, path)
+    first = guess.bytes_for(format_name, path, reader.size)
+    shard = get_format(format_name).read_header(reader, first_guess=first)
+    guess.learn(shard)
+    return shard

@@ -1,0 +1,82 @@
+"""config.json as Python reads it, within limits and with errors that name the file."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hfinspect.checkpoints import config as config_module
+from hfinspect.checkpoints.config import parse_config, read_config
+from hfinspect.errors import ConfigError, LimitError
+from hfinspect.sources.local import LocalSource
+
+from ..builders import write_config
+
+
+def test_config_is_read_or_absent(tmp_path: Path) -> None:
+    assert read_config(LocalSource(tmp_path)) is None
+    write_config(tmp_path, {"model_type": "bert", "n": 10**30})
+    assert read_config(LocalSource(tmp_path)) == {"model_type": "bert", "n": 10**30}
+
+
+def test_floats_that_json_lacks_are_read_in_both_spellings() -> None:
+    config = parse_config(
+        "c", b'{"a":{"__float__":"Infinity"},"b":-Infinity,"c":{"d":[{"__float__":"NaN"}]}}'
+    )
+    assert config["a"] == math.inf
+    assert config["b"] == -math.inf
+    inner = config["c"]
+    assert isinstance(inner, dict)
+    assert math.isnan(inner["d"][0])
+    assert parse_config("c", b'{"a":{"__float__":"x"}}') == {"a": {"__float__": "x"}}
+    assert parse_config("c", b'{"a":{"__float__":[1]}}') == {"a": {"__float__": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"", "config.json: is empty"),
+        (b"[]", "config.json: is no JSON object"),
+        (b'"x"', "is no JSON object"),
+        (b"<!DOCTYPE html>", "is not JSON"),
+        (b'{"a":1,}', r"is not JSON: .* \(line 1, column \d+\)"),
+        (b'{"a":"\xff"}', "is not UTF-8 at byte 6"),
+        (b'{"a":' + b"[" * 100 + b"]" * 100 + b"}", "is nested too deeply, expected at most 64"),
+        (b"[" * 1_000_000, "is nested too deeply"),
+        (b'{"a":' * 500_000, "is nested too deeply"),
+        (b'{"a":' + b"9" * 5000 + b"}", "too many digits"),
+    ],
+)
+def test_malformed_configs_are_named(text: bytes, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_config("config.json", text)
+
+
+def test_html_gets_a_hint() -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_config("config.json", b"\n<html>")
+    assert error.value.hint == "it looks like an HTML page; download it again"
+
+
+def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_config(tmp_path, {"a": "x" * 100})
+    monkeypatch.setattr(config_module, "MAX_CONFIG_BYTES", 50)
+    with pytest.raises(LimitError, match=r"at most 50 \(config.json\)"):
+        read_config(LocalSource(tmp_path))
+
+
+@given(
+    st.binary(max_size=60)
+    | st.text(max_size=60).map(lambda text: json.dumps({text: [text]}).encode())
+)
+def test_any_bytes_give_a_mapping_or_a_config_error(data: bytes) -> None:
+    try:
+        config = parse_config("c", data)
+    except ConfigError:
+        return
+    assert isinstance(config, dict)
