@@ -41,18 +41,25 @@ class Heads:
 
 
 def grouped_heads(
-    c: ModelConfig, hidden: Dim, *, heads: int | None = None, head_dim: int | None = None
+    c: ModelConfig,
+    hidden: Dim,
+    *,
+    heads: int | None = None,
+    head_dim: int | None = None,
+    kv: int | None = None,
 ) -> Heads:
     """num_attention_heads, num_key_value_heads (absent: as many) and head_dim (absent: hidden /
-    heads). ``heads`` and ``head_dim`` are the family's own defaults.
+    heads). ``heads``, ``head_dim`` and ``kv`` are the family's own defaults; with ``kv``, a key
+    that is present but null still means as many key heads as query heads.
 
     Source: the attribute fallbacks in transformers' configuration files; GQA: Ainslie et al. 2023.
     """
     query = c.dim("num_attention_heads", **({} if heads is None else {"default": heads}))
-    kv = c.dim("num_key_value_heads", default=query)
+    absent = kv is not None and "num_key_value_heads" not in c.values
+    groups = c.dim("num_key_value_heads", default=kv if absent else query)
     if c.has("head_dim") or head_dim is not None:
-        return Heads(query, kv, c.dim("head_dim", default=head_dim))
-    return Heads(query, kv, hidden // query)
+        return Heads(query, groups, c.dim("head_dim", default=head_dim))
+    return Heads(query, groups, hidden // query)
 
 
 def grouped_attention(
@@ -99,10 +106,13 @@ def gated_mlp(
     )
 
 
-def experts(count: Dim, per_token: int, expert: Module) -> ModuleList:
+def experts(
+    count: Dim, per_token: int, expert: Module, *, class_name: str = "ModuleList"
+) -> ModuleList:
     """``count`` experts of which ``per_token`` serve a token; files hold one 2-D tensor each."""
     return ModuleList(
         [expert] * int(count),
+        class_name=class_name,
         component=Component.MLP,
         kind="expert",
         active=(min(int(per_token), int(count)), int(count)),
@@ -117,3 +127,16 @@ def router(class_name: str, hidden: int, count: int, *, bias: bool = False) -> M
         bias=Weight(count) if bias else None,
         component=Component.ROUTER,
     )
+
+
+def layer_types(
+    c: ModelConfig, layers: int, default: Callable[[int], str], *, key: str = "layer_types"
+) -> tuple[str, ...]:
+    """One word per layer; absent, ``default(i)`` for layer i (the family's pattern).
+
+    Raises ConfigError where the list is not as long as the model is deep.
+    """
+    found = c.strings(key, default=[default(i) for i in range(int(layers))])
+    if len(found) != int(layers):
+        raise c.error(key, f"{len(found)} entries", f"one for each of {int(layers)} layers")
+    return found

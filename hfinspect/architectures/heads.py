@@ -7,11 +7,12 @@ Source: transformers/modeling_layers.py (GenericForSequenceClassification, ...To
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Dropout, Linear, Module
+from .modules import Activation, Dropout, Linear, Module
 from .registry import Builder
 
 Base = Callable[[ModelConfig], Module]
@@ -96,14 +97,15 @@ def token_classification(
     *,
     prefix: str = "model",
     hidden: Callable[[ModelConfig], Dim] = hidden_size,
+    head: str = "score",
 ) -> Builder:
-    """``ForTokenClassification`` of decoders: dropout and score with bias."""
+    """``ForTokenClassification`` of decoders: dropout and score (older: classifier) with bias."""
 
     def build(c: ModelConfig) -> Module:
         score = classifier(
             hidden(c), c.num_labels, bias=c.flag("token_classification_bias", default=True)
         )
-        return Module(name, {prefix: base(c), "dropout": Dropout(0.1), "score": score})
+        return Module(name, {prefix: base(c), "dropout": Dropout(0.1), head: score})
 
     return build
 
@@ -123,6 +125,23 @@ def question_answering(
     return build
 
 
+def sequence_summary(c: ModelConfig, class_name: str, hidden: int, labels: int) -> Module:
+    """One vector for a sequence: a projection to the labels (or to H) where summary_use_proj.
+
+    Source: SequenceSummary, which gpt2, openai-gpt, xlnet, xlm and electra copy.
+    """
+    to_labels = c.flag("summary_proj_to_labels", default=True)
+    projected = c.flag("summary_use_proj", default=True)
+    return Module(
+        class_name,
+        summary=classifier(hidden, labels if to_labels and labels > 0 else hidden)
+        if projected
+        else Activation("Identity"),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
 def decoder_classes(
     name: str,
     base: Base,
@@ -138,18 +157,20 @@ def decoder_classes(
         "ForQuestionAnswering",
     ),
     qa_prefix: str | None = None,
+    causal: str = "ForCausalLM",
+    labeller: str = "score",
 ) -> dict[str, Builder]:
     """The usual classes of a decoder-only family: ``{name}ForCausalLM`` first, ``{name}Model``,
     and those of ``heads``. ``qa_prefix``: some question-answering classes call the base model
-    ``transformer``."""
+    ``transformer``. ``labeller``: older families call it ``classifier``."""
     makers: dict[str, Callable[..., Builder]] = {
         "ForSequenceClassification": sequence_classification,
-        "ForTokenClassification": token_classification,
+        "ForTokenClassification": partial(token_classification, head=labeller),
         "ForQuestionAnswering": question_answering,
     }
     classes: dict[str, Builder] = {
-        f"{name}ForCausalLM": causal_lm(
-            f"{name}ForCausalLM", base, prefix=prefix, embedding=embedding,
+        f"{name}{causal}": causal_lm(
+            f"{name}{causal}", base, prefix=prefix, embedding=embedding,
             tied_default=tied_default, bias=bias,
         ),
         f"{name}Model": base,
