@@ -1,0 +1,247 @@
+"""DeepSeek-V3 and R1 (DeepSeek-AI 2024). Source: transformers/models/deepseek_v3.
+
+Multi-head latent attention: queries and keys/values pass through narrow projections with a norm in
+between, and only a part of each head carries positions.  The first layers are dense; the others
+have routed and shared experts, the router a correction bias that is a buffer in float32.
+
+Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the token after next
+(multi-token prediction); transformers drops them.  Their names: the Hub's own indexes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import experts, gated_mlp
+from .heads import decoder_classes
+from .modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from .registry import register
+
+
+@dataclass(frozen=True)
+class Latent:
+    """Sizes of latent attention. ``query_rank`` None: queries are projected directly; a head's
+    query and key are ``plain + rotary`` wide, its value ``value``."""
+
+    heads: Dim
+    query_rank: Dim | None
+    kv_rank: Dim
+    plain: Dim
+    rotary: Dim
+    value: Dim
+
+
+def latent_sizes(
+    c: ModelConfig,
+    *,
+    heads: int,
+    query_rank: int | None = 1536,
+    kv_rank: int = 512,
+    plain: int = 128,
+    rotary: int = 64,
+    value: int = 128,
+) -> Latent:
+    """The sizes in a config; the keywords are the family's defaults.
+
+    A ``q_lora_rank`` that is present and null switches the query's latent off.
+    """
+    direct = "q_lora_rank" in c.values and c.values["q_lora_rank"] is None
+    direct = direct or (query_rank is None and not c.has("q_lora_rank"))
+    return Latent(
+        heads=c.dim("num_attention_heads", default=heads),
+        query_rank=None if direct else c.dim("q_lora_rank", default=query_rank),
+        kv_rank=c.dim("kv_lora_rank", default=kv_rank),
+        plain=c.dim("qk_nope_head_dim", default=plain, minimum=0),
+        rotary=c.dim("qk_rope_head_dim", default=rotary, minimum=0),
+        value=c.dim("v_head_dim", default=value),
+    )
+
+
+def latent_attention(name: str, hidden: int, s: Latent, *, bias: bool) -> Module:
+    """Multi-head latent attention (DeepSeek-V2, section 2.1). ``bias`` is that of the projections
+    from and to the residual stream."""
+    width = s.heads * (s.plain + s.rotary)
+    if s.query_rank is None:
+        queries = {"q_proj": Linear(hidden, width, bias=False, kind="query")}
+    else:
+        queries = {
+            "q_a_proj": Linear(hidden, s.query_rank, bias=bias, kind="query_down"),
+            "q_a_layernorm": RMSNorm(s.query_rank, class_name=f"{name}RMSNorm"),
+            "q_b_proj": Linear(s.query_rank, width, bias=False, kind="query_up"),
+        }
+    return Module(
+        f"{name}Attention",
+        {
+            **queries,
+            "kv_a_proj_with_mqa": Linear(hidden, s.kv_rank + s.rotary, bias=bias, kind="kv_down"),
+            "kv_a_layernorm": RMSNorm(s.kv_rank, class_name=f"{name}RMSNorm"),
+            "kv_b_proj": Linear(s.kv_rank, s.heads * (s.plain + s.value), bias=False, kind="kv_up"),
+            "o_proj": Linear(s.heads * s.value, hidden, bias=bias, kind="output"),
+        },
+        component=Component.ATTENTION,
+    )
+
+
+def corrected_router(class_name: str, hidden: int, count: int) -> Module:
+    """Scores of the experts and the bias that balances their load: a buffer, not learned by
+    gradients, kept in float32."""
+    return Module(
+        class_name,
+        weight=Weight(count, hidden),
+        e_score_correction_bias=Buffer(count, dtype="F32"),
+        component=Component.ROUTER,
+    )
+
+
+def routed_and_shared(
+    name: str,
+    hidden: int,
+    inner: int,
+    *,
+    count: Dim,
+    per_token: int,
+    shared: int | None,
+    gate: Module,
+    act: str | None = "silu",
+    bias: bool = False,
+    class_name: str | None = None,
+) -> Module:
+    """``count`` routed experts of width ``inner`` and one shared expert of width ``shared``."""
+    return Module(
+        class_name or f"{name}MoE",
+        experts=experts(
+            count,
+            per_token,
+            gated_mlp(f"{name}MLP", hidden, inner, act=act, kind="expert"),
+            class_name=f"{name}Experts",
+        ),
+        gate=gate,
+        shared_experts=gated_mlp(
+            f"{name}MLP", hidden, shared, bias=bias, act=act, kind="shared_expert"
+        )
+        if shared
+        else None,
+        component=Component.MLP,
+    )
+
+
+def shared_width(c: ModelConfig, inner: Dim, *, default: int) -> Dim | None:
+    """n_shared_experts times the width of one; none where the key is null or 0."""
+    if "n_shared_experts" in c.values and c.values["n_shared_experts"] is None:
+        return None
+    count = c.count("n_shared_experts", default=default)
+    return inner * count if count else None
+
+
+def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Module:
+    """A multi-token-prediction layer as files hold it: a decoder layer, the projection that joins
+    the embedding with the hidden state, and copies of embedding and head."""
+
+    def norm() -> Module:
+        return RMSNorm(hidden, class_name=f"{name}RMSNorm")
+
+    shared_head = Module(
+        "SharedHead",
+        norm=norm(),
+        head=Linear(hidden, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+    )
+    return Module(
+        f"{name}MultiTokenPredictorLayer",
+        {
+            "embed_tokens": Embedding(vocab, hidden),
+            "enorm": norm(),
+            "hnorm": norm(),
+            "eh_proj": Linear(hidden * 2, hidden, bias=False),
+            **layer.children,
+            "shared_head": shared_head,
+        },
+        part="mtp",
+        kind="mtp",
+        saved=False,
+    )
+
+
+def layer_list(c: ModelConfig, layers: list[Module], extra: Callable[[], Module]) -> Layers:
+    """The decoder's layers and, after them, those of multi-token prediction."""
+    more = c.count("num_nextn_predict_layers", "num_mtp_layers", default=0)
+    return Layers(layers + ([extra()] * int(more) if more else []))
+
+
+# ---- the family
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=7168)
+
+
+def _norm(c: ModelConfig) -> Module:
+    return RMSNorm(
+        _hidden(c), eps=c.number("rms_norm_eps", default=1e-6), class_name="DeepseekV3RMSNorm"
+    )
+
+
+def sparse(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=2048)
+    count = c.count("n_routed_experts", "num_local_experts", default=256)
+    return routed_and_shared(
+        "DeepseekV3",
+        h,
+        inner,
+        count=count,
+        per_token=c.dim("num_experts_per_tok", default=8),
+        shared=shared_width(c, inner, default=1),
+        gate=corrected_router("DeepseekV3TopkRouter", h, count),
+        act=c.text("hidden_act", default="silu"),
+    )
+
+
+def dense(c: ModelConfig) -> Module:
+    inner = c.dim("intermediate_size", default=18432)
+    return gated_mlp(
+        "DeepseekV3MLP", _hidden(c), inner, act=c.text("hidden_act", default="silu")
+    )  # fmt: skip
+
+
+def layer(c: ModelConfig, mlp: Module) -> Module:
+    bias = c.flag("attention_bias", default=False)
+    return Module(
+        "DeepseekV3DecoderLayer",
+        self_attn=latent_attention("DeepseekV3", _hidden(c), latent_sizes(c, heads=128), bias=bias),
+        mlp=mlp,
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    h, vocab = _hidden(c), c.dim("vocab_size", default=129280)
+    count = int(c.count("num_hidden_layers", default=61))
+    first = min(int(c.count("first_k_dense_replace", default=3)), count)
+    routed = layer(c, sparse(c))
+    layers = ([layer(c, dense(c))] * first if first else []) + [routed] * (count - first)
+    return Module(
+        "DeepseekV3Model",
+        embed_tokens=Embedding(vocab, h),
+        layers=layer_list(c, layers, lambda: next_token_layer("DeepseekV3", routed, h, vocab)),
+        norm=_norm(c),
+    )
+
+
+classes = decoder_classes(
+    "DeepseekV3",
+    model,
+    hidden=_hidden,
+    heads=("ForSequenceClassification", "ForTokenClassification"),
+)
+
+register(
+    "deepseek_v3",
+    classes,
+    base="DeepseekV3Model",
+    base_prefix="model",
+    category="text decoder",
+)
