@@ -83,8 +83,8 @@ class HubClient:
             "cdn": threading.BoundedSemaphore(IN_FLIGHT),
         }
         self._lock = threading.Lock()
-        self._session: Any = None
-        self._session_pid = 0
+        self._sessions: dict[str, Any] = {}
+        self._pid = 0
         self._headers: dict[str, str] | None = None
 
     @property
@@ -172,10 +172,10 @@ class HubClient:
             headers.pop("authorization", None)
         if not is_web_address(ask.url):
             raise network_error(ask.asked, "led to an address that is neither http nor https")
-        slot = self._slots["cdn" if ask.quota == "cdn" else "hub"]
+        pipeline = "cdn" if ask.quota == "cdn" else "hub"
         with (
-            slot,
-            self._current_session().stream(
+            self._slots[pipeline],
+            self._session(pipeline).stream(
                 "GET", ask.url, headers=headers, timeout=self.timeout, follow_redirects=False
             ) as response,
         ):
@@ -226,23 +226,29 @@ class HubClient:
             self._headers = hub_headers(self._token, Asked(self.endpoint, subject))
         return self._headers
 
-    def _current_session(self) -> Any:
+    def _session(self, pipeline: str) -> Any:
         """huggingface_hub's session. Where the user has not set one of their own, one made alike
-        with room for our connections: its pool keeps 20, and we use up to 64."""
+        for each pipeline: its pool keeps 20 connections, and looks at all of them every time."""
         with self._lock:
-            if self._session is None or self._session_pid != os.getpid():
-                self._session, self._session_pid = pooled_session(), os.getpid()
-        if self._session is not None:
-            return self._session
+            if self._pid != os.getpid():  # after a fork the sockets are the parent's
+                self._pid = os.getpid()
+                self._sessions = {}
+            if pipeline not in self._sessions:
+                self._sessions[pipeline] = pooled_session()
+            session = self._sessions[pipeline]
+        if session is not None:
+            return session
         from huggingface_hub import get_session
 
         return get_session()
 
     def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
         with self._lock:
-            session, self._session = self._session, None
-        if session is not None and self._session_pid == os.getpid():
-            session.close()
+            sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            if session is not None and self._pid == os.getpid():
+                session.close()
 
 
 def api_json(answer: Answer, limit: int) -> object:

@@ -28,8 +28,9 @@ FILES: Files = {
     "config.json": b"{}",
     "model-00001-of-00002.safetensors": WEIGHTS,
     "model-00002-of-00002.safetensors": OTHER,
-    "model.safetensors.index.json": b'{"weight_map": {"a.weight": "model-00001-of-00002.safetensors",'
-    b' "b.weight": "model-00002-of-00002.safetensors"}}',
+    "model.safetensors.index.json": b"""{"weight_map": {
+        "a.weight": "model-00001-of-00002.safetensors",
+        "b.weight": "model-00002-of-00002.safetensors"}}""",
 }
 
 
@@ -131,7 +132,7 @@ def test_a_cached_file_that_is_cut_off_is_not_used(
     assert len(_shards(model)["model-00001-of-00002.safetensors"].tensors) == 1
     assert hub.meter.count("cdn") == 1
     offline = _offline(hub, tmp_path)
-    with pytest.raises(OfflineError, match="model-00001-of-00002.safetensors is not in the cache"):
+    with pytest.raises(OfflineError, match="model-00001-of-00002"):
         offline.read("model-00001-of-00002.safetensors", 0, 8)
 
 
@@ -156,7 +157,7 @@ def test_offline_a_missing_shard_does_not_pass(hub: HubServer, repo: Repo, tmp_p
     _download(hub, tmp_path, "*.json", "*-00001-*")
     model = _offline(hub, tmp_path)
     assert set(model.list_files()) == set(FILES)
-    with pytest.raises(OfflineError, match="model-00002-of-00002.safetensors is not in") as caught:
+    with pytest.raises(OfflineError, match="model-00002-of-00002") as caught:
         _shards(model)
     assert caught.value.hint == (
         "with a network: hf download org/model model-00002-of-00002.safetensors"
