@@ -1,0 +1,293 @@
+"""What BERT's descendants share to the letter, each under its own class names.
+
+Source: the repeated blocks of transformers' encoder files (``# Copied from ...bert`` and the
+modular files).  ``name`` is the prefix of the class names: Roberta, Electra, Ernie ...
+Configs given here already hold the family's defaults (``with_defaults``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .heads import classifier
+from .modules import (
+    Activation,
+    Buffer,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Weight,
+)  # fmt: skip
+from .registry import Builder
+
+#: A part of a class: what stands on one line of its ``__init__``.
+Part = Callable[[ModelConfig], "Module | None"]
+
+#: Sizes of BERT base, which most descendants keep as the defaults of their config class.
+BASE: dict[str, Any] = {
+    "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12, "hidden_act": "gelu",
+}  # fmt: skip
+
+
+# ---- putting classes together
+
+
+def composed(classes: Mapping[str, Builder | Mapping[str, Part]]) -> dict[str, Builder]:
+    """Class name -> builder, where a class may be written as what its ``__init__`` makes, in
+    order: attribute name -> part."""
+
+    def build(name: str, parts: Mapping[str, Part]) -> Builder:
+        return lambda c: Module(name, {attribute: part(c) for attribute, part in parts.items()})
+
+    return {
+        name: build(name, form) if isinstance(form, Mapping) else form
+        for name, form in classes.items()
+    }
+
+
+Classes = Mapping[str, Builder]
+
+
+def with_defaults(
+    defaults: Mapping[str, Any], classes: Mapping[str, Builder]
+) -> dict[str, Builder]:
+    """The same classes over configs completed by the family's own defaults."""
+
+    def completed(build: Builder) -> Builder:
+        return lambda c: build(c.with_defaults(**defaults))
+
+    return {name: completed(build) for name, build in classes.items()}
+
+
+def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[str, Builder]:
+    """The same classes under another prefix: for models that differ in nothing but the name."""
+
+    def under(build: Builder) -> Builder:
+        return lambda c: renamed(build(c), old, new)
+
+    return {new + name.removeprefix(old): under(build) for name, build in classes.items()}
+
+
+def renamed(root: Module, old: str, new: str) -> Module:
+    """``root`` with class names that begin with ``old`` beginning with ``new``, in place."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        module = waiting.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        if module.class_name.startswith(old):
+            module.class_name = new + module.class_name.removeprefix(old)
+        waiting.extend(child for child in module.children.values() if isinstance(child, Module))
+    return root
+
+
+# ---- blocks
+
+
+def hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size")
+
+
+def vocab(c: ModelConfig) -> Dim:
+    return c.dim("vocab_size")
+
+
+def norm(c: ModelConfig, size: int | None = None) -> Module:
+    return LayerNorm(size or hidden(c), eps=c.number("layer_norm_eps", default=1e-12))
+
+
+def dropout(c: ModelConfig) -> Module:
+    return Dropout(c.number("hidden_dropout_prob", default=0.1))
+
+
+def is_cross(c: ModelConfig) -> bool:
+    """Whether layers attend to another model's states: decoders with cross-attention."""
+    asked = c.flag("add_cross_attention", default=False)
+    return asked and c.flag("is_decoder", default=False)
+
+
+def embeddings(
+    c: ModelConfig, name: str, *, width: Dim | None = None, more: Mapping[str, Module] | None = None
+) -> Module:
+    """Words, positions and segments, summed and normed; ``width`` where it is not the hidden."""
+    h = width or hidden(c)
+    positions = c.dim("max_position_embeddings")
+    return Module(
+        f"{name}Embeddings",
+        {
+            "word_embeddings": Embedding(vocab(c), h),
+            "position_embeddings": Embedding(positions, h, kind="position"),
+            "token_type_embeddings": Embedding(c.dim("type_vocab_size"), h, kind="segment"),
+            **(more or {}),
+            "LayerNorm": norm(c, h),
+            "dropout": dropout(c),
+            # Older files hold the positions 0..n-1 as a tensor.
+            "position_ids": Buffer(1, positions, dtype="I64", saved=False),
+        },
+        component=Component.EMBEDDING,
+    )
+
+
+def self_output(c: ModelConfig, name: str, inner: int | None = None) -> Module:
+    return Module(
+        f"{name}SelfOutput",
+        dense=Linear(inner or hidden(c), hidden(c), kind="output"),
+        LayerNorm=norm(c),
+        dropout=dropout(c),
+    )
+
+
+def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
+    """Query, key, value and output, each H·H + H, and the norm after the residual."""
+    h = hidden(c)
+    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
+    projections = Module(
+        f"{name}CrossAttention" if cross else f"{name}SelfAttention",
+        query=Linear(h, h, kind="query"),
+        key=Linear(h, h, kind="key"),
+        value=Linear(h, h, kind="value"),
+        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
+    )
+    return Module(
+        f"{name}Attention",
+        {"self": projections, "output": self_output(c, name)},
+        component=Component.ATTENTION,
+    )
+
+
+def intermediate(c: ModelConfig, name: str) -> Module:
+    return Module(
+        f"{name}Intermediate",
+        dense=Linear(hidden(c), c.dim("intermediate_size"), kind="up"),
+        intermediate_act_fn=activation(c.text("hidden_act")),
+        component=Component.MLP,
+    )
+
+
+def output(c: ModelConfig, name: str) -> Module:
+    return Module(
+        f"{name}Output",
+        dense=Linear(c.dim("intermediate_size"), hidden(c), kind="down"),
+        LayerNorm=norm(c),
+        dropout=dropout(c),
+        component=Component.MLP,
+    )
+
+
+def layer(c: ModelConfig, name: str, *, attention_block: Module | None = None) -> Module:
+    """Attention, cross-attention in decoders that ask for it, and the MLP."""
+    return Module(
+        f"{name}Layer",
+        attention=attention_block or attention(c, name),
+        crossattention=attention(c, name, cross=True) if is_cross(c) else None,
+        intermediate=intermediate(c, name),
+        output=output(c, name),
+    )
+
+
+def encoder(c: ModelConfig, name: str, block: Module | None = None) -> Module:
+    blocks = Layers.of(c.count("num_hidden_layers"), block or layer(c, name))
+    return Module(f"{name}Encoder", layer=blocks)
+
+
+def pooler(c: ModelConfig, name: str) -> Module:
+    return Module(
+        f"{name}Pooler",
+        dense=Linear(hidden(c), hidden(c)),
+        activation=Activation("Tanh"),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+
+
+# ---- heads
+
+
+def labels(c: ModelConfig) -> Module:
+    """One linear layer from the hidden size to the labels."""
+    return classifier(hidden(c), c.num_labels)
+
+
+def one_label(c: ModelConfig) -> Module:
+    """The score of one choice among several."""
+    return classifier(hidden(c), 1)
+
+
+def roberta_lm_head(
+    c: ModelConfig, name: str, *, table: str, at: str = "lm_head", class_name: str | None = None
+) -> Module:
+    """dense, norm, then the words: weight tied to ``table``, bias to the head's own."""
+    tied = c.tied()
+    return Module(
+        class_name or f"{name}LMHead",
+        bias=Weight(vocab(c), kind="lm_head"),
+        dense=Linear(hidden(c), hidden(c), kind="transform"),
+        layer_norm=norm(c),
+        decoder=Linear(
+            hidden(c),
+            vocab(c),
+            kind="lm_head",
+            tied_to=table if tied else None,
+            bias_tied_to=f"{at}.bias" if tied else None,
+        ),
+        component=Component.HEAD,
+    )
+
+
+def roberta_classifier(c: ModelConfig, name: str) -> Module:
+    """dense and out_proj on the first token."""
+    return Module(
+        f"{name}ClassificationHead",
+        dense=Linear(hidden(c), hidden(c)),
+        dropout=dropout(c),
+        out_proj=Linear(hidden(c), c.num_labels),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def bert_predictions(
+    c: ModelConfig, name: str, *, table: str, at: str = "cls.predictions", width: Dim | None = None
+) -> Module:
+    """BERT's head: transform, then the words; ``width`` of the embeddings if factored."""
+    tied, e = c.tied(), width or hidden(c)
+    return Module(
+        f"{name}LMPredictionHead",
+        bias=Weight(vocab(c), kind="lm_head"),
+        transform=Module(
+            f"{name}PredictionHeadTransform",
+            dense=Linear(hidden(c), e, kind="transform"),
+            transform_act_fn=activation(c.text("hidden_act")),
+            LayerNorm=norm(c, e),
+        ),
+        decoder=Linear(
+            e,
+            vocab(c),
+            kind="lm_head",
+            tied_to=table if tied else None,
+            bias_tied_to=f"{at}.bias" if tied else None,
+        ),
+    )
+
+
+def bert_mlm_head(
+    c: ModelConfig, name: str, *, table: str, sentences: bool = False, width: Dim | None = None
+) -> Module:
+    """``cls``: predictions, and with ``sentences`` whether one follows the other."""
+    return Module(
+        f"{name}PreTrainingHeads" if sentences else f"{name}OnlyMLMHead",
+        predictions=bert_predictions(c, name, table=table, width=width),
+        seq_relationship=classifier(hidden(c), 2) if sentences else None,
+        component=Component.HEAD,
+    )
