@@ -1,0 +1,162 @@
+"""CLIP (Radford et al. 2021). Source of shapes: transformers/models/clip/modeling_clip.py.
+
+Two towers of one layer, each with its projection into the shared space, and a temperature.
+A tower saved alone lost its prefix (``text_model.``, ``vision_model.``) in transformers 5; files of
+before, text encoders of diffusion pipelines among them, have it.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
+from .registry import register
+from .vision import (
+    clip_encoder,
+    clip_layer,
+    labels_classifier,
+    pair,
+    patch_conv,
+    patch_count,
+    position_table,
+)
+
+
+def text_section(c: ModelConfig) -> ModelConfig:
+    """The text tower's config, whole configs included (text_config_dict overrides, as there)."""
+    keys = ("text_config_dict", "text_config")
+    return c.section(*keys) if c.has(*keys) or c.model_type == "clip" else c
+
+
+def vision_section(c: ModelConfig) -> ModelConfig:
+    keys = ("vision_config_dict", "vision_config")
+    return c.section(*keys) if c.has(*keys) or c.model_type == "clip" else c
+
+
+def _hidden(c: ModelConfig, default: int) -> Dim:
+    return c.dim("hidden_size", default=default)
+
+
+def _encoder(c: ModelConfig, hidden: Dim, inner: int) -> Module:
+    layer = clip_layer(
+        "CLIP",
+        hidden,
+        c.dim("intermediate_size", default=inner),
+        eps=_eps(c),
+        act=c.text("hidden_act", default="quick_gelu"),
+    )
+    return clip_encoder("CLIP", c.count("num_hidden_layers", default=12), layer)
+
+
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-5)
+
+
+def text_model(config: ModelConfig) -> Module:
+    c = text_section(config)
+    h = _hidden(c, 512)
+    positions = c.dim("max_position_embeddings", default=77)
+    return Module(
+        "CLIPTextModel",
+        embeddings=Module(
+            "CLIPTextEmbeddings",
+            token_embedding=Embedding(c.dim("vocab_size", default=49408), h),
+            position_embedding=position_table(positions, h),
+            # Older files hold the positions 0..n-1 as a tensor.
+            position_ids=Buffer(1, positions, dtype="I64", saved=False),
+            component=Component.EMBEDDING,
+        ),
+        encoder=_encoder(c, h, 2048),
+        final_layer_norm=LayerNorm(h, eps=_eps(c)),
+        part="text",
+    )
+
+
+def vision_model(config: ModelConfig) -> Module:
+    c = vision_section(config)
+    h = _hidden(c, 768)
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=32)
+    positions = patch_count(image, patch) + 1
+    return Module(
+        "CLIPVisionModel",
+        embeddings=Module(
+            "CLIPVisionEmbeddings",
+            class_embedding=Weight(h, kind="class_token"),
+            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
+            position_embedding=position_table(positions, h),
+            position_ids=Buffer(1, positions, dtype="I64", saved=False),
+            component=Component.EMBEDDING,
+        ),
+        pre_layrnorm=LayerNorm(h, eps=_eps(c)),
+        encoder=_encoder(c, h, 3072),
+        post_layernorm=LayerNorm(h, eps=_eps(c)),
+        part="vision",
+    )
+
+
+def _projection(c: ModelConfig, hidden: int) -> Module:
+    width = c.dim("projection_dim", default=512)
+    return Linear(hidden, width, bias=False, component=Component.PROJECTOR)
+
+
+def text_with_projection(config: ModelConfig) -> Module:
+    c = text_section(config)
+    return Module(
+        "CLIPTextModelWithProjection",
+        text_model=text_model(c),
+        text_projection=_projection(c, _hidden(c, 512)),
+        part="text",
+    )
+
+
+def vision_with_projection(config: ModelConfig) -> Module:
+    c = vision_section(config)
+    return Module(
+        "CLIPVisionModelWithProjection",
+        vision_model=vision_model(c),
+        visual_projection=_projection(c, _hidden(c, 768)),
+        part="vision",
+    )
+
+
+def both(c: ModelConfig) -> Module:
+    return Module(
+        "CLIPModel",
+        logit_scale=Weight(kind="scale"),
+        text_model=text_model(c),
+        vision_model=vision_model(c),
+        visual_projection=_projection(c, _hidden(vision_section(c), 768)),
+        text_projection=_projection(c, _hidden(text_section(c), 512)),
+    )
+
+
+def image_classification(c: ModelConfig) -> Module:
+    return Module(
+        "CLIPForImageClassification",
+        vision_model=vision_model(c),
+        classifier=labels_classifier(c, _hidden(vision_section(c), 768)),
+        part="vision",
+    )
+
+
+register(
+    "clip",
+    {"CLIPModel": both, "CLIPForImageClassification": image_classification},
+    base="CLIPModel",
+    category="vision",
+)
+register(
+    "clip_text_model",
+    {"CLIPTextModel": text_model, "CLIPTextModelWithProjection": text_with_projection},
+    base="CLIPTextModel",
+    base_prefix="text_model",
+    category="encoder",
+)
+register(
+    "clip_vision_model",
+    {"CLIPVisionModel": vision_model, "CLIPVisionModelWithProjection": vision_with_projection},
+    base="CLIPVisionModel",
+    base_prefix="vision_model",
+    category="vision",
+)
