@@ -1,0 +1,42 @@
+"""Cohere Command R7B and Command A (2024). Source: transformers/models/cohere2/modeling_cohere2.py.
+
+Command R without norms in attention. Three of four layers use a sliding window, which changes no
+tensor.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from .blocks import grouped_attention, grouped_heads
+from .cohere import hidden, mlp, norm
+from .heads import decoder_classes
+from .modules import Activation, Embedding, Layers, Module
+from .registry import register
+
+
+def model(c: ModelConfig) -> Module:
+    h = hidden(c)
+    heads = grouped_heads(c, h, heads=64)
+    bias = c.flag("attention_bias", default=False)
+    layer = Module(
+        "Cohere2DecoderLayer",
+        self_attn=grouped_attention("Cohere2Attention", h, heads, bias=bias),
+        mlp=mlp(c, "Cohere2"),
+        input_layernorm=norm("Cohere2", h),
+    )
+    return Module(
+        "Cohere2Model",
+        embed_tokens=Embedding(c.dim("vocab_size", default=256000), h),
+        layers=Layers.of(c.count("num_hidden_layers", default=40), layer),
+        norm=norm("Cohere2", h),
+        rotary_emb=Activation("Cohere2RotaryEmbedding"),
+    )
+
+
+register(
+    "cohere2",
+    decoder_classes("Cohere2", model, hidden=hidden, tied_default=True, heads=()),
+    base="Cohere2Model",
+    base_prefix="model",
+    category="text decoder",
+)
