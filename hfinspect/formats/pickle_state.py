@@ -217,7 +217,7 @@ class PickleState:
                 target[key] = items[index + 1]
         elif isinstance(target, Inert):
             target.parts.extend(items[1::2])
-        else:
+        elif items:
             raise self.malformed("items are set on something that is no dict")
 
     def append_items(self, target: object, items: list[object]) -> None:
@@ -225,7 +225,7 @@ class PickleState:
             target.extend(items)
         elif isinstance(target, Inert):
             target.parts.extend(items)
-        else:
+        elif items and not isinstance(target, bytes):  # a bytearray grows; nobody asks for it
             raise self.malformed("items are appended to something that is no list")
 
 
