@@ -1,0 +1,171 @@
+"""SigLIP (Zhai et al. 2023). Source of shapes: transformers/models/siglip/modeling_siglip.py.
+
+CLIP without class token and without a norm before the layers; the vision tower pools by attention
+with one learned query. A tower saved alone lost its prefix (``vision_model.``) in transformers 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
+from .registry import Builder, register
+from .vision import (
+    clip_encoder,
+    clip_layer,
+    labels_classifier,
+    pair,
+    patch_conv,
+    patch_count,
+    plain_mlp,
+    position_table,
+)
+
+Embeddings = Callable[[ModelConfig, Dim], Module]
+
+
+def hidden_size(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=768)
+
+
+def _tower(c: ModelConfig, key: str, whole: str) -> ModelConfig:
+    return c.section(key) if c.has(key) or c.model_type == whole else c
+
+
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-6)
+
+
+def _inner(c: ModelConfig) -> Dim:
+    return c.dim("intermediate_size", default=3072)
+
+
+def _act(c: ModelConfig) -> str | None:
+    return c.text("hidden_act", default="gelu_pytorch_tanh")
+
+
+def _encoder(name: str, c: ModelConfig) -> Module:
+    layer = clip_layer(name, hidden_size(c), _inner(c), eps=_eps(c), act=_act(c))
+    return clip_encoder(name, c.count("num_hidden_layers", default=12), layer)
+
+
+def text_model(name: str, c: ModelConfig) -> Module:
+    h = hidden_size(c)
+    positions = c.dim("max_position_embeddings", default=64)
+    return Module(
+        f"{name}TextModel",
+        embeddings=Module(
+            f"{name}TextEmbeddings",
+            token_embedding=Embedding(c.dim("vocab_size", default=32000), h),
+            position_embedding=position_table(positions, h),
+            # Older files hold the positions 0..n-1 as a tensor.
+            position_ids=Buffer(1, positions, dtype="I64", saved=False),
+            component=Component.EMBEDDING,
+        ),
+        encoder=_encoder(name, c),
+        final_layer_norm=LayerNorm(h, eps=_eps(c)),
+        head=Linear(h, c.dim("projection_size", default=h), component=Component.PROJECTOR),
+        part="text",
+    )
+
+
+def pooling_head(name: str, c: ModelConfig) -> Module:
+    """One learned query attends to all patches: torch's MultiheadAttention, fused q, k, v."""
+    h = hidden_size(c)
+    return Module(
+        f"{name}MultiheadAttentionPoolingHead",
+        probe=Weight(1, 1, h),
+        attention=multihead_attention(h),
+        layernorm=LayerNorm(h, eps=_eps(c)),
+        mlp=plain_mlp(f"{name}MLP", h, _inner(c), act=_act(c)),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+
+
+def multihead_attention(hidden: Dim) -> Module:
+    """torch.nn.MultiheadAttention: in_proj_weight (3·H, H) and out_proj."""
+    return Module(
+        "MultiheadAttention",
+        in_proj_weight=Weight(3 * hidden, hidden, kind="qkv"),
+        in_proj_bias=Weight(3 * hidden, kind="qkv"),
+        out_proj=Linear(
+            hidden, hidden, kind="output", class_name="NonDynamicallyQuantizableLinear"
+        ),
+        component=Component.ATTENTION,
+    )
+
+
+def vision_model(name: str, c: ModelConfig, embeddings: Embeddings) -> Module:
+    h = hidden_size(c)
+    return Module(
+        f"{name}VisionModel",
+        embeddings=embeddings(c, h),
+        encoder=_encoder(name, c),
+        post_layernorm=LayerNorm(h, eps=_eps(c)),
+        head=pooling_head(name, c) if c.flag("vision_use_head", default=True) else None,
+        part="vision",
+    )
+
+
+def _vision_embeddings(c: ModelConfig, h: Dim) -> Module:
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
+    positions = patch_count(image, patch)
+    return Module(
+        "SiglipVisionEmbeddings",
+        patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch),
+        position_embedding=position_table(positions, h),
+        position_ids=Buffer(1, positions, dtype="I64", saved=False),
+        component=Component.EMBEDDING,
+    )
+
+
+def register_towers(name: str, model_type: str, embeddings: Embeddings) -> None:
+    """SiglipModel, its towers and its classifier, for ``name`` Siglip or Siglip2."""
+
+    def text(c: ModelConfig) -> Module:
+        return text_model(name, _tower(c, "text_config", model_type))
+
+    def vision(c: ModelConfig) -> Module:
+        return vision_model(name, _tower(c, "vision_config", model_type), embeddings)
+
+    def both(c: ModelConfig) -> Module:
+        return Module(
+            f"{name}Model",
+            logit_scale=Weight(1, kind="scale"),
+            logit_bias=Weight(1, kind="scale"),
+            text_model=text(c),
+            vision_model=vision(c),
+        )
+
+    def classes(c: ModelConfig) -> Module:
+        tower = _tower(c, "vision_config", model_type)
+        return Module(
+            f"{name}ForImageClassification",
+            vision_model=vision_model(name, tower, embeddings),
+            classifier=labels_classifier(c, hidden_size(tower)),
+            part="vision",
+        )
+
+    whole: dict[str, Builder] = {f"{name}Model": both, f"{name}ForImageClassification": classes}
+    register(model_type, whole, base=f"{name}Model", category="vision")
+    register(
+        f"{model_type}_text_model",
+        {f"{name}TextModel": text},
+        base=f"{name}TextModel",
+        base_prefix="text_model",
+        category="encoder",
+    )
+    register(
+        f"{model_type}_vision_model",
+        {f"{name}VisionModel": vision},
+        base=f"{name}VisionModel",
+        base_prefix="vision_model",
+        category="vision",
+    )
+
+
+register_towers("Siglip", "siglip", _vision_embeddings)

@@ -1,0 +1,28 @@
+"""SigLIP 2 (Tschannen et al. 2025). Source: transformers/models/siglip2/modeling_siglip2.py.
+
+SigLIP with images of any shape: patches arrive flattened, so their embedding is a linear layer, and
+the positions are a square table that is resized to the image.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .modules import Linear, Module
+from .siglip import register_towers
+from .vision import position_table
+
+
+def _vision_embeddings(c: ModelConfig, h: Dim) -> Module:
+    patch = c.dim("patch_size", default=16)
+    pixels = c.dim("num_channels", default=3) * patch * patch
+    return Module(
+        "Siglip2VisionEmbeddings",
+        patch_embedding=Linear(pixels, h, kind="patch"),
+        position_embedding=position_table(c.dim("num_patches", default=256), h),
+        component=Component.EMBEDDING,
+    )
+
+
+register_towers("Siglip2", "siglip2", _vision_embeddings)
