@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ..core.checkpoint import Finding, Shard
 from ..core.tensors import StoredTensor
@@ -15,6 +16,7 @@ from .base import Reader
 from .safetensors_header import Header, header_of_mapping, parse_header
 from .safetensors_rules import refused, validate
 from .sniff import raise_if_not_weights
+from .strict_json import collector_paused
 
 #: The library's own limit (MAX_HEADER_SIZE in src/tensor.rs).
 MAX_HEADER_BYTES = 100_000_000
@@ -52,8 +54,7 @@ class SafetensorsFormat:
         without it they are a finding. Raises FormatError.
         """
         text = read_header_bytes(reader, first_guess)
-        header = parse_header(reader.path, text)
-        return _shard(header, reader.size, header.data_start, strict)
+        return shard_from_header(reader.path, text, reader.size, strict=strict)
 
 
 FORMAT = SafetensorsFormat()
@@ -117,23 +118,20 @@ def shard_from_header(
 
     From decoded JSON the offsets in the file are not known. Raises FormatError.
     """
-    if isinstance(header, bytes):
-        parsed = parse_header(file, header)
-        return _shard(parsed, size, parsed.data_start, strict)
-    parsed = header_of_mapping(file, header)
-    data = sum(tensor.nbytes for tensor in parsed.tensors)
+    with collector_paused():
+        if isinstance(header, bytes):
+            parsed = parse_header(file, header)
+            return _shard(parsed, size, parsed.data_start, strict)
+        return _shard_without_offsets(header_of_mapping(file, header), size, strict)
+
+
+def _shard_without_offsets(header: Header, size: int | None, strict: bool) -> Shard:
+    data = sum(tensor.nbytes for tensor in header.tensors)
     if size is not None and size < PREFIX_BYTES + data:
-        raise _error(parsed, _missing(parsed, PREFIX_BYTES + data - size))
-    shard = _shard(parsed, None, 0 if size is None else size - data, strict)
-    return Shard(
-        file,
-        FORMAT.name,
-        tuple([StoredTensor(*tensor[:5]) for tensor in shard.tensors]),
-        size,
-        shard.header_bytes,
-        shard.metadata,
-        shard.findings,
-    )
+        raise _error(header, _missing(header, PREFIX_BYTES + data - size))
+    shard = _shard(header, None, 0 if size is None else size - data, strict)
+    tensors = tuple([StoredTensor(*tensor[:5]) for tensor in shard.tensors])
+    return replace(shard, tensors=tensors, size=size)
 
 
 def _missing(header: Header, count: int) -> Finding:
@@ -175,5 +173,7 @@ def inspect_header(
 ) -> tuple[Header, Sequence[Finding]]:
     """The header and everything wrong with it, for those who want all of it instead of the first
     error. Raises FormatError only where there is no header to speak of."""
-    header = parse_header(reader.path, read_header_bytes(reader, first_guess))
-    return header, validate(header, reader.size)
+    text = read_header_bytes(reader, first_guess)
+    with collector_paused():
+        header = parse_header(reader.path, text)
+        return header, validate(header, reader.size)
