@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -33,3 +34,5 @@ def hub() -> Iterator[HubServer]:
     """An empty Hub on loopback; see hub_server for its switches."""
     with running_hub() as server:
         yield server
+        if "huggingface_hub" in sys.modules:  # its own session keeps connections
+            sys.modules["huggingface_hub"].close_session()

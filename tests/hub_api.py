@@ -12,7 +12,7 @@ from .hub_repos import Repo, StoredFile
 
 Query = dict[str, list[str]]
 
-_MARKERS = ("revision", "tree", "paths-info", "refs", "safetensors-metadata")
+_MARKERS = ("revision", "tree", "paths-info", "refs", "safetensors-metadata", "auth-check")
 
 
 @dataclass

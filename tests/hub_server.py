@@ -192,6 +192,8 @@ class HubServer:
             return repo
         if marker == "refs":
             return hub_api.refs(repo)
+        if marker == "auth-check":
+            return self._gate(request, repo) or Reply.json({})
         if marker == "safetensors-metadata":
             return self._headers(request, repo, rest)
         revision, folder = self._revision(repo, rest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import huggingface_hub
@@ -37,13 +36,6 @@ FILES: Files = {
 @pytest.fixture
 def repo(hub: HubServer) -> Repo:
     return hub.add("org/model", FILES)
-
-
-@pytest.fixture(autouse=True)
-def _no_leftovers() -> Iterator[None]:
-    """huggingface_hub's own session keeps connections; they end with each test's Hub."""
-    yield
-    huggingface_hub.close_session()
 
 
 def _download(hub: HubServer, cache: Path, *patterns: str, revision: str | None = None) -> None:

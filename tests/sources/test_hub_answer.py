@@ -1,0 +1,181 @@
+"""Answers of servers that may say anything: what is taken from them is right, or nothing is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hfinspect.sources.hub_answer import (
+    Answer,
+    BrokenAnswerError,
+    Part,
+    TooLongError,
+    UnusableAnswerError,
+    parse_json,
+)
+from hfinspect.sources.hub_listing import Listing, parse_listing
+from hfinspect.sources.hub_session import _http_library, is_same_host, is_web_address
+
+BROKEN = (BrokenAnswerError, UnusableAnswerError)
+
+
+def _answer(status: int, headers: dict[str, str], body: bytes, piece: int = 7) -> Answer:
+    """A streamed answer of the real HTTP library, coming in pieces."""
+    httpx = _http_library()
+
+    def pieces() -> Iterator[bytes]:
+        for at in range(0, len(body), piece):
+            yield body[at : at + piece]
+
+    request = httpx.Request("GET", "http://127.0.0.1/x/resolve/main/y")
+    response: Any = httpx.Response(status, headers=headers, content=pieces(), request=request)
+    return Answer(response, lambda: 0.0, 1.0)
+
+
+_HEADERS = st.dictionaries(
+    st.sampled_from(["content-range", "content-length", "content-encoding", "content-type"]),
+    st.sampled_from(
+        ["gzip", "identity", "br", "bytes 0-3/9", "bytes 2-3/*", "bytes */4", "4", "-1"]
+    )
+    | st.from_regex(r"bytes [0-9]{1,2}-[0-9]{1,2}/([0-9]{1,2}|\*)", fullmatch=True)
+    | st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20),
+)
+
+
+@given(st.sampled_from([200, 206, 416]), _HEADERS, st.binary(max_size=40), st.data())
+def test_a_part_is_never_longer_than_asked(
+    status: int, headers: dict[str, str], body: bytes, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, 30))
+    stop = data.draw(st.integers(start + 1, 60))
+    try:
+        part = _answer(status, headers, body).part(start, stop)
+    except BROKEN:
+        return
+    assert len(part.data) <= stop - start
+    if status == 206:
+        assert part.data == body
+        assert part.size is None or len(part.data) == min(stop, part.size) - start
+
+
+@given(st.binary(max_size=60), st.integers(0, 70), st.integers(1, 70))
+def test_a_right_answer_gives_the_slice(body: bytes, start: int, length: int) -> None:
+    """Whether the server does ranges, ignores them, or compresses what it ignores them for."""
+    stop = start + length
+    expected = body[start:stop]
+    whole = _answer(200, {"content-length": str(len(body))}, body).part(start, stop)
+    assert whole == Part(expected, len(body))
+    packed = _answer(200, {"content-encoding": "gzip"}, gzip.compress(body)).part(start, stop)
+    assert packed.data == expected
+    if expected:
+        headers = {"content-range": f"bytes {start}-{start + len(expected) - 1}/{len(body)}"}
+        assert _answer(206, headers, expected).part(start, stop) == Part(expected, len(body))
+    else:
+        headers = {"content-range": f"bytes */{len(body)}"}
+        assert _answer(416, headers, b"x").part(start, stop) == Part(b"", len(body))
+
+
+@given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "x-gzip"]))
+def test_what_does_not_inflate_is_broken(body: bytes, coding: str) -> None:
+    try:
+        data = _answer(200, {"content-encoding": coding}, body).whole(10_000)
+    except (BrokenAnswerError, TooLongError):
+        return
+    assert gzip.decompress(body) == data
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20])
+def test_a_compressed_body_that_is_cut_is_broken(cut: int) -> None:
+    with pytest.raises(BrokenAnswerError, match="cut off"):
+        _answer(200, {"content-encoding": "gzip"}, gzip.compress(bytes(9000))[:-cut]).whole(10_000)
+
+
+def test_a_gzip_bomb_stops_at_the_limit() -> None:
+    bomb = gzip.compress(bytes(50_000_000))
+    with pytest.raises(TooLongError):
+        _answer(200, {"content-encoding": "gzip"}, bomb, piece=len(bomb)).whole(100_000)
+
+
+@given(st.binary(max_size=60))
+def test_json_is_parsed_or_refused(data: bytes) -> None:
+    try:
+        value = parse_json(data)
+    except BrokenAnswerError:
+        with pytest.raises(ValueError):
+            json.loads(data)
+    else:
+        assert value == json.loads(data) or value != value
+
+
+def test_json_nested_beyond_reason_is_refused() -> None:
+    with pytest.raises(BrokenAnswerError):
+        parse_json(b"[" * 100_000)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["rfilename", "size", "lfs", "sha256", "sha", "id"]), inner
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"siblings": st.lists(_JSON, max_size=4)},
+        optional={"sha": _JSON, "id": _JSON, "gated": _JSON},
+    )
+    | _JSON
+)
+def test_a_listing_is_sound_or_refused(answer: object) -> None:
+    try:
+        listing = parse_listing(answer, "org/model")
+    except BrokenAnswerError:
+        return
+    assert isinstance(listing, Listing)
+    assert listing.repo_id.count("/") <= 1
+    assert ".." not in listing.repo_id.split("/")
+    for path, entry in listing.files.items():
+        assert path == entry.path
+        assert ".." not in path.split("/")
+        assert not path.startswith("/")
+        assert entry.size is None or entry.size >= 0
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url", "same"),
+    [
+        ("https://hub.example", "https://hub.example/a", True),
+        ("https://hub.example", "https://HUB.example:443/a", True),
+        ("https://hub.example/mirror", "https://hub.example/a", True),
+        ("http://hub.example", "https://hub.example/a", True),
+        ("https://hub.example", "http://hub.example/a", False),
+        ("https://hub.example", "https://hub.example:8443/a", False),
+        ("https://hub.example", "https://cdn.hub.example/a", False),
+        ("https://hub.example", "https://hub.example.evil.test/a", False),
+        ("https://hub.example", "https://hub.example@evil.test/a", False),
+        ("https://hub.example", "//hub.example/a", False),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8001/a", False),
+        ("http://127.0.0.1:8000", "https://127.0.0.1/a", False),
+    ],
+)
+def test_who_gets_the_token(endpoint: str, url: str, same: bool) -> None:
+    assert is_same_host(endpoint, url) is same
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://x/", "http://[::1", "x", "http://a:b/"]
+)
+def test_what_is_no_web_address(url: str) -> None:
+    assert not is_web_address(url)
+    assert is_web_address("http://127.0.0.1:8000/x")
