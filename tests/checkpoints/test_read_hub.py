@@ -1,0 +1,121 @@
+"""The same over HTTP: how many requests and bytes a model costs."""
+
+from __future__ import annotations
+
+import pytest
+
+from hfinspect.checkpoints.read import read_model
+from hfinspect.checkpoints.reader import FirstGuess, read_shard
+from hfinspect.core.checkpoint import Checkpoint
+from hfinspect.errors import FormatError
+from hfinspect.sources.base import Source
+
+from ..builders import Tensors
+from ..hub_repos import header_bytes, sharded_files, sparse, weights
+from ..hub_server import HubServer
+from ..sources.hub_support import source
+
+BIG: Tensors = {f"layers.{i}.weight": ("BF16", (4096, 4096)) for i in range(8)}
+
+
+def read(files: Source) -> Checkpoint:
+    model = read_model(files)
+    assert model.config is not None
+    assert model.checkpoint is not None
+    return model.checkpoint
+
+
+def test_single_file_costs_four_requests(hub: HubServer) -> None:
+    """The list, the config, where the weights are; and from there their header."""
+    hub.add("org/m", {"config.json": b"{}", "model.safetensors": weights(BIG), "README.md": b""})
+    checkpoint = read(source(hub, "org/m"))
+    assert len(checkpoint.shards[0].tensors) == 8
+    assert hub.meter.count("hub") <= 3
+    assert hub.meter.count("cdn") == 1
+    assert hub.meter.sent("cdn") <= 100_000
+
+
+def test_163_shards_on_main_cost_four_requests(hub: HubServer) -> None:
+    files = sharded_files(163)
+    hub.add("org/m", files)
+    checkpoint = read(source(hub, "org/m"))
+    assert len(checkpoint.shards) == 163
+    assert checkpoint.complete
+    assert all(shard.size for shard in checkpoint.shards)
+    assert hub.meter.count("hub") <= 4
+    assert hub.meter.count("cdn") == 0
+
+
+@pytest.mark.parametrize("revision", [None, "v1"])
+def test_without_that_endpoint_two_requests_per_shard(hub: HubServer, revision: str | None) -> None:
+    files = sharded_files(40)
+    repo = hub.add("org/m", files)
+    repo.tags["v1"] = repo.sha
+    hub.has_headers_endpoint = False
+    checkpoint = read(source(hub, "org/m", revision))
+    assert len(checkpoint.shards) == 40
+    headers = sum(
+        header_bytes(f) for p, f in repo.files(repo.sha).items() if p.startswith("model-")
+    )
+    assert hub.meter.count("hub") + hub.meter.count("cdn") <= 4 + 2 * 40
+    assert hub.meter.sent("cdn") <= 40 * 100_000
+    assert headers < hub.meter.sent("cdn")
+
+
+def test_endpoint_and_ranges_tell_the_same(hub: HubServer) -> None:
+    hub.add("org/m", sharded_files(5))
+    by_endpoint = read(source(hub, "org/m"))
+    hub.has_headers_endpoint = False
+    by_range = read(source(hub, "org/m"))
+    assert [s.file for s in by_endpoint.shards] == [s.file for s in by_range.shards]
+    for one, other in zip(by_endpoint.shards, by_range.shards, strict=True):
+        assert one.tensors == tuple(tensor._replace(offset=None) for tensor in other.tensors)
+        assert (one.size, one.header_bytes) == (other.size, other.header_bytes)
+
+
+def test_odd_shard_names_are_read_through_the_index(hub: HubServer) -> None:
+    files = sharded_files(3)
+    index = files.pop("model.safetensors.index.json")
+    assert isinstance(index, bytes)
+    odd = {path.replace("-of-00003", ""): content for path, content in files.items()}
+    hub.add("org/m", {**odd, "model.safetensors.index.json": index.replace(b"-of-00003", b"")})
+    hub.has_headers_endpoint = False
+    checkpoint = read(source(hub, "org/m"))
+    assert [shard.file for shard in checkpoint.shards] == [
+        f"model-0000{number}.safetensors" for number in (1, 2, 3)
+    ]
+    assert checkpoint.findings == ()
+    # The index gives the bound: little more than the headers is asked for.
+    assert hub.meter.sent("cdn") < 3 * 2_000
+
+
+def test_missing_shard_on_the_hub_is_said(hub: HubServer) -> None:
+    files = sharded_files(3)
+    del files["model-00002-of-00003.safetensors"]
+    hub.add("org/m", files)
+    checkpoint = read(source(hub, "org/m"))
+    assert checkpoint.missing == ("model-00002-of-00003.safetensors",)
+    assert not checkpoint.complete
+
+
+def test_long_headers_raise_the_guess_for_the_shards_still_to_ask(hub: HubServer) -> None:
+    """Without an index 100 kB are asked for first; one header of 200 kB teaches."""
+    many: Tensors = {
+        f"model.layers.{i}.a.long.name.of.a.tensor": ("F32", (8,)) for i in range(2000)
+    }
+    hub.add("org/m", {"a.safetensors": weights(many), "b.safetensors": weights(many)})
+    files = source(hub, "org/m")
+    guess = FirstGuess(files)
+    for path, requests in (("a.safetensors", 2), ("b.safetensors", 1)):
+        hub.meter.clear()
+        assert len(read_shard(files, "safetensors", path, guess).tensors) == 2000
+        assert hub.meter.count("cdn") == requests
+
+
+def test_broken_shard_is_named(hub: HubServer) -> None:
+    files = sharded_files(3)
+    files["model-00002-of-00003.safetensors"] = sparse(b"<html>", 1000)
+    hub.add("org/m", files)
+    hub.has_headers_endpoint = False
+    with pytest.raises(FormatError, match="model-00002-of-00003"):
+        read(source(hub, "org/m"))
