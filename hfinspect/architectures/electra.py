@@ -1,0 +1,122 @@
+"""ELECTRA (Clark et al. 2020). Source of shapes: transformers/models/electra/modeling_electra.py.
+
+BERT's layers behind embeddings that may be narrower; a discriminator that tells replaced tokens
+(``ForPreTraining``) and a small generator that proposes them (``ForMaskedLM``).
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import encoders
+from .blocks import activation
+from .encoders import BASE, composed, dropout, hidden, labels, norm, one_label, vocab, with_defaults
+from .modules import Activation, Linear, Module
+from .registry import register
+
+_TABLE = "electra.embeddings.word_embeddings.weight"
+_DEFAULTS = {
+    **BASE, "embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4,
+    "intermediate_size": 1024,
+}  # fmt: skip
+
+
+def _width(c: ModelConfig) -> Dim:
+    return c.dim("embedding_size")
+
+
+def model(c: ModelConfig) -> Module:
+    project = Linear(_width(c), hidden(c), component=Component.EMBEDDING, kind="token")
+    return Module(
+        "ElectraModel",
+        embeddings=encoders.embeddings(c, "Electra", width=_width(c)),
+        embeddings_project=project if _width(c) != hidden(c) else None,
+        encoder=encoders.encoder(c, "Electra"),
+    )
+
+
+def discriminator(c: ModelConfig) -> Module:
+    return Module(
+        "ElectraDiscriminatorPredictions",
+        dense=Linear(hidden(c), hidden(c)),
+        activation=activation(c.text("hidden_act")),
+        dense_prediction=Linear(hidden(c), 1),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def generator(c: ModelConfig) -> Module:
+    return Module(
+        "ElectraGeneratorPredictions",
+        activation=activation("gelu"),
+        LayerNorm=norm(c, _width(c)),
+        dense=Linear(hidden(c), _width(c), kind="transform"),
+        component=Component.HEAD,
+    )
+
+
+def generator_lm_head(c: ModelConfig) -> Module:
+    tied_to = _TABLE if c.tied() else None
+    return Linear(_width(c), vocab(c), tied_to=tied_to, component=Component.HEAD, kind="lm_head")
+
+
+def classification_head(c: ModelConfig) -> Module:
+    return Module(
+        "ElectraClassificationHead",
+        dense=Linear(hidden(c), hidden(c)),
+        activation=activation("gelu"),
+        dropout=dropout(c),
+        out_proj=Linear(hidden(c), c.num_labels),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def sequence_summary(c: ModelConfig) -> Module:
+    h = hidden(c)
+    projected = c.flag("summary_use_proj", default=True)
+    width = c.num_labels if c.flag("summary_proj_to_labels", default=False) else h
+    return Module(
+        "ElectraSequenceSummary",
+        summary=Linear(h, width) if projected else Activation("Identity"),
+        activation=activation(c.text("summary_activation", default="gelu")),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+_GENERATOR = {
+    "electra": model,
+    "generator_predictions": generator,
+    "generator_lm_head": generator_lm_head,
+}
+_CLASSES = composed(
+    {
+        "ElectraForPreTraining": {"electra": model, "discriminator_predictions": discriminator},
+        "ElectraModel": model,
+        "ElectraForMaskedLM": _GENERATOR,
+        "ElectraForCausalLM": _GENERATOR,
+        "ElectraForSequenceClassification": {"electra": model, "classifier": classification_head},
+        "ElectraForTokenClassification": {
+            "electra": model,
+            "dropout": dropout,
+            "classifier": labels,
+        },
+        "ElectraForQuestionAnswering": {"electra": model, "qa_outputs": labels},
+        "ElectraForMultipleChoice": {
+            "electra": model,
+            "sequence_summary": sequence_summary,
+            "classifier": one_label,
+        },
+    }
+)
+
+register(
+    "electra",
+    with_defaults(_DEFAULTS, _CLASSES),
+    base="ElectraModel",
+    base_prefix="electra",
+    category="encoder",
+)
