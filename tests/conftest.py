@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 # Read by huggingface_hub when it is imported, so set before anything imports it.
-for _name in [name for name in os.environ if name.startswith(("HF_", "HUGGING"))]:
+for _name in [name for name in os.environ if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_"))]:
     del os.environ[_name]
 _home = tempfile.TemporaryDirectory(prefix="hfinspect-tests-")
 atexit.register(_home.cleanup)
@@ -26,7 +26,13 @@ for _name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
     os.environ.pop(_name, None)
     os.environ.pop(_name.lower(), None)
 
+from hypothesis import settings  # noqa: E402
+
 from .hub_server import HubServer, running_hub  # noqa: E402
+
+# Machines are slow at times, which is no failure; examples are not kept between runs.
+settings.register_profile("suite", deadline=None, database=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture
