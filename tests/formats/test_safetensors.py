@@ -162,7 +162,8 @@ def test_header_that_a_server_has_parsed_is_judged_as_well() -> None:
     with pytest.raises(FormatError) as error:
         shard_from_header("x", broken, None)
     assert error.value.rule == "span"
-    for entry in (None, 1, [1], {"dtype": {}}, {"dtype": "F32", "shape": {}, "data_offsets": []}):
+    entries: list[object] = [None, 1, [1], {"dtype": {}}, {"dtype": "F32", "shape": {}}]
+    for entry in entries:
         with pytest.raises(FormatError):
             shard_from_header("x", {"a": entry}, None)
 
