@@ -1,0 +1,112 @@
+"""Qwen1.5-MoE and Qwen2-MoE (Qwen team 2024). Source: transformers/models/qwen2_moe.
+
+A decoder with biased q, k, v; its MLP is routed experts beside one shared expert behind a gate,
+or a dense one in the layers of ``mlp_only_layers`` and off the ``decoder_sparse_step``.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from .heads import decoder_classes
+from .modules import Embedding, Layers, Linear, Module, RMSNorm
+from .registry import register
+
+
+def sparse_layers(c: ModelConfig, layers: int, count: int) -> list[bool]:
+    """Which layers have experts: every ``decoder_sparse_step``-th, but those of
+    ``mlp_only_layers``; none if there are no experts at all."""
+    step = int(c.dim("decoder_sparse_step", default=1))
+    dense = set(c.dims("mlp_only_layers", default=(), minimum=0))
+    return [count > 0 and i not in dense and (i + 1) % step == 0 for i in range(layers)]
+
+
+def sparse_block(
+    name: str, hidden: int, inner: int, *, count: Dim, per_token: int, shared: int | None,
+    act: str | None = "silu",
+) -> Module:  # fmt: skip
+    """Router and routed experts of width ``inner``; a gated shared expert of width ``shared``."""
+    return Module(
+        f"{name}SparseMoeBlock",
+        gate=router(f"{name}TopKRouter", hidden, count),
+        experts=experts(
+            count,
+            per_token,
+            gated_mlp(f"{name}MLP", hidden, inner, act=act, kind="expert"),
+            class_name=f"{name}Experts",
+        ),
+        shared_expert=gated_mlp(f"{name}MLP", hidden, shared, act=act, kind="shared_expert")
+        if shared
+        else None,
+        shared_expert_gate=Linear(hidden, 1, bias=False, component=Component.ROUTER)
+        if shared
+        else None,
+        component=Component.MLP,
+    )
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2048)
+
+
+def _norm(c: ModelConfig) -> Module:
+    return RMSNorm(
+        _hidden(c), eps=c.number("rms_norm_eps", default=1e-6), class_name="Qwen2MoeRMSNorm"
+    )
+
+
+def _experts(c: ModelConfig) -> Dim:
+    return c.count("num_experts", default=60)
+
+
+def sparse(c: ModelConfig) -> Module:
+    return sparse_block(
+        "Qwen2Moe",
+        _hidden(c),
+        c.dim("moe_intermediate_size", default=1408),
+        count=_experts(c),
+        per_token=c.dim("num_experts_per_tok", default=4),
+        shared=c.dim("shared_expert_intermediate_size", default=5632),
+        act=c.text("hidden_act", default="silu"),
+    )
+
+
+def dense(c: ModelConfig) -> Module:
+    inner = c.dim("intermediate_size", default=5632)
+    return gated_mlp("Qwen2MoeMLP", _hidden(c), inner, act=c.text("hidden_act", default="silu"))
+
+
+def layer(c: ModelConfig, mlp: Module) -> Module:
+    h = _hidden(c)
+    bias = c.flag("qkv_bias", default=True)
+    return Module(
+        "Qwen2MoeDecoderLayer",
+        self_attn=grouped_attention(
+            "Qwen2MoeAttention", h, grouped_heads(c, h, heads=16, kv=16), bias=bias, out_bias=False
+        ),
+        mlp=mlp,
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    routed = sparse_layers(c, int(c.count("num_hidden_layers", default=24)), _experts(c))
+    kinds = {True: layer(c, sparse(c)), False: layer(c, dense(c))}
+    return Module(
+        "Qwen2MoeModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=151936), _hidden(c)),
+        layers=Layers(kinds[is_routed] for is_routed in routed),
+        norm=_norm(c),
+    )
+
+
+register(
+    "qwen2_moe",
+    decoder_classes("Qwen2Moe", model, hidden=_hidden),
+    base="Qwen2MoeModel",
+    base_prefix="model",
+    category="text decoder",
+)
