@@ -20,6 +20,8 @@ MAX_OPCODES = 4_000_000
 MAX_MARKS = 2_000
 #: Items between marks: a state dict is pushed whole by PyTorch's C++ pickler.
 MAX_STACK = 1_000_000
+#: One text or bytes object that is not there yet; nobody reads on for more than that.
+MAX_PIECE_BYTES = 64 * 1024 * 1024
 #: 64-bit counts take 9 bytes, PyTorch's magic number 10, numpy's random states 16.
 MAX_LONG_BYTES = 256
 #: A number in text (protocol 0).
@@ -93,6 +95,8 @@ class PickleState:
         start = self.position
         stop = start + count
         if stop > len(self.data):
+            if count > MAX_PIECE_BYTES:
+                raise self.limit("a piece of text or bytes", MAX_PIECE_BYTES)
             raise self.truncated()
         self.position = stop
         return self.data[start:stop]
