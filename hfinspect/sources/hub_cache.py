@@ -259,7 +259,7 @@ class CachedHubSource:
         """The commit's file list as snapshot_download left it; None if there is none."""
         import huggingface_hub
 
-        ask = getattr(huggingface_hub, "get_cached_repo_tree", None)  # since 1.12
+        ask = getattr(huggingface_hub, "get_cached_repo_tree", None)  # not in 1.0
         if ask is None:
             return None
         try:
