@@ -1,0 +1,76 @@
+"""Phi-1, Phi-1.5 and Phi-2 (Gunasekar et al. 2023). Source:
+transformers/models/phi/modeling_phi.py.
+
+Attention and MLP stand side by side behind one norm; every linear has a bias, the LM head as well.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, grouped_attention, grouped_heads
+from .heads import decoder_classes
+from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
+from .registry import register
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2048)
+
+
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-5)
+
+
+def attention(c: ModelConfig) -> Module:
+    """Query and key norms, where asked for, are as wide as hidden / heads, even beside a
+    ``head_dim`` that says otherwise."""
+    h = _hidden(c)
+    heads = grouped_heads(c, h, heads=32)
+    normed = c.flag("qk_layernorm", default=False)
+    norm = LayerNorm(h // heads.query, eps=_eps(c))
+    return grouped_attention(
+        "PhiAttention", h, heads, bias=True, out="dense",
+        norms=(lambda: {"q_layernorm": norm, "k_layernorm": norm}) if normed else None,
+    )  # fmt: skip
+
+
+def layer(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("intermediate_size", default=8192)
+    return Module(
+        "PhiDecoderLayer",
+        self_attn=attention(c),
+        mlp=Module(
+            "PhiMLP",
+            activation_fn=activation(c.text("hidden_act", default="gelu_new")),
+            fc1=Linear(h, inner, kind="up"),
+            fc2=Linear(inner, h, kind="down"),
+            component=Component.MLP,
+        ),
+        input_layernorm=LayerNorm(h, eps=_eps(c)),
+        resid_dropout=Dropout(c.number("resid_pdrop", default=0.0)),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "PhiModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=51200), _hidden(c)),
+        layers=Layers.of(c.count("num_hidden_layers", default=24), layer(c)),
+        rotary_emb=Activation("PhiRotaryEmbedding"),
+        embed_dropout=Dropout(c.number("embd_pdrop", default=0.0)),
+        final_layernorm=LayerNorm(_hidden(c), eps=_eps(c)),
+    )
+
+
+register(
+    "phi",
+    decoder_classes(
+        "Phi", model, hidden=_hidden, bias=True,
+        heads=("ForSequenceClassification", "ForTokenClassification"),
+    ),
+    base="PhiModel",
+    base_prefix="model",
+    category="text decoder",
+)  # fmt: skip
