@@ -12,9 +12,9 @@ from .torch_zip import read_zip, scan_zip
 from .window import Windows
 
 #: Read from the beginning at first: data.pkl is the archive's first member and takes about 150
-#: bytes a tensor, a legacy file's pickles about 200.
-HEAD_BYTES = 128 * 1024
-#: A file up to this size is read with one range instead of three.
+#: bytes a tensor, a legacy file's pickles about 200; so this is room for more than 1,000 tensors.
+HEAD_BYTES = 256 * 1024
+#: A file up to this size is read with one range instead of two.
 SMALL_FILE_BYTES = 256 * 1024
 
 #: File name endings, lower case. A .bin may also be something else, which its first bytes tell.

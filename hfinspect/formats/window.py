@@ -96,7 +96,7 @@ class Cursor:
         remaining = self.remaining()
         if remaining is not None and count > remaining:
             raise self.truncated(count)
-        wanted = max(missing, self._step)
+        wanted = max(missing, min(self._step, self._limit - self._read))
         if self._read + missing > self._limit:
             raise LimitError(
                 self._reader.path,

@@ -16,7 +16,7 @@ from .window import Windows
 
 #: Read from the end at first. The end record is within 65,557 bytes (its comment is at most
 #: 65,535); a directory of 1,000 tensors takes about 80,000 bytes before it.
-TAIL_BYTES = 160 * 1024
+TAIL_BYTES = 128 * 1024
 #: 500,000 tensors at about 100 bytes each; the largest known .bin has a few thousand.
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 600_000
