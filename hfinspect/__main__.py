@@ -1,0 +1,21 @@
+"""``python -m hfinspect`` and the console scripts."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; ``--version`` alone imports nothing but the version."""
+    if sys.argv[1:] == ["--version"]:
+        from ._version import __version__
+
+        print(f"hfinspect {__version__}")
+        return
+    from .cli.app import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

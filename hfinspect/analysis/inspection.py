@@ -1,0 +1,215 @@
+"""Inspections: from what the headers hold, or from what config.json promises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..architectures.prediction import Prediction
+from ..core.checkpoint import Checkpoint, Finding
+from ..core.components import Component, Role
+from ..core.refs import Origin
+from ..core.results import Expectation, Inspection, WeightFile
+from ..core.tensors import TensorInfo, TensorSpec
+from .count import by_component, grouped, sums
+from .place import Placed, place_expected, place_stored
+from .quantization import Decoded, Decoding
+
+
+def from_prediction(
+    target: str,
+    origin: Origin,
+    prediction: Prediction,
+    *,
+    config: Mapping[str, Any] | None = None,
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """What config.json promises. Stored sizes are what a file in the config's dtype would hold."""
+    placed = place_expected(prediction)
+    return _inspection(
+        target,
+        origin,
+        "config",
+        placed,
+        _head_apart(placed, prediction),
+        model_type=prediction.model_type,
+        architecture=prediction.architecture,
+        catalogued=True,
+        config=config,
+        findings=tuple(findings),
+    )
+
+
+def from_checkpoint(
+    target: str,
+    origin: Origin,
+    checkpoint: Checkpoint,
+    prediction: Prediction | None,
+    decoding: Decoding,
+    *,
+    config: Mapping[str, Any] | None = None,
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """What the headers hold, labelled and compared with what config.json promises."""
+    said = None if config is None else config.get("tie_word_embeddings")
+    placed = place_stored(
+        checkpoint.shards,
+        prediction,
+        decoding.tensors,
+        tie_embeddings=said is True,
+        untied=said is False,
+    )
+    expectation = None if prediction is None else _compare(placed, prediction, decoding.tensors)
+    architectures = (config or {}).get("architectures")
+    named = architectures[0] if isinstance(architectures, list) and architectures else None
+    model_type = (config or {}).get("model_type")
+    return _inspection(
+        target,
+        origin,
+        "checkpoint",
+        _with_unstored_ties(placed, prediction),
+        _head_apart(placed, prediction),
+        model_type=prediction.model_type if prediction else _text(model_type),
+        architecture=prediction.architecture if prediction else _text(named),
+        catalogued=prediction is not None,
+        format=checkpoint.format,
+        files=tuple(
+            WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
+            for s in checkpoint.shards
+        ),
+        other_files={path: checkpoint.reasons.get(path, "") for path in checkpoint.others},
+        chosen_because=checkpoint.chosen_because,
+        missing_files=checkpoint.missing,
+        expectation=expectation,
+        quantization=decoding.summary,
+        metadata=_metadata(checkpoint),
+        config=config,
+        findings=(
+            *findings,
+            *checkpoint.findings,
+            *(finding for shard in checkpoint.shards for finding in shard.findings),
+            *decoding.findings,
+            *_tie_findings(placed),
+        ),
+    )
+
+
+def _inspection(
+    target: str, origin: Origin, source: str, placed: Placed, head_apart: int, **more: Any
+) -> Inspection:
+    tensors = placed.tensors
+    total = sums(tensors)
+    return Inspection(
+        target=target,
+        origin=origin,
+        source=source,
+        tensors=tensors,
+        parameters=total.parameters,
+        logical=total.logical,
+        stored=total.stored,
+        buffers=total.buffers,
+        bookkeeping=total.bookkeeping,
+        nbytes=total.nbytes,
+        components=by_component(tensors),
+        parts=grouped(tensors, lambda t: t.part),
+        dtypes=grouped(tensors, lambda t: t.dtype or "unknown"),
+        tied=placed.tied,
+        parameters_with_head=None
+        if total.parameters is None or not head_apart
+        else total.parameters + head_apart,
+        active_parameters=None if total.active == total.parameters else total.active,
+        **more,
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _metadata(checkpoint: Checkpoint) -> Mapping[str, object]:
+    """The first shard's own metadata: shards of one model carry the same."""
+    return checkpoint.shards[0].metadata if checkpoint.shards else {}
+
+
+# ---- ties
+
+
+def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed:
+    """Ties whose left-out end is, as usual, in no file."""
+    if prediction is None:
+        return placed
+    held = {spec.name: name for name, spec in placed.specs.items()}
+    tied = dict(placed.tied)
+    for name, kept in prediction.tied.items():
+        if name not in held and kept in held:
+            tied.setdefault(name, held[kept])
+    return placed._replace(tied=tied)
+
+
+def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
+    """Parameters of the head where it is tied to something that is no head."""
+    stored = {info.name: info for info in placed.tensors}
+    count = 0
+    counted = set()
+    for name, kept in placed.tied.items():
+        info, keeper = stored.get(name), stored.get(kept)
+        if info is None or keeper is None:
+            continue
+        if info.component is Component.HEAD and keeper.component is not Component.HEAD:
+            count += info.parameters or 0
+            spec = placed.specs.get(name)
+            counted.add(spec.name if spec else name)
+    if prediction is None:
+        return count
+    held = {spec.name for spec in placed.specs.values()}
+    specs = {spec.name: spec for spec in prediction.specs if spec.name in prediction.tied}
+    kept_specs = {spec.name: spec for spec in prediction.tensors}
+    for name, spec in specs.items():
+        if name in counted or name in held or spec.component is not Component.HEAD:
+            continue
+        keeper_spec = kept_specs.get(spec.tied_to or "")
+        if keeper_spec is not None and keeper_spec.component is not Component.HEAD:
+            count += spec.parameters
+    return count
+
+
+def _tie_findings(placed: Placed) -> list[Finding]:
+    stored = {info.name for info in placed.tensors}
+    return [
+        Finding(
+            "tied-stored-twice",
+            f"{name} is stored although it is tied to {kept}; it is counted once",
+            tensor=name,
+            severity="note",
+        )
+        for name, kept in placed.tied.items()
+        if name in stored
+    ]
+
+
+# ---- what was promised beside what is held
+
+
+def _compare(placed: Placed, prediction: Prediction, decoded: Mapping[str, Decoded]) -> Expectation:
+    held: dict[str, TensorInfo] = {}
+    for info in placed.tensors:
+        spec = placed.specs.get(info.name)
+        if spec is not None and info.role is not Role.QUANTIZATION:
+            held.setdefault(spec.name, info)
+    missing = tuple(spec.name for spec in prediction.tensors if spec.name not in held)
+    unexpected = tuple(
+        info.name
+        for info in placed.tensors
+        if info.name not in placed.specs and info.role is not Role.QUANTIZATION
+    )
+    reshaped = {
+        info.name: (info.shape, placed.specs[info.name].shape)
+        for info in held.values()
+        if info.name not in decoded and not _same_shape(info, placed.specs[info.name])
+    }
+    return Expectation(prediction.parameters, missing, unexpected, reshaped)
+
+
+def _same_shape(info: TensorInfo, spec: TensorSpec) -> bool:
+    # Buffers' shapes changed between library versions (masks, position ids) and carry no weights.
+    return info.shape == spec.shape or spec.role is Role.BUFFER

@@ -1,0 +1,181 @@
+"""Where each tensor belongs: labels from the architecture's tree, or from the name alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..architectures.prediction import Prediction
+from ..core.checkpoint import Shard
+from ..core.components import Component, Role
+from ..core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
+from .names import labels_of, layer_of
+from .quantization import Decoded
+
+
+class Placed(NamedTuple):
+    """Labelled tensors, which of them the tree knew, and ties: name -> name kept."""
+
+    tensors: tuple[TensorInfo, ...]
+    specs: Mapping[str, TensorSpec]
+    tied: Mapping[str, str]
+
+
+def place_expected(prediction: Prediction) -> Placed:
+    """Tensors as predicted, in the config's dtype; a buffer's own dtype where it has one."""
+    infos = []
+    for spec in prediction.tensors:
+        dtype = spec.dtype or prediction.dtype
+        elements = spec.elements
+        infos.append(
+            TensorInfo(
+                spec.name, spec.shape, dtype, spec.parameters, spec.component, spec.layer, None,
+                None, elements, nbytes_of(dtype, elements), spec.role, spec.part, spec.stack,
+                spec.kind, spec.active,
+            )
+        )  # fmt: skip
+    return Placed(tuple(infos), {spec.name: spec for spec in prediction.tensors}, prediction.tied)
+
+
+def place_stored(
+    shards: Sequence[Shard],
+    prediction: Prediction | None,
+    decoded: Mapping[str, Decoded],
+    *,
+    tie_embeddings: bool = False,
+    untied: bool = False,
+) -> Placed:
+    """Tensors as stored.
+
+    ``decoded`` says of packed tensors and their bookkeeping what they stand for. A tensor that the
+    tree knows takes its labels from there, others from their names. Ties are what the tree ties,
+    what shares storage, and (unknown models, ``tie_embeddings``) an lm_head of the embedding's
+    shape. ``untied``: the config says tie_word_embeddings false, so a head that is stored beside
+    the embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
+    """
+    find = _lookup(prediction)
+    infos: list[TensorInfo] = []
+    specs: dict[str, TensorSpec] = {}
+    for shard in shards:
+        for stored in shard.tensors:
+            meaning = decoded.get(stored.name)
+            spec = find(meaning.name if meaning else stored.name)
+            if spec is not None:
+                specs[stored.name] = spec
+            infos.append(_labelled(stored, shard.file, spec, meaning))
+    tied = {} if untied else _ties_of_tree(infos, specs)
+    tied.update(_ties_by_storage(shards, tied))
+    if prediction is None and tie_embeddings:
+        tied.update(_tied_by_name(infos))
+    if tied:
+        infos = [info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
+                 for info in infos]  # fmt: skip
+    return Placed(tuple(infos), specs, tied)
+
+
+def _labelled(
+    stored: StoredTensor, file: str, spec: TensorSpec | None, meaning: Decoded | None
+) -> TensorInfo:
+    if spec is not None:
+        component, role, part = spec.component, spec.role, spec.part
+        stack, layer, kind, active = spec.stack, spec.layer, spec.kind, spec.active
+    else:
+        labels = labels_of(meaning.name if meaning else stored.name)
+        component, role, part = labels.component, labels.role, labels.part
+        stack, layer = layer_of(stored.name, labels)
+        kind, active = "", None
+        if role is Role.PARAMETER and _is_causal_mask(stored):
+            role = Role.BUFFER
+    parameters: int | None = stored.elements if role is Role.PARAMETER else 0
+    if meaning is not None:
+        role, parameters = meaning.role, meaning.parameters
+    return TensorInfo(
+        stored.name, stored.shape, stored.dtype, parameters, component, layer, file, None,
+        stored.elements, stored.nbytes, role, part, stack, kind, active,
+    )  # fmt: skip
+
+
+def _is_causal_mask(stored: StoredTensor) -> bool:
+    """``attn.bias`` of GPT-2's kind: (1, 1, n, n), or (n, n) of booleans or bytes."""
+    shape = stored.shape
+    if not stored.name.endswith(".bias") or len(shape) < 2 or shape[-1] != shape[-2]:
+        return False
+    return (len(shape) == 4 and shape[:2] == (1, 1)) or stored.dtype in ("BOOL", "U8")
+
+
+# ---- finding the spec of a stored name
+
+
+def _lookup(prediction: Prediction | None) -> Callable[[str], TensorSpec | None]:
+    """Names as the tree spells them, then without and with the base model's prefix, then by the
+    family's other spellings."""
+    if prediction is None:
+        return lambda _name: None
+    by_name = {spec.name: spec for spec in prediction.specs}
+    family = prediction.family
+    prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
+    aliases = tuple(family.aliases.items()) if family else ()
+
+    def find(name: str) -> TensorSpec | None:
+        for candidate in _spellings(name, prefix, aliases):
+            spec = by_name.get(candidate)
+            if spec is not None:
+                return spec
+        return None
+
+    return find
+
+
+def _spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
+    yield name
+    if prefix:
+        yield name.removeprefix(prefix) if name.startswith(prefix) else prefix + name
+    for old, new in aliases:
+        if name.startswith(old):
+            other = new + name[len(old) :]
+            yield other
+            if prefix:
+                yield other.removeprefix(prefix) if other.startswith(prefix) else prefix + other
+
+
+# ---- ties
+
+
+def _ties_of_tree(infos: Sequence[TensorInfo], specs: Mapping[str, TensorSpec]) -> dict[str, str]:
+    """Both ends of a tie of the architecture are stored, in one shape."""
+    held = {specs[info.name].name: info for info in infos if info.name in specs}
+    tied: dict[str, str] = {}
+    for info in infos:
+        spec = specs.get(info.name)
+        if spec is None or spec.tied_to is None:
+            continue
+        kept = held.get(spec.tied_to)
+        if kept is not None and kept.name != info.name and kept.shape == info.shape:
+            tied[info.name] = kept.name
+    return tied
+
+
+def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[str, str]:
+    """Tensors of one file that are the same bytes."""
+    first: dict[tuple[str, str], str] = {}
+    tied: dict[str, str] = {}
+    for shard in shards:
+        for stored in shard.tensors:
+            if stored.storage is None or stored.name in known:
+                continue
+            kept = first.setdefault((shard.file, stored.storage), stored.name)
+            if kept != stored.name:
+                tied[stored.name] = known.get(kept, kept)
+    return tied
+
+
+def _tied_by_name(infos: Sequence[TensorInfo]) -> dict[str, str]:
+    """An untold architecture with tie_word_embeddings true that stores both ends."""
+    tables = [i for i in infos if i.component is Component.EMBEDDING and len(i.shape) == 2]
+    heads = [i for i in infos if i.component is Component.HEAD and len(i.shape) == 2]
+    tied = {}
+    for head in heads:
+        same = [t for t in tables if t.shape == head.shape and t.dtype == head.dtype]
+        if len(same) == 1:
+            tied[head.name] = same[0].name
+    return tied

@@ -1,0 +1,129 @@
+"""The command ``hfinspect``: its commands, its exit codes, and errors as sentences.
+
+Exit codes: 0 fine, 1 audit findings or a difference, 2 usage, 3 could not get it, 4 malformed,
+5 unknown architecture, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from ..core.text import clean
+from ..errors import HfinspectError
+
+#: Commands in the order of --help; each is a file of this folder with ``register(app)``.
+COMMANDS: Final = ("inspect", "tensors", "tree", "architectures")
+
+#: Options of the program itself; anything else before a command belongs to ``inspect``.
+_OWN_OPTIONS: Final = frozenset(
+    {"--help", "-h", "--version", "--install-completion", "--show-completion"}
+)
+
+
+class DefaultGroup(TyperGroup):
+    """``hfinspect MODEL`` is ``hfinspect inspect MODEL``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in _OWN_OPTIONS:
+            first = next((arg for arg in args if not arg.startswith("-")), None)
+            if args[0].startswith("-") or first not in self.commands:
+                args = ["inspect", *args]
+        return super().parse_args(ctx, args)
+
+
+def make_app() -> typer.Typer:
+    """The program with all its commands."""
+    app = typer.Typer(
+        name="hfinspect",
+        cls=DefaultGroup,
+        help="What is inside a Hugging Face model, before downloading it.\n\n"
+        "hfinspect MODEL is short for hfinspect inspect MODEL. MODEL is a repo (org/name, "
+        "org/name@revision), an hf:// or Hub URL, a local directory, weight file or config.json.",
+        epilog="Example: hfinspect openai-community/gpt2",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def options(
+        version: bool = typer.Option(False, "--version", help="Show the version.", is_eager=True),
+    ) -> None:
+        if version:
+            from .._version import __version__
+
+            typer.echo(f"hfinspect {__version__}")
+            raise typer.Exit
+
+    for name in COMMANDS:
+        importlib.import_module(f".{name}", __package__).register(app)
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run and return the exit code. No traceback reaches a user except for a bug of ours."""
+    if wants_json(arguments):
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    try:
+        result = make_app()(args=list(arguments), standalone_mode=False)
+        flush()
+        return result if isinstance(result, int) else 0
+    except HfinspectError as error:
+        return report(error, arguments)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our pipe has seen enough. Python would complain at exit otherwise.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        code = usage_exit(error)
+        if code is None:
+            raise
+        return code
+
+
+def flush() -> None:
+    sys.stdout.flush()
+
+
+def usage_exit(error: Exception) -> int | None:
+    """The exit code of the option parser's own errors and of ``Exit``, or None for others."""
+    show = getattr(error, "show", None)
+    if callable(show):
+        show()
+        return 2
+    if type(error).__name__ == "Abort":
+        typer.echo("interrupted", err=True)
+        return 130
+    code = getattr(error, "exit_code", None)
+    return code if isinstance(code, int) else None
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether ``--format json`` (or jsonl) was asked, told even where parsing failed."""
+    joined = "\0".join(arguments)
+    return any(
+        f"{option}{sep}json" in joined for option in ("--format", "-f") for sep in ("\0", "=")
+    )
+
+
+def report(error: HfinspectError, arguments: Sequence[str]) -> int:
+    """One sentence and a hint on stderr; with ``--format json`` the error as JSON on stdout too."""
+    if wants_json(arguments):
+        import json
+
+        typer.echo(json.dumps({"error": error.to_dict()}, indent=2))
+    typer.echo(f"error: {clean(str(error), 1000)}", err=True)
+    if error.hint:
+        typer.echo(f"hint: {clean(error.hint, 1000)}", err=True)
+    return error.exit_code

@@ -1,0 +1,68 @@
+"""``hfinspect MODEL``: what is inside."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import options
+
+SOURCES = ("auto", "checkpoint", "config")
+GROUPS = ("component", "layer", "dtype", "file", "part")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("inspect", epilog="Example: hfinspect fixtures/models/bloom-1b4-zh --by layer")(
+        inspect
+    )
+
+
+def inspect(
+    model: options.Model,
+    revision: options.Revision = None,
+    source: Annotated[
+        str,
+        typer.Option(
+            help="auto (headers if there are any), checkpoint or config.",
+            autocompletion=lambda: list(SOURCES),
+        ),
+    ] = "auto",
+    by: Annotated[
+        str,
+        typer.Option(
+            help="component, layer, dtype, file or part.", autocompletion=lambda: list(GROUPS)
+        ),
+    ] = "component",
+    set_: options.Set = None,
+    file: options.File = None,
+    format_: options.Format = "table",
+    output: options.Output = None,
+    token: options.Token = None,
+) -> None:
+    """Parameters, dtypes and memory of a model, from headers or config.json alone."""
+    from .. import api
+    from ..analysis.count import GROUPINGS, grouped, per_layer
+    from ..core.overrides import parse_overrides
+    from ..errors import UsageError
+    from ..reports.inspection import lay_out
+    from .output import checked_format, emit
+
+    checked_format(format_)
+    if by not in GROUPINGS:
+        raise UsageError(f"--by {by}", "is unknown", expected=", ".join(GROUPINGS))
+    found = api.inspect(
+        model,
+        revision=revision,
+        source=source,  # type: ignore[arg-type]  # api checks it
+        token=token,
+        file=file,
+        overrides=parse_overrides(set_ or ()),
+    )
+    groups = found.components if by == "component" else grouped(found.tensors, GROUPINGS[by])
+    emit(
+        format_,
+        lambda: lay_out(found, by=by, groups=groups, layers=per_layer(found.tensors)),
+        lambda: found.to_dict(),
+        output,
+    )

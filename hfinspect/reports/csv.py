@@ -1,0 +1,40 @@
+"""Comma-separated values: the document's main table, numbers as plain numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from ..core.text import clean
+from .document import Cell, Document, Table
+
+#: Spreadsheets take a cell that begins with one of these for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def render(document: Document) -> str:
+    """The main table as RFC 4180 csv with a header line, without a final newline."""
+    table = document.main or next((b for b in document.blocks if isinstance(b, Table)), None)
+    if table is None:
+        return ""
+    kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([table.columns[i].name for i in kept])
+    for row in table.rows:
+        writer.writerow([plain(row[i]) for i in kept])
+    return out.getvalue().rstrip("\n")
+
+
+def plain(cell: Cell) -> str:
+    """A cell that no spreadsheet runs."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return f"{cell:.6g}"
+    if isinstance(cell, int):
+        return str(int(cell))
+    text = clean(cell)
+    return "'" + text if text.startswith(_FORMULA) else text

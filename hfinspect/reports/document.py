@@ -1,0 +1,69 @@
+"""Document: what every text format has in common, before it is drawn.
+
+A document is a sequence of blocks: facts (label and text), tables, paragraphs.  ``main`` names the
+table that formats with room for only one (csv) take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """``name`` is the machine's spelling (csv header), ``title`` the reader's. ``kind`` tells how a
+    cell is shown: ``int`` with thousands separators, ``share`` of 1 in percent, ``bar`` of 1."""
+
+    name: str
+    title: str
+    kind: Literal["text", "int", "share", "bar"] = "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns. ``total`` draws a line above the last row. ``optional`` columns are left
+    out, last first, where the table would be wider than the terminal."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+    total: bool = False
+    optional: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Labelled lines."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A line of text; ``severity`` is empty for plain text, else note, warning or error."""
+
+    text: str
+    severity: str = ""
+
+
+@dataclass(frozen=True)
+class Preformatted:
+    """Text whose line breaks and spaces matter (trees, formulas)."""
+
+    text: str
+    language: str = ""
+
+
+Block = Facts | Table | Paragraph | Preformatted
+
+
+@dataclass(frozen=True)
+class Document:
+    """A title, blocks in reading order, and the table for formats that take just one."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    main: Table | None = None

@@ -1,0 +1,198 @@
+"""The layout of an inspection: what was read, where parameters sit, what they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..core.components import Component
+from ..core.results import Inspection, Totals
+from ..core.text import byte_size, spelled
+from .document import Block, Column, Document, Facts, Paragraph, Table
+
+#: Findings shown on the one screen; the rest is counted (all of them are in the JSON form).
+MAX_FINDINGS = 5
+
+_KINDS = {
+    "hub": "Hugging Face Hub",
+    "cache": "Hugging Face cache on this machine",
+    "directory": "local directory",
+    "file": "local file",
+    "mapping": "config given in Python",
+}
+
+
+def lay_out(
+    inspection: Inspection,
+    *,
+    by: str = "component",
+    groups: Mapping[str, Totals] | None = None,
+    layers: Mapping[str, tuple[int, int]] | None = None,
+) -> Document:
+    """``groups`` are totals by ``by``; ``layers`` the range of one layer by component."""
+    table = _groups(inspection, by, groups or inspection.components, layers or {})
+    blocks: list[Block] = [_what_was_read(inspection), table, _totals(inspection)]
+    if by == "component" and len(inspection.parts) > 1:
+        blocks.append(_groups(inspection, "part", inspection.parts, {}))
+    if inspection.parameters is not None:
+        blocks.append(_memory(inspection))
+    blocks += _remarks(inspection)
+    return Document(inspection.origin.name, tuple(blocks), table)
+
+
+def _what_was_read(inspection: Inspection) -> Facts:
+    origin = inspection.origin
+    items = [("read from", _KINDS.get(origin.kind, origin.kind))]
+    if origin.kind in ("hub", "cache"):
+        asked = origin.revision or "main"
+        items.append(("revision", f"{asked}, commit {origin.commit or 'unknown'}"))
+    elif origin.path:
+        items.append(("path", origin.path))
+    items.append(("files", _files(inspection)))
+    model = inspection.architecture or "unknown architecture"
+    known = "" if inspection.catalogued else ", not in the catalog"
+    items.append(("model", f"{model} (model_type {inspection.model_type or 'unknown'}{known})"))
+    found = inspection.quantization
+    if found is not None:
+        bits = "" if found.bits is None else f", {found.bits} bits"
+        items.append(("quantised", f"{found.method}{bits}"))
+    return Facts(tuple(items))
+
+
+def _files(inspection: Inspection) -> str:
+    if inspection.source == "config":
+        return "config.json alone; no weight file was read"
+    files = inspection.files
+    count = f"{len(files)} shards" if len(files) > 1 else files[0].path if files else "none"
+    sizes = [file.size for file in files if file.size is not None]
+    size = f", {byte_size(sum(sizes))}" if len(sizes) == len(files) and files else ""
+    missing = inspection.missing_files
+    gone = f"; {len(missing)} missing" if missing else ""
+    return f"{count}, {inspection.format}{size}{gone}"
+
+
+def _groups(
+    inspection: Inspection,
+    by: str,
+    groups: Mapping[str, Totals],
+    layers: Mapping[str, tuple[int, int]],
+) -> Table:
+    whole = inspection.parameters
+    wants_layers = by == "component" and bool(layers)
+    columns = [
+        Column(by, by),
+        Column("parameters", "parameters", "int"),
+        Column("share", "share", "share"),
+        Column("bar", "", "bar"),
+        *([Column("per_layer", "per layer", "int")] if wants_layers else []),
+        *([] if by == "component" else [Column("tensors", "tensors", "int")]),
+    ]
+    # The csv carries the bytes too; on a terminal they only widen the table.
+    columns.append(Column("nbytes", "bytes", "int"))
+    rows = []
+    for name, totals in groups.items():
+        share = _share(totals.parameters, whole)
+        per_layer = [_per_layer(layers.get(name))] if wants_layers else []
+        tensors = [] if by == "component" else [totals.tensors]
+        rows.append((name, totals.parameters, share, share, *per_layer, *tensors, totals.nbytes))
+    last = [] if by == "component" else [len(inspection.tensors)]
+    rows.append(
+        ("total", whole, _share(whole, whole), None, *([""] if wants_layers else []), *last,
+         inspection.nbytes)
+    )  # fmt: skip
+    return Table(
+        tuple(columns), tuple(rows), total=True, optional=("bar", "per_layer", "tensors", "nbytes")
+    )
+
+
+def _share(part: int | None, whole: int | None) -> float | None:
+    return None if part is None or not whole else part / whole
+
+
+def _per_layer(found: tuple[int, int] | None) -> int | str:
+    if found is None:
+        return ""
+    least, most = found
+    return least if least == most else f"{spelled(least)} - {spelled(most)}"
+
+
+def _totals(inspection: Inspection) -> Facts:
+    total = inspection.parameters
+    items = [("total", "unknown" if total is None else f"{total:,} ({spelled(total)}) parameters")]
+    if inspection.tied:
+        items.append(("tied", _tied(inspection.tied)))
+    if inspection.parameters_with_head is not None:
+        apart = inspection.parameters_with_head
+        items.append(
+            ("head apart", f"{apart:,} ({spelled(apart)}) with the head counted separately")
+        )
+    if inspection.active_parameters is not None:
+        active = inspection.active_parameters
+        items.append(("active", f"{active:,} ({spelled(active)}) serve one token"))
+    if inspection.logical is not None and inspection.stored not in (None, inspection.logical):
+        items.append(("stored", _stored(inspection)))
+    if inspection.source == "checkpoint" or inspection.nbytes is not None:
+        items.append(("dtypes", _dtypes(inspection.dtypes)))
+    return Facts(tuple(items))
+
+
+def _tied(tied: Mapping[str, str]) -> str:
+    shown = [f"{name} = {kept}" for name, kept in list(tied.items())[:3]]
+    more = f" and {len(tied) - 3} more" if len(tied) > 3 else ""
+    return ", ".join(shown) + more
+
+
+def _stored(inspection: Inspection) -> str:
+    reasons = []
+    if inspection.buffers:
+        reasons.append(f"{inspection.buffers:,} in buffers")
+    if inspection.bookkeeping:
+        reasons.append(f"{inspection.bookkeeping:,} in quantisation bookkeeping")
+    if inspection.quantization is not None:
+        reasons.append("packed weights")
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    return f"{inspection.stored:,} elements{why}"
+
+
+def _dtypes(dtypes: Mapping[str, Totals]) -> str:
+    def size(totals: Totals) -> str:
+        return "" if totals.nbytes is None else f" {byte_size(totals.nbytes)}"
+
+    return ", ".join(f"{name}{size(totals)}" for name, totals in dtypes.items())
+
+
+def _memory(inspection: Inspection) -> Facts:
+    sizes = "   ".join(f"{name} {byte_size(size)}" for name, size in inspection.memory.items())
+    return Facts((("weights", sizes),))
+
+
+def _remarks(inspection: Inspection) -> list[Block]:
+    blocks: list[Block] = []
+    if inspection.missing_files:
+        names = ", ".join(inspection.missing_files[:3])
+        count = len(inspection.missing_files)
+        text = f"{count} weight files are missing ({names}): totals are lower bounds"
+        blocks.append(Paragraph(text, "warning"))
+    expectation = inspection.expectation
+    if expectation is not None and inspection.parameters not in (None, expectation.parameters):
+        blocks.append(
+            Paragraph(
+                f"config.json promises {expectation.parameters:,} parameters: "
+                f"{len(expectation.missing)} tensors are missing, {len(expectation.unexpected)} "
+                f"unexpected, {len(expectation.reshaped)} of another shape",
+                "note",
+            )
+        )
+    other = inspection.components.get(Component.OTHER.value)
+    if other is not None and other.parameters and inspection.catalogued is False:
+        blocks.append(Paragraph("other: tensors whose names say nothing that is known", "note"))
+    shown = inspection.findings[:MAX_FINDINGS]
+    blocks.extend(Paragraph(finding.text, finding.severity) for finding in shown)
+    rest = len(inspection.findings) - MAX_FINDINGS
+    if rest > 0:
+        blocks.append(Paragraph(f"{rest} more findings are in --format json", "note"))
+    if inspection.other_files:
+        count = len(inspection.other_files)
+        path, reason = next(iter(inspection.other_files.items()))
+        more = f" and {count - 1} more" if count > 1 else ""
+        blocks.append(Paragraph(f"not read: {path}{more} ({reason})", "note"))
+    return blocks
