@@ -1,5 +1,6 @@
-"""Gemma 3 (Gemma Team 2025), text and vision. Source: transformers/models/gemma3/modeling_gemma3.py.
+"""Gemma 3 (Gemma Team 2025), text and vision.
 
+Source of shapes: transformers/models/gemma3/modeling_gemma3.py.
 The text model is Gemma 2 with norms of the queries and keys. With vision: a SigLIP tower, whose
 patches are pooled, normed and projected by one bare matrix. Files keep the layout of the first
 release, in which the language model is a causal LM of its own.
