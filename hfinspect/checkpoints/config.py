@@ -29,6 +29,11 @@ def read_config(source: Source, path: str = "config.json") -> Mapping[str, objec
     return parse_config(path, source.read_all(path, MAX_CONFIG_BYTES))
 
 
+def read_json(source: Source, path: str) -> object:
+    """Any JSON value of a small file. Raises as ``read_config``."""
+    return parse_json(path, source.read_all(path, MAX_CONFIG_BYTES))
+
+
 def parse_config(path: str, data: bytes) -> Mapping[str, object]:
     """The config that ``data`` spells, read as Python reads it: NaN and Infinity are accepted, the
     last of equal keys counts, ``{"__float__": "Infinity"}`` is that float. Raises ConfigError."""

@@ -3,34 +3,35 @@ possible and everything of a round at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias, TypeVar, cast
 
-from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
+from ..core.checkpoint import Checkpoint, Finding
 from ..errors import (
-    EntryNotFoundError,
+    ConfigError,
     HfinspectError,
     NothingToInspectError,
     UnsupportedFormatError,
 )
-from ..formats.safetensors import shard_from_header
-from ..formats.strict_json import collector_paused
 from ..sources.base import FileEntry, Source
-from .assemble import compare_with_index, repeated_tensors
 from .choose import Choice, OtherFile, choose, unsupported
-from .config import read_config
-from .index import read_index, shard_paths
-from .reader import FirstGuess, is_local, read_shard
-
-T = TypeVar("T")
+from .config import read_json
+from .names import Kind, weight_name
+from .parts import (
+    MODULES_FILE,
+    PIPELINE_FILE,
+    Layout,
+    Part,
+    declared_components,
+    declared_modules,
+    layout_of,
+    part_folders,
+)
+from .weights import Rounds, WeightReading
 
 #: Small files that say how the weights are to be understood. Each costs one request, if present.
 COMPANIONS = ("adapter_config.json", "hf_quant_config.json", "quantize_config.json")
-
-_Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]]"
-_Config: TypeAlias = "Mapping[str, object] | HfinspectError"
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,21 @@ class ModelFiles:
     """What was read of a model.
 
     ``config`` is config.json, None if there is none or it is broken: then ``config_error`` says
-    how. ``companions`` are further JSON files by name; those that could not be read are in
-    ``findings``. ``checkpoint`` is None where there are no weights of a format that is read, or
-    none were wanted; ``unread`` are the weight files of other formats.
+    how. ``companions`` are further JSON objects by name; those that could not be read are in
+    ``findings``. ``checkpoint`` is None where there are no weights of a format that is read, where
+    none were wanted, and for a pipeline: there ``parts`` has all, while for sentence-transformers
+    it has the modules after the transformer. ``others`` are weight files that belong to no part,
+    ``unread`` those of formats that are not read.
     """
 
     files: Mapping[str, FileEntry]
+    layout: Layout = Layout.SINGLE
     config: Mapping[str, object] | None = None
     config_error: HfinspectError | None = None
     companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
+    parts: tuple[Part, ...] = ()
+    others: tuple[OtherFile, ...] = ()
     unread: tuple[OtherFile, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -61,38 +67,129 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
     a model without weights; ``no_weights`` makes one of the latter.
     """
     files = source.list_files()
-    choice = choose(files, file) if weights else None
-    small = _small_files(files, choice)
-    reading = None if choice is None else _WeightReading(source, files, choice)
-    tasks: list[Callable[[], object]] = [
-        partial(read_config, source, path) for path in small.values()
-    ]
-    if reading is not None:
-        tasks += reading.first_round()
-    results = source.gather(tasks)
-    checkpoint = reading.finish(results[len(small) :]) if reading else None
-    # read_config gives a mapping: the files are listed.
-    read = dict(zip(small, cast("list[_Config]", results), strict=False))
-    config = read.pop("config.json", None)
-    broken = {name: item for name, item in read.items() if isinstance(item, HfinspectError)}
+    layout = Layout.SINGLE if file is not None else layout_of(files)
+    main = choose(files, file) if weights and layout is not Layout.PIPELINE else None
+    folders: dict[str, Choice] = {}
+    if weights and layout is not Layout.SINGLE:
+        used = _paths(main) if main else set()
+        folders = {
+            folder: choice
+            for folder, choice in part_folders(files, layout).items()
+            if not used & _paths(choice)
+        }
+    choices = [choice for choice in (main, *folders.values()) if choice is not None]
+    rounds = Rounds(source, [WeightReading(source, files, choice) for choice in choices])
+    small = _small_files(files, layout, main, list(folders))
+    read, checkpoints = rounds.run([partial(read_json, source, path) for path in small.values()])
+    texts = dict(zip(small, read, strict=True))
+    notes = _Notes(small)
+    config = texts.pop("config.json", None)
+    error = _config_error(config)
+    checkpoint = checkpoints.pop(0) if main is not None else None
+    declared = notes.declared(layout, texts)
+    parts = tuple(
+        Part(folder, part, declared.get(folder), notes.mapping(f"{folder}/config.json", texts))
+        for folder, part in zip(folders, checkpoints, strict=True)
+    )
+    companions = {name: notes.mapping(name, texts) for name in COMPANIONS if name in texts}
+    if main is not None and _is_adapter(main):
+        layout = Layout.ADAPTER
     return ModelFiles(
         files,
-        None if isinstance(config, HfinspectError) else config,
-        config if isinstance(config, HfinspectError) else None,
-        {name: item for name, item in read.items() if not isinstance(item, HfinspectError)},
+        layout,
+        config if isinstance(config, dict) else None,
+        error,
+        {name: value for name, value in companions.items() if value is not None},
         checkpoint,
+        parts,
+        tuple(_left_over(files, parts)) if layout is Layout.PIPELINE else (),
         tuple(unsupported(files)),
-        tuple(Finding("unreadable", str(error), small[name]) for name, error in broken.items()),
+        tuple(notes.findings),
     )
 
 
-def _small_files(files: Mapping[str, FileEntry], choice: Choice | None) -> dict[str, str]:
-    """Paths of the small files to read, by their names."""
-    first = "" if choice is None else next(iter(choice.files), choice.index or "")
-    folder = first[: first.rfind("/") + 1]
-    places = {name: (f"{folder}{name}", name) for name in ("config.json", *COMPANIONS)}
+def _paths(choice: Choice) -> set[str]:
+    return {*choice.files, choice.index} if choice.index else set(choice.files)
+
+
+def _small_files(
+    files: Mapping[str, FileEntry], layout: Layout, main: Choice | None, folders: list[str]
+) -> dict[str, str]:
+    """Paths of the small files to read, by the names they go under."""
+    first = "" if main is None else next(iter(main.files), main.index or "")
+    beside = first[: first.rfind("/") + 1]
+    places = {name: (f"{beside}{name}", name) for name in ("config.json", *COMPANIONS)}
+    if layout is Layout.PIPELINE:
+        places[PIPELINE_FILE] = (PIPELINE_FILE, PIPELINE_FILE)
+    if layout is Layout.MODULES:
+        places[MODULES_FILE] = (MODULES_FILE, MODULES_FILE)
+    for folder in folders:
+        path = f"{folder}/config.json"
+        places[path] = (path, path)
     found = {name: [path for path in paths if path in files] for name, paths in places.items()}
     return {name: paths[0] for name, paths in found.items() if paths}
+
+
+@dataclass
+class _Notes:
+    """What the small files say, and findings about those that say nothing."""
+
+    paths: Mapping[str, str]
+    findings: list[Finding] = field(default_factory=list)
+
+    def mapping(self, name: str, texts: Mapping[str, object]) -> Mapping[str, object] | None:
+        value = texts.get(name)
+        if value is None or isinstance(value, dict):
+            return value
+        self._unreadable(name, value)
+        return None
+
+    def declared(self, layout: Layout, texts: Mapping[str, object]) -> dict[str, str]:
+        """Folder -> class, as the file says that names the parts."""
+        if layout not in (Layout.PIPELINE, Layout.MODULES):
+            return {}
+        is_pipeline = layout is Layout.PIPELINE
+        name = PIPELINE_FILE if is_pipeline else MODULES_FILE
+        content = texts.get(name)
+        try:
+            if isinstance(content, HfinspectError):
+                raise content
+            return declared_components(content) if is_pipeline else declared_modules(content)
+        except HfinspectError as error:
+            self._unreadable(name, error)
+            return {}
+
+    def _unreadable(self, name: str, value: object) -> None:
+        text = str(value) if isinstance(value, HfinspectError) else f"{name}: is no JSON object"
+        self.findings.append(Finding("unreadable", text, self.paths[name]))
+
+
+def _config_error(config: object) -> HfinspectError | None:
+    if isinstance(config, HfinspectError):
+        return config
+    if config is None or isinstance(config, dict):
+        return None
+    return ConfigError("config.json", "is no JSON object")
+
+
+def _is_adapter(choice: Choice) -> bool:
+    names = [weight_name(path) for path in choice.files]
+    return bool(names) and all(name is not None and name.kind is Kind.ADAPTER for name in names)
+
+
+def _left_over(files: Mapping[str, FileEntry], parts: tuple[Part, ...]) -> list[OtherFile]:
+    """Weight files that no part has used or accounted for."""
+    known: set[str] = set()
+    for part in parts:
+        if part.checkpoint is not None:
+            known.update(shard.file for shard in part.checkpoint.shards)
+            known.update(part.checkpoint.others)
+    names = [weight_name(path) for path in files]
+    return [
+        OtherFile(name.path, "belongs to no component", files[name.path].size)
+        for name in names
+        if name and not name.is_index and name.kind is not Kind.FOREIGN and name.path not in known
+    ]
 
 
 def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
@@ -102,8 +199,8 @@ def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
     choice = choose(files, file)
     if choice is None:
         raise no_weights(source, files)
-    reading = _WeightReading(source, files, choice)
-    return reading.finish(source.gather(reading.first_round()))
+    _, checkpoints = Rounds(source, [WeightReading(source, files, choice)]).run([])
+    return checkpoints[0]
 
 
 def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError:
@@ -121,111 +218,3 @@ def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError
     if "config.json" in files:
         return NothingToInspectError(name, "holds no weights", hint="read its config.json instead")
     return NothingToInspectError(name, "holds neither weights nor a config.json")
-
-
-class _WeightReading:
-    """Two rounds of requests: what is known to be needed, then what the answers ask for."""
-
-    def __init__(self, source: Source, files: Mapping[str, FileEntry], choice: Choice) -> None:
-        self.source = source
-        self.files = files
-        self.choice = choice
-        self.guess = FirstGuess(source)
-        # The Hub has all headers ready, but only those of main.
-        is_main = source.origin.kind == "hub" and source.origin.revision in (None, "main")
-        self.asks_server = is_main and choice.format == "safetensors" and choice.index is not None
-        # A complete numbering needs no index; on disk it costs nothing to compare it.
-        self.asks_index = choice.index is not None and (not choice.whole or is_local(source))
-
-    def first_round(self) -> list[Callable[[], object]]:
-        tasks: list[Callable[[], object]] = []
-        if self.asks_server:
-            assert self.choice.index is not None
-            tasks.append(partial(self.source.shard_headers, self.choice.index))
-        if self.asks_index:
-            assert self.choice.index is not None
-            tasks.append(partial(read_index, self.source, self.choice.index))
-        return tasks or [*self._shard_tasks(self.choice.files)]
-
-    def finish(self, results: list[object]) -> Checkpoint:
-        """The checkpoint, from the results of the first round."""
-        if not self.asks_server and not self.asks_index:
-            return self._checkpoint(_all_good(cast("list[Shard | HfinspectError]", results)), None)
-        answers = iter(results)
-        headers = cast("_Headers | None", _good(next(answers)) if self.asks_server else None) or {}
-        index = cast("ShardIndex | None", _good(next(answers)) if self.asks_index else None)
-        return self._assemble(headers, index)
-
-    def _assemble(self, headers: _Headers, index: ShardIndex | None) -> Checkpoint:
-        paths = self.choice.files if index is None else tuple(shard_paths(index))
-        missing = tuple(path for path in paths if path not in self.files)
-        present = [path for path in paths if path in self.files]
-        if not present:
-            assert self.choice.index is not None
-            text = f"none of the {len(paths)} shards that it names is there"
-            raise EntryNotFoundError(self.choice.index, text)
-        rest = [path for path in present if path not in headers]
-        if index is not None:
-            folder = index.file[: index.file.rfind("/") + 1]
-            weight_map = {name: folder + shard for name, shard in index.weight_map.items()}
-            self.guess = FirstGuess(self.source, weight_map)
-        read = dict(zip(rest, self.source.gather(self._shard_tasks(rest)), strict=True))
-        with collector_paused():
-            shards = [
-                self._ready(path, headers[path]) if path in headers else read[path]
-                for path in present
-            ]
-        return self._checkpoint(_all_good(shards), index, missing)
-
-    def _ready(self, path: str, header: bytes | Mapping[str, object]) -> Shard | HfinspectError:
-        try:
-            return shard_from_header(path, header, self.files[path].size)
-        except HfinspectError as error:
-            return error
-
-    def _shard_tasks(self, paths: tuple[str, ...] | list[str]) -> list[Callable[[], Shard]]:
-        return [partial(self._read_shard, path) for path in paths]
-
-    def _read_shard(self, path: str) -> Shard:
-        return read_shard(self.source, self.choice.format, path, self.guess)
-
-    def _checkpoint(
-        self, shards: list[Shard], index: ShardIndex | None, missing: tuple[str, ...] = ()
-    ) -> Checkpoint:
-        choice = self.choice
-        missing = missing if index is not None else choice.missing
-        findings = [
-            Finding("missing-shard", "the shard is not there", path, None, "error")
-            for path in missing
-        ]
-        findings += repeated_tensors(shards)
-        if index is not None:
-            findings += [*index.findings, *compare_with_index(shards, index, missing)]
-        used = {shard.file for shard in shards}
-        others = [other for other in choice.others if other.path not in used]
-        if index is not None and choice.files:
-            others += [
-                OtherFile(path, "not named by the index", self.files[path].size)
-                for path in choice.files
-                if path not in used
-            ]
-        checkpoint = Checkpoint(
-            choice.format,
-            tuple(shards),
-            index,
-            tuple(other.path for other in others),
-            choice.because,
-            tuple(findings),
-            missing,
-        )
-        return replace(checkpoint, reasons={other.path: other.reason for other in others})
-
-
-def _good(result: T | HfinspectError) -> T:
-    if isinstance(result, HfinspectError):
-        raise result
-    return result
-
-
-def _all_good(results: list[Shard | HfinspectError]) -> list[Shard]:
-    return [_good(result) for result in results]
