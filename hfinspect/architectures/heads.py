@@ -125,12 +125,15 @@ def question_answering(
     return build
 
 
-def sequence_summary(c: ModelConfig, class_name: str, hidden: int, labels: int) -> Module:
+def sequence_summary(
+    c: ModelConfig, class_name: str, hidden: int, labels: int, *, to_labels: bool = True
+) -> Module:
     """One vector for a sequence: a projection to the labels (or to H) where summary_use_proj.
+    ``to_labels`` is the family's default of summary_proj_to_labels.
 
     Source: SequenceSummary, which gpt2, openai-gpt, xlnet, xlm and electra copy.
     """
-    to_labels = c.flag("summary_proj_to_labels", default=True)
+    to_labels = c.flag("summary_proj_to_labels", default=to_labels)
     projected = c.flag("summary_use_proj", default=True)
     return Module(
         class_name,
