@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ..core.checkpoint import Shard
+from ..core.checkpoint import Shard, ShardIndex
 from ..formats.registry import get_format
 from ..formats.safetensors import DEFAULT_FIRST_GUESS, PREFIX_BYTES, header_bound
 from ..sources.base import Source
@@ -44,12 +42,14 @@ class FirstGuess:
     for when one has turned out longer. Other formats know best themselves.
     """
 
-    def __init__(self, source: Source, weight_map: Mapping[str, str] | None = None) -> None:
+    def __init__(self, source: Source, index: ShardIndex | None = None) -> None:
         self._is_local = is_local(source)
         self._names: dict[str, list[str]] = {}
-        for name, shard in (weight_map or {}).items():
-            self._names.setdefault(shard, []).append(name)
         self._seen = DEFAULT_FIRST_GUESS
+        if index is not None and not self._is_local:
+            folder = index.file[: index.file.rfind("/") + 1]
+            for name, shard in index.weight_map.items():
+                self._names.setdefault(f"{folder}{shard}", []).append(name)
 
     def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
         if format_name != "safetensors":

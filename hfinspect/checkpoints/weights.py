@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, TypeVar, cast
@@ -64,9 +65,7 @@ class WeightReading:
         if self.asks_index:
             self.index = cast("ShardIndex", _good(next(answers)))
             self.paths = shard_paths(self.index)
-            folder = self.index.file[: self.index.file.rfind("/") + 1]
-            weight_map = {name: folder + file for name, file in self.index.weight_map.items()}
-            self.guess = FirstGuess(self.source, weight_map)
+            self.guess = FirstGuess(self.source, self.index)
         return self._ask([path for path in self._present() if path not in self.headers])
 
     def finish(self, results: Sequence[object]) -> Checkpoint:
@@ -142,6 +141,11 @@ class Rounds:
 
     def run(self, tasks: Sequence[Task]) -> tuple[list[object], list[Checkpoint]]:
         """Results of ``tasks`` (an HfinspectError is a result), and a checkpoint per reading."""
+        # On disk there is nothing to wait for, so the collector can rest for all of it.
+        with collector_paused() if is_local(self.source) else nullcontext():
+            return self._run(tasks)
+
+    def _run(self, tasks: Sequence[Task]) -> tuple[list[object], list[Checkpoint]]:
         firsts = [reading.first_round() for reading in self.readings]
         results = self.source.gather([*tasks, *(task for first in firsts for task in first)])
         parts = _parted(results[len(tasks) :], firsts)
