@@ -139,11 +139,11 @@ def embeddings(
     )
 
 
-def self_output(c: ModelConfig, name: str, inner: int | None = None) -> Module:
+def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
     return Module(
         f"{name}SelfOutput",
-        dense=Linear(inner or hidden(c), hidden(c), kind="output"),
-        LayerNorm=norm(c),
+        dense=Linear(hidden(c), hidden(c), kind="output"),
+        LayerNorm=normed or norm(c),
         dropout=dropout(c),
     )
 
@@ -175,11 +175,11 @@ def intermediate(c: ModelConfig, name: str) -> Module:
     )
 
 
-def output(c: ModelConfig, name: str) -> Module:
+def output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
     return Module(
         f"{name}Output",
         dense=Linear(c.dim("intermediate_size"), hidden(c), kind="down"),
-        LayerNorm=norm(c),
+        LayerNorm=normed or norm(c),
         dropout=dropout(c),
         component=Component.MLP,
     )
@@ -289,5 +289,14 @@ def bert_mlm_head(
         f"{name}PreTrainingHeads" if sentences else f"{name}OnlyMLMHead",
         predictions=bert_predictions(c, name, table=table, width=width),
         seq_relationship=classifier(hidden(c), 2) if sentences else None,
+        component=Component.HEAD,
+    )
+
+
+def next_sentence_head(c: ModelConfig, name: str) -> Module:
+    """``cls`` of a model that only tells whether one sentence follows the other."""
+    return Module(
+        f"{name}OnlyNSPHead",
+        seq_relationship=classifier(hidden(c), 2),
         component=Component.HEAD,
     )

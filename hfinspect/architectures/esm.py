@@ -1,0 +1,136 @@
+"""ESM-1b and ESM-2 (Rives et al. 2019, Lin et al. 2022). Source: transformers/models/esm.
+
+Protein language models: BERT's projections in pre-norm layers, learned or rotary positions, and a
+head that reads contacts off all attention maps.  ESMFold is not covered.
+
+Names are those of the released files.  transformers 5.23 saves the layers' norms as gamma and beta
+(it reverts a renaming of old files that never took place), as no file on the Hub has them.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import encoders
+from .encoders import BASE, composed, dropout, hidden, labels, norm, vocab, with_defaults
+from .modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
+from .registry import register
+
+
+def _positions(c: ModelConfig) -> str:
+    return c.text("position_embedding_type", default="absolute") or "absolute"
+
+
+def embeddings(c: ModelConfig) -> Module:
+    h, positions = hidden(c), c.dim("max_position_embeddings")
+    learned = _positions(c) == "absolute"
+    return Module(
+        "EsmEmbeddings",
+        word_embeddings=Embedding(vocab(c), h),
+        layer_norm=norm(c) if c.flag("emb_layer_norm_before", default=False) else None,
+        dropout=dropout(c),
+        # Released files with rotary positions still hold the table that nothing reads.
+        position_embeddings=Embedding(positions, h, kind="position", saved=learned),
+        position_ids=Buffer(1, positions, dtype="I64", saved=False),
+        component=Component.EMBEDDING,
+    )
+
+
+def _attention(c: ModelConfig) -> Module:
+    block = encoders.attention(c, "Esm")
+    projections = block.children["self"]
+    assert isinstance(projections, Module)
+    if _positions(c) == "rotary":
+        # Files written before the frequencies moved to the model hold them in each layer.
+        frequencies = _head_dim(c) // 2
+        projections.children["rotary_embeddings"] = Module(
+            "EsmRotaryEmbedding", inv_freq=Buffer(frequencies, saved=False), saved=False
+        )
+    dense = Linear(hidden(c), hidden(c), kind="output")
+    output = Module("EsmSelfOutput", dense=dense, dropout=dropout(c))
+    block.children |= {"output": output, "LayerNorm": norm(c)}
+    return block
+
+
+def _head_dim(c: ModelConfig) -> int:
+    heads = c.dim("num_attention_heads")
+    return c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
+
+
+def layer(c: ModelConfig) -> Module:
+    inner = c.dim("intermediate_size")
+    return Module(
+        "EsmLayer",
+        attention=_attention(c),
+        crossattention=_attention(c) if encoders.is_cross(c) else None,
+        intermediate=Module(
+            "EsmIntermediate", dense=Linear(hidden(c), inner, kind="up"), component=Component.MLP
+        ),
+        output=Module(
+            "EsmOutput",
+            dense=Linear(inner, hidden(c), kind="down"),
+            dropout=dropout(c),
+            component=Component.MLP,
+        ),
+        LayerNorm=norm(c),
+    )
+
+
+def model(c: ModelConfig, *, pooling: bool = True) -> Module:
+    layers = c.count("num_hidden_layers")
+    rotary = Module("EsmRotaryEmbedding", inv_freq=Buffer(_head_dim(c) // 2))
+    contacts = Linear(layers * c.dim("num_attention_heads"), 1)
+    return Module(
+        "EsmModel",
+        embeddings=embeddings(c),
+        rotary_embeddings=rotary if _positions(c) == "rotary" else None,
+        encoder=Module(
+            "EsmEncoder", layer=Layers.of(layers, layer(c)), emb_layer_norm_after=norm(c)
+        ),
+        pooler=encoders.pooler(c, "Esm") if pooling else None,
+        contact_head=Module(
+            "EsmContactPredictionHead",
+            regression=contacts,
+            activation=Activation("Sigmoid"),
+            component=Component.HEAD,
+        ),
+    )
+
+
+def _bare(c: ModelConfig) -> Module:
+    return model(c, pooling=False)
+
+
+def lm_head(c: ModelConfig) -> Module:
+    table = "esm.embeddings.word_embeddings.weight" if c.tied() else None
+    return Module(
+        "EsmLMHead",
+        bias=Weight(vocab(c), kind="lm_head"),
+        dense=Linear(hidden(c), hidden(c), kind="transform"),
+        layer_norm=norm(c),
+        decoder=Linear(hidden(c), vocab(c), bias=False, tied_to=table, kind="lm_head"),
+        component=Component.HEAD,
+    )
+
+
+_CLASSES = composed(
+    {
+        "EsmForMaskedLM": {"esm": _bare, "lm_head": lm_head},
+        "EsmModel": model,
+        "EsmForSequenceClassification": {
+            "esm": _bare,
+            "classifier": lambda c: encoders.roberta_classifier(c, "Esm"),
+        },
+        "EsmForTokenClassification": {"esm": _bare, "dropout": dropout, "classifier": labels},
+    }
+)
+_DEFAULTS = {key: value for key, value in BASE.items() if key != "vocab_size"}
+
+register(
+    "esm",
+    # A vocabulary must be said: the config class has none of its own.
+    with_defaults({**_DEFAULTS, "max_position_embeddings": 1026}, _CLASSES),
+    base="EsmModel",
+    base_prefix="esm",
+    category="encoder",
+)
