@@ -13,7 +13,8 @@ A case file lists small random models to build and whole default configs to coun
      "defaults": ["LlamaForCausalLM"]}                       counted on the meta device
 
 ``"remove": ["key"]`` in a case drops keys of ``tiny``.  ``"library": "diffusers"`` takes the class
-from diffusers.  A file may hold a list of such objects, one per model_type.
+from diffusers.  A file may hold a list of such objects, one per model_type.  ``"names": "module"``
+takes names as the modules have them, where save_pretrained writes names no released file has.
 
 Each case is built, written with ``save_pretrained`` and read back from the file's header; the
 recording holds the config as given, as saved and (once a model_type) in full, and every tensor as
@@ -93,6 +94,8 @@ def record_case(entry: dict[str, Any], case: dict[str, Any], *, first: bool) -> 
     model = _build(entry, case["architecture"], given)
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
+        if entry.get("names") == "module":
+            _save_plainly(model, Path(folder))
         lines: list[str] = []
         for file in sorted(Path(folder).glob("*.safetensors")):
             lines += header_lines(file)
@@ -117,6 +120,17 @@ def record_case(entry: dict[str, Any], case: dict[str, Any], *, first: bool) -> 
             if name and next(module.parameters(), None) is not None
         }
     return record
+
+
+def _save_plainly(model: Any, folder: Path) -> None:
+    """Replace the weights by the same under the model's own names, tied copies left out."""
+    from safetensors.torch import save_file
+
+    for file in folder.glob("*.safetensors"):
+        file.unlink()
+    tied = getattr(model, "all_tied_weights_keys", None) or {}
+    state = {name: t for name, t in model.state_dict().items() if name not in tied}
+    save_file(state, str(folder / "model.safetensors"))
 
 
 def record_default(entry: dict[str, Any], architecture: str) -> dict[str, Any]:
