@@ -1,0 +1,78 @@
+"""XGLM (Lin et al. 2021). Source of shapes: transformers/models/xglm/modeling_xglm.py.
+
+Pre-norm decoder with biases; positions are sinusoids, which older files hold as a table.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .heads import causal_lm
+from .modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module
+from .registry import register
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("d_model", "hidden_size", default=1024)
+
+
+def attention(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    heads = c.dim("attention_heads", "num_attention_heads", default=16)
+    c.divided(h, heads, "d_model", "attention_heads")
+    return Module(
+        "XGLMAttention",
+        k_proj=Linear(h, h, kind="key"),
+        v_proj=Linear(h, h, kind="value"),
+        q_proj=Linear(h, h, kind="query"),
+        out_proj=Linear(h, h, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def layer(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("ffn_dim", default=4096)
+    cross = c.flag("add_cross_attention", default=False)
+    return Module(
+        "XGLMDecoderLayer",
+        self_attn=attention(c),
+        activation_fn=activation(c.text("activation_function", default="gelu")),
+        encoder_attn=attention(c) if cross else None,
+        encoder_attn_layer_norm=LayerNorm(h) if cross else None,
+        self_attn_layer_norm=LayerNorm(h),
+        fc1=Linear(h, inner, component=Component.MLP, kind="up"),
+        fc2=Linear(inner, h, component=Component.MLP, kind="down"),
+        final_layer_norm=LayerNorm(h),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    vocab = c.dim("vocab_size", default=256008)
+    positions = c.dim("max_position_embeddings", default=2048)
+    return Module(
+        "XGLMModel",
+        embed_tokens=Embedding(vocab, h, class_name="XGLMScaledWordEmbedding"),
+        embed_positions=Module(
+            "XGLMSinusoidalPositionalEmbedding",
+            weights=Buffer(positions + 2, h, saved=False),
+            component=Component.EMBEDDING,
+            kind="position",
+        ),
+        layers=Layers.of(c.count("num_layers", "num_hidden_layers", default=24), layer(c)),
+        layer_norm=LayerNorm(h),
+    )
+
+
+register(
+    "xglm",
+    {
+        "XGLMForCausalLM": causal_lm("XGLMForCausalLM", model, tied_default=True),
+        "XGLMModel": model,
+    },
+    base="XGLMModel",
+    base_prefix="model",
+    category="text decoder",
+)
