@@ -18,7 +18,7 @@ HEAD_BYTES = 256 * 1024
 SMALL_FILE_BYTES = 256 * 1024
 
 #: File name endings, lower case. A .bin may also be something else, which its first bytes tell.
-SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".th", ".pkl")
+SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".th", ".jit")
 
 _REFUSED = {
     "tar": "a PyTorch file in the tar format of versions before 0.1.10",

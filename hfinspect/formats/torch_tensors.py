@@ -55,6 +55,8 @@ def check_views(found: Sequence[Found], storages: Mapping[str, Storage], out: Fi
             out.add("no-data", "has a shape but no data (device meta)", item.name, "warning")
             continue
         whole = storages.get(view.storage.key, view.storage)
+        if not view.elements:
+            continue  # an empty slice may begin beyond its storage
         if view.span[1] > whole.nbytes or view.span[1] > view.storage.base + view.storage.nbytes:
             text = f"reaches byte {view.span[1]:,} of a storage of {whole.nbytes:,}"
             out.add("out-of-storage", text, item.name)

@@ -252,6 +252,12 @@ def test_partly_shared_storages_are_told_from_tied_ones() -> None:
     assert everything == tied != part
 
 
+def test_an_empty_slice_may_begin_beyond_its_storage() -> None:
+    shard = archive(tensor("0", (0, 2), offset=4, count=4), {"0": 16})
+    assert rules(shard, "error") == set()
+    assert shard.tensors[0].storage is None
+
+
 def test_slices_of_one_storage_that_do_not_touch_are_no_finding() -> None:
     halves = {"q": tensor("0", (2,), count=4), "k": tensor("0", (2,), offset=2, count=4)}
     shard = read(torch_zip(pickled(halves), {"0": 16}))
