@@ -1,0 +1,99 @@
+"""AutoencoderKL: the image codec of latent diffusion (Rombach et al. 2021).
+
+Source of shapes: diffusers/models/autoencoders/{autoencoder_kl,vae}.py. An encoder of residual
+blocks to mean and variance of the latent, a decoder back; one attention in the middle of each.
+Files written before diffusers 0.15 call its projections query, key, value and proj_attn.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .diffusion import Residual, attention, resnet_block, sampled_block
+from .modules import Activation, Conv, GroupNorm, Layers, Module
+from .registry import register
+
+
+def _channels(c: ModelConfig) -> tuple[Dim, ...]:
+    return c.dims("block_out_channels", default=(64,))
+
+
+def _residual(c: ModelConfig) -> Residual:
+    return Residual(groups=c.dim("norm_num_groups", default=32), eps=1e-6)
+
+
+def _check_types(c: ModelConfig, key: str, known: str) -> None:
+    names = c.strings(key, default=(known,))
+    if len(names) != len(_channels(c)):
+        raise c.error(key, list(names), f"{len(_channels(c))} entries, one per block")
+    for name in names:
+        if name != known:
+            raise c.error(key, name, known)
+
+
+def middle(c: ModelConfig, width: Dim) -> Module:
+    residual = _residual(c)
+    block = resnet_block(width, width, residual)
+    look = attention(width, width, bias=True, groups=residual.groups, eps=1e-6)
+    attentions = [look] if c.flag("mid_block_add_attention", default=True) else []
+    return sampled_block("UNetMidBlock2D", [block, block], attentions=attentions)
+
+
+def encoder(c: ModelConfig, latent: Dim) -> Module:
+    channels, residual = _channels(c), _residual(c)
+    layers = int(c.count("layers_per_block", default=1))
+    _check_types(c, "down_block_types", "DownEncoderBlock2D")
+    blocks = []
+    for i, outputs in enumerate(channels):
+        inputs = channels[max(i - 1, 0)]
+        resnets = [resnet_block(outputs if j else inputs, outputs, residual) for j in range(layers)]
+        down = outputs if i < len(channels) - 1 else None
+        blocks.append(sampled_block("DownEncoderBlock2D", resnets, down=down))
+    return Module(
+        "Encoder",
+        conv_in=Conv(c.dim("in_channels", default=3), channels[0], 3),
+        down_blocks=Layers(blocks),
+        mid_block=middle(c, channels[-1]),
+        conv_norm_out=GroupNorm(residual.groups, channels[-1], eps=1e-6),
+        conv_act=Activation("SiLU"),
+        conv_out=Conv(channels[-1], 2 * latent, 3),
+    )
+
+
+def decoder(c: ModelConfig, latent: Dim) -> Module:
+    channels, residual = _channels(c)[::-1], _residual(c)
+    layers = int(c.count("layers_per_block", default=1)) + 1
+    _check_types(c, "up_block_types", "UpDecoderBlock2D")
+    blocks = []
+    for i, outputs in enumerate(channels):
+        inputs = channels[max(i - 1, 0)]
+        resnets = [resnet_block(outputs if j else inputs, outputs, residual) for j in range(layers)]
+        up = outputs if i < len(channels) - 1 else None
+        blocks.append(sampled_block("UpDecoderBlock2D", resnets, up=up))
+    return Module(
+        "Decoder",
+        conv_in=Conv(latent, channels[0], 3),
+        up_blocks=Layers(blocks),
+        mid_block=middle(c, channels[0]),
+        conv_norm_out=GroupNorm(residual.groups, channels[-1], eps=1e-6),
+        conv_act=Activation("SiLU"),
+        conv_out=Conv(channels[-1], c.dim("out_channels", default=3), 3),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    latent = c.dim("latent_channels", default=4)
+    after = c.flag("use_post_quant_conv", default=True)
+    return Module(
+        "AutoencoderKL",
+        encoder=encoder(c, latent),
+        decoder=decoder(c, latent),
+        quant_conv=Conv(2 * latent, 2 * latent, 1)
+        if c.flag("use_quant_conv", default=True)
+        else None,
+        post_quant_conv=Conv(latent, latent, 1) if after else None,
+        part="vision",
+    )
+
+
+register((), {"AutoencoderKL": model}, category="diffusion", source="diffusers")

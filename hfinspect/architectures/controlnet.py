@@ -1,0 +1,71 @@
+"""ControlNetModel (Zhang et al. 2023). Source: diffusers/models/controlnets/controlnet.py.
+
+The way down and the middle of a UNet2DConditionModel, an encoder of the condition image, and a 1x1
+convolution on each output that the UNet will add to its own.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .modules import Conv, Layers, Module, ModuleList
+from .registry import register
+from .unet_2d_condition import down_blocks, middle, plan, stem
+
+#: Settings of the UNet that a ControlNet copies into its config but does not have.
+_NOT_HERE: Final = frozenset(
+    {
+        "time_embedding_type", "time_embedding_dim", "time_cond_proj_dim", "conv_in_kernel",
+        "class_embeddings_concat", "dual_cross_attention", "attention_type", "num_attention_heads",
+    }
+)  # fmt: skip
+
+
+def condition_encoder(c: ModelConfig, width: Dim) -> Module:
+    """Convolutions from the condition image to the width of the first block."""
+    channels = c.dims("conditioning_embedding_out_channels", default=(16, 32, 96, 256))
+    blocks: list[Module] = []
+    for inner, outer in pairwise(channels):
+        blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
+    return Module(
+        "ControlNetConditioningEmbedding",
+        conv_in=Conv(c.dim("conditioning_channels", default=3), channels[0], 3),
+        blocks=ModuleList(blocks),
+        conv_out=Conv(channels[-1], width, 3),
+        component=Component.CONV,
+    )
+
+
+def model(config: ModelConfig) -> Module:
+    kept = {key: value for key, value in config.values.items() if key not in _NOT_HERE}
+    if config.has("num_attention_heads"):
+        kept["attention_head_dim"] = config.raw("num_attention_heads")
+    c = ModelConfig(kept, config.path)
+    c.count("layers_per_block", default=2)  # one number here, not a list
+    p = plan(c)
+    widths = [p.channels[0]]
+    for i, width in enumerate(p.channels):
+        changes_size = i < len(p.channels) - 1
+        widths += [width] * (int(p.layers[i]) + changes_size)
+    last = p.channels[-1]
+    return Module(
+        "ControlNetModel",
+        {
+            **stem(c, p),
+            "controlnet_cond_embedding": condition_encoder(c, p.channels[0]),
+            "down_blocks": Layers(down_blocks(c, p)),
+            "controlnet_down_blocks": ModuleList(
+                [Conv(width, width, 1) for width in widths], component=Component.PROJECTOR
+            ),
+            "controlnet_mid_block": Conv(last, last, 1, component=Component.PROJECTOR),
+            "mid_block": middle(c, p),
+        },
+        part="vision",
+    )
+
+
+register((), {"ControlNetModel": model}, category="diffusion", source="diffusers")

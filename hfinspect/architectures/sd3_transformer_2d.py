@@ -1,0 +1,96 @@
+"""SD3Transformer2DModel: Stable Diffusion 3 and 3.5 (Esser et al. 2024, MMDiT).
+
+Source of shapes: diffusers/models/transformers/transformer_sd3.py and attention.py
+(JointTransformerBlock). Image and text go side by side through every block with weights of their
+own and attend to each other; the last block drops the text. 3.5 medium looks twice at the image in
+some layers (``dual_attention_layers``). The positions are a saved buffer.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .diffusion import (
+    attention,
+    feed_forward,
+    modulation,
+    out_channels,
+    text_projection,
+    timestep_embedding,
+)
+from .modules import Activation, Buffer, LayerNorm, Layers, Linear, Module
+from .registry import register
+from .vision import patch_conv
+
+
+def head_norm(c: ModelConfig) -> Dim | None:
+    """Width of the norms on query and key; None without."""
+    form = c.text("qk_norm")
+    if form not in (None, "rms_norm"):
+        raise c.error("qk_norm", form, "rms_norm or null")
+    return c.dim("attention_head_dim", default=64) if form else None
+
+
+def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
+    norm = head_norm(c)
+    return Module(
+        "JointTransformerBlock",
+        norm1=modulation("SD35AdaLayerNormZeroX", width, 9)
+        if dual
+        else modulation("AdaLayerNormZero", width, 6),
+        norm1_context=modulation("AdaLayerNormContinuous", width, 2)
+        if last
+        else modulation("AdaLayerNormZero", width, 6),
+        attn=attention(width, width, bias=True, head_norm=norm, added=width, added_out=not last),
+        attn2=attention(width, width, bias=True, head_norm=norm) if dual else None,
+        norm2=LayerNorm(width, eps=1e-6, weight=False),
+        ff=feed_forward(width, gated=False),
+        norm2_context=None if last else LayerNorm(width, eps=1e-6, weight=False),
+        ff_context=None if last else feed_forward(width, gated=False),
+    )
+
+
+def blocks(c: ModelConfig, width: Dim) -> Layers:
+    count = int(c.count("num_layers", default=18))
+    dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
+    kinds = {
+        (last, twice): block(c, width, last=last, dual=twice)
+        for last in (False, True)
+        for twice in (False, True)
+    }
+    return Layers(kinds[i == count - 1, i in dual] for i in range(count))
+
+
+def model(c: ModelConfig) -> Module:
+    head = c.dim("attention_head_dim", default=64)
+    width = c.dim("num_attention_heads", default=18) * head
+    patch, side = c.dim("patch_size", default=2), c.dim("pos_embed_max_size", default=96)
+    pixels = patch * patch * out_channels(c, default=16, in_default=16)
+    return Module(
+        "SD3Transformer2DModel",
+        pos_embed=Module(
+            "PatchEmbed",
+            pos_embed=Buffer(1, side * side, width, kind="position"),
+            proj=patch_conv(c.dim("in_channels", default=16), width, (patch, patch)),
+            component=Component.EMBEDDING,
+        ),
+        time_text_embed=Module(
+            "CombinedTimestepTextProjEmbeddings",
+            time_proj=Activation("Timesteps"),
+            timestep_embedder=timestep_embedding(256, width),
+            text_embedder=text_projection(c.dim("pooled_projection_dim", default=2048), width),
+        ),
+        context_embedder=Linear(
+            c.dim("joint_attention_dim", default=4096),
+            c.dim("caption_projection_dim", default=1152),
+            component=Component.PROJECTOR,
+        ),
+        transformer_blocks=blocks(c, width),
+        norm_out=modulation("AdaLayerNormContinuous", width, 2),
+        proj_out=Linear(width, pixels, component=Component.HEAD),
+        part="vision",
+    )
+
+
+register((), {"SD3Transformer2DModel": model}, category="diffusion", source="diffusers")

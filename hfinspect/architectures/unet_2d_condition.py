@@ -1,0 +1,351 @@
+"""UNet2DConditionModel: Stable Diffusion 1, 2 and XL (Rombach et al. 2021, Podell et al. 2023).
+
+Source of shapes: diffusers/models/unets/unet_2d_condition.py and unet_2d_blocks.py. A ladder of
+residual blocks down, a middle, and up again with the way down's outputs concatenated; on most rungs
+transformers look at the text. ``attention_head_dim`` means the number of heads, as the source says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .diffusion import (
+    Crossing,
+    Residual,
+    per_block,
+    resnet_block,
+    sampled_block,
+    timestep_embedding,
+    transformer_2d,
+)
+from .modules import (
+    Activation,
+    Conv,
+    Embedding,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Weight,
+)
+from .registry import register
+
+DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
+UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")
+MIDDLE = "UNetMidBlock2DCrossAttn"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The config's lists, one entry per block, top to bottom."""
+
+    channels: tuple[Dim, ...]
+    layers: tuple[Dim, ...]
+    heads: tuple[Dim, ...]
+    context: tuple[Dim, ...]
+    depths: tuple[Any, ...]
+    only_cross: tuple[bool, ...]
+    residual: Residual
+    crossing: Crossing
+
+
+def plan(c: ModelConfig) -> Plan:
+    """Read and check the lists. Raises ConfigError for what this catalog does not build."""
+    _refuse_unknown(c)
+    channels = c.dims("block_out_channels", default=(320, 640, 1280, 1280))
+    count = len(channels)
+    groups = c.dim("norm_num_groups", default=32)
+    only = c.raw("only_cross_attention") or False
+    time = time_width(c, channels[0])
+    if c.flag("class_embeddings_concat", default=False):
+        time = 2 * time
+    return Plan(
+        channels,
+        per_block(c, "layers_per_block", count, 2),
+        per_block(c, "attention_head_dim", count, 8),
+        per_block(c, "cross_attention_dim", count, 1280),
+        depths(c, "transformer_layers_per_block", count),
+        tuple(c.flags("only_cross_attention")) if isinstance(only, list) else (bool(only),) * count,
+        Residual(
+            time,
+            groups,
+            c.number("norm_eps", default=1e-5),
+            c.text("resnet_time_scale_shift", default="default") == "scale_shift",
+        ),
+        Crossing(c.flag("use_linear_projection", default=False), groups),
+    )
+
+
+def _refuse_unknown(c: ModelConfig) -> None:
+    if c.has("num_attention_heads"):
+        raise c.error(
+            "num_attention_heads", c.raw("num_attention_heads"), "null, as diffusers does"
+        )
+    if c.flag("dual_cross_attention", default=False):
+        raise c.error(
+            "dual_cross_attention", True, "false: two contexts at once are not known here"
+        )
+    for key, known in (
+        ("attention_type", ("default",)),
+        ("resnet_time_scale_shift", ("default", "scale_shift")),
+        ("time_embedding_type", ("positional", "fourier")),
+    ):
+        if (value := c.text(key, default=known[0])) not in known:
+            raise c.error(key, value, f"one of {', '.join(known)}")
+
+
+def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
+    """How many transformer blocks stand beside each residual block: per rung, or a list of it."""
+    value = c.raw(key)
+    if not isinstance(value, list):
+        return (c.count(key, default=1),) * count
+    if len(value) != count:
+        raise c.error(key, value, f"{count} entries, one per block")
+    rungs = ModelConfig({f"{key}[{i}]": item for i, item in enumerate(value)}, c.path)
+    return tuple(
+        rungs.dims(f"{key}[{i}]", minimum=0)
+        if isinstance(item, list)
+        else rungs.count(f"{key}[{i}]")
+        for i, item in enumerate(value)
+    )
+
+
+def block_types(c: ModelConfig, key: str, default: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """Class names of the blocks; a ConfigError names one that is not known."""
+    names = c.strings(key, default=default)
+    if len(names) != count:
+        raise c.error(key, list(names), f"{count} entries, one per block")
+    for name in names:
+        if name not in default:
+            raise c.error(key, name, f"one of {', '.join(sorted(set(default)))}")
+    return names
+
+
+def time_width(c: ModelConfig, first: Dim) -> Dim:
+    fourier = c.text("time_embedding_type", default="positional") == "fourier"
+    return c.dim("time_embedding_dim", default=first * (2 if fourier else 4))
+
+
+def _depth(depth: Any, layers: int, c: ModelConfig) -> list[int]:
+    if not isinstance(depth, tuple):
+        return [depth] * layers
+    if len(depth) != layers:
+        raise c.error(
+            "transformer_layers_per_block", list(depth), f"{layers} entries, one per layer"
+        )
+    return list(depth)
+
+
+def _attentions(c: ModelConfig, p: Plan, i: int, layers: int, depth: Any) -> list[Module]:
+    if not p.heads[i]:
+        raise c.error("attention_head_dim", int(p.heads[i]), "at least 1")
+    return [
+        transformer_2d(
+            p.channels[i], p.heads[i], count, p.context[i], p.crossing, only_cross=p.only_cross[i]
+        )
+        for count in _depth(depth, layers, c)
+    ]
+
+
+def down_blocks(c: ModelConfig, p: Plan) -> list[Module]:
+    last = len(p.channels) - 1
+    blocks = []
+    for i, kind in enumerate(block_types(c, "down_block_types", DOWN, len(p.channels))):
+        inputs, outputs = p.channels[max(i - 1, 0)], p.channels[i]
+        layers = int(p.layers[i])
+        resnets = [
+            resnet_block(outputs if j else inputs, outputs, p.residual) for j in range(layers)
+        ]
+        crossing = kind.startswith("CrossAttn")
+        attentions = _attentions(c, p, i, layers, p.depths[i]) if crossing else []
+        down = outputs if i < last else None
+        blocks.append(sampled_block(kind, resnets, attentions=attentions, down=down))
+    return blocks
+
+
+def middle(c: ModelConfig, p: Plan) -> Module | None:
+    # null is a value of its own here: no middle block.
+    if "mid_block_type" in c.values and c.values["mid_block_type"] is None:
+        return None
+    kind = c.text("mid_block_type", default=MIDDLE) or MIDDLE
+    width = p.channels[-1]
+    resnet = resnet_block(width, width, p.residual)
+    if kind == "UNetMidBlock2D":
+        return sampled_block(kind, [resnet])
+    if kind != MIDDLE:
+        raise c.error("mid_block_type", kind, f"{MIDDLE}, UNetMidBlock2D or null")
+    inside = Plan(**{**p.__dict__, "only_cross": (False,) * len(p.channels)})
+    attentions = _attentions(c, inside, len(p.channels) - 1, 1, p.depths[-1])
+    return sampled_block(kind, [resnet, resnet], attentions=attentions)
+
+
+def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
+    count = len(p.channels)
+    asymmetric = c.has("reverse_transformer_layers_per_block")
+    upward = (
+        depths(c, "reverse_transformer_layers_per_block", count) if asymmetric else p.depths[::-1]
+    )
+    blocks = []
+    for n, kind in enumerate(block_types(c, "up_block_types", UP, count)):
+        i = count - 1 - n
+        below, outputs, above = (
+            p.channels[min(i + 1, count - 1)],
+            p.channels[i],
+            p.channels[max(i - 1, 0)],
+        )
+        layers = int(p.layers[i]) + 1
+        resnets = [
+            resnet_block(
+                (outputs if j else below) + (above if j == layers - 1 else outputs),
+                outputs,
+                p.residual,
+            )
+            for j in range(layers)
+        ]
+        crossing = kind.startswith("CrossAttn")
+        attentions = _attentions(c, p, i, layers, upward[n]) if crossing else []
+        up = outputs if n < count - 1 else None
+        blocks.append(sampled_block(kind, resnets, attentions=attentions, up=up))
+    return blocks
+
+
+def text_projection(c: ModelConfig) -> Module | None:
+    """From the text encoder's width to the cross-attention's."""
+    form = c.text("encoder_hid_dim_type")
+    if form is None and not c.has("encoder_hid_dim"):
+        return None
+    width, to = c.dim("encoder_hid_dim"), c.dim("cross_attention_dim", default=1280)
+    if form in (None, "text_proj"):
+        return Linear(width, to, component=Component.PROJECTOR)
+    if form == "text_image_proj":
+        return Module(
+            "TextImageProjection",
+            image_embeds=Linear(to, 10 * to),
+            text_proj=Linear(width, to),
+            component=Component.PROJECTOR,
+        )
+    if form == "image_proj":
+        return Module(
+            "ImageProjection",
+            image_embeds=Linear(width, 32 * to),
+            norm=LayerNorm(to),
+            component=Component.PROJECTOR,
+        )
+    raise c.error("encoder_hid_dim_type", form, "text_proj, text_image_proj or image_proj")
+
+
+def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
+    form, time = c.text("class_embed_type"), time_width(c, first)
+    if form is None:
+        count = c.optional_dim("num_class_embeds")
+        return None if count is None else Embedding(count, time)
+    if form == "timestep":
+        return timestep_embedding(_sinusoids(c, first), time)
+    if form == "identity":
+        return Activation("Identity")
+    width = c.dim("projection_class_embeddings_input_dim")
+    if form == "projection":
+        return timestep_embedding(width, time)
+    if form == "simple_projection":
+        return Linear(width, time, component=Component.EMBEDDING)
+    raise c.error("class_embed_type", form, "timestep, identity, projection or simple_projection")
+
+
+def _sinusoids(c: ModelConfig, first: Dim) -> Dim:
+    fourier = c.text("time_embedding_type", default="positional") == "fourier"
+    return time_width(c, first) if fourier else first
+
+
+def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
+    """What else is said beside the time: SDXL's sizes and pooled text, Kandinsky's images."""
+    form, time = c.text("addition_embed_type"), time_width(c, first)
+    if form is None:
+        return None
+    if form == "text_time":
+        return timestep_embedding(c.dim("projection_class_embeddings_input_dim"), time)
+    if form == "text":
+        width = c.dim("encoder_hid_dim", "cross_attention_dim", default=1280)
+        pool = Module(
+            "AttentionPooling",
+            positional_embedding=Weight(1, width),
+            k_proj=Linear(width, width),
+            q_proj=Linear(width, width),
+            v_proj=Linear(width, width),
+        )
+        return Module(
+            "TextTimeEmbedding",
+            norm1=LayerNorm(width),
+            pool=pool,
+            proj=Linear(width, time),
+            norm2=LayerNorm(time),
+            component=Component.EMBEDDING,
+        )
+    if form == "text_image":
+        width = c.dim("cross_attention_dim", default=1280)
+        return Module(
+            "TextImageTimeEmbedding",
+            text_proj=Linear(width, time),
+            text_norm=LayerNorm(time),
+            image_proj=Linear(width, time),
+            component=Component.EMBEDDING,
+        )
+    if form == "image":
+        return Module(
+            "ImageTimeEmbedding",
+            image_proj=Linear(c.dim("encoder_hid_dim"), time),
+            image_norm=LayerNorm(time),
+            component=Component.EMBEDDING,
+        )
+    raise c.error("addition_embed_type", form, "text, text_image, text_time or image")
+
+
+def stem(c: ModelConfig, p: Plan) -> dict[str, Module | None]:
+    """The input convolution and the embeddings of time and conditions."""
+    first = p.channels[0]
+    fourier = c.text("time_embedding_type", default="positional") == "fourier"
+    time = time_width(c, first)
+    # Frequencies drawn at random once and kept: a parameter that is not trained.
+    frequencies = Module(
+        "GaussianFourierProjection", weight=Weight(time // 2), component=Component.EMBEDDING
+    )
+    return {
+        "conv_in": Conv(
+            c.dim("in_channels", default=4), first, int(c.dim("conv_in_kernel", default=3))
+        ),
+        "time_proj": frequencies if fourier else Activation("Timesteps"),
+        "time_embedding": timestep_embedding(
+            _sinusoids(c, first), time, condition=c.optional_dim("time_cond_proj_dim")
+        ),
+        "encoder_hid_proj": text_projection(c),
+        "class_embedding": class_embedding(c, first),
+        "add_embedding": added_embedding(c, first),
+    }
+
+
+def model(c: ModelConfig) -> Module:
+    p = plan(c)
+    first = p.channels[0]
+    kernel = int(c.dim("conv_out_kernel", default=3))
+    return Module(
+        "UNet2DConditionModel",
+        {
+            **stem(c, p),
+            "down_blocks": Layers(down_blocks(c, p)),
+            "up_blocks": Layers(up_blocks(c, p)),
+            "mid_block": middle(c, p),
+            "conv_norm_out": GroupNorm(p.residual.groups, first, eps=p.residual.eps),
+            "conv_act": Activation("SiLU"),
+            "conv_out": Conv(
+                first, c.dim("out_channels", default=4), kernel, component=Component.HEAD
+            ),
+        },
+        part="vision",
+    )
+
+
+register((), {"UNet2DConditionModel": model}, category="diffusion", source="diffusers")
