@@ -30,6 +30,7 @@ _VOCABULARY = frozenset(
         "blocks",
         "heads",
         "vision",
+        "diffusion",
         "encoders",
         "structure",
         "prediction",
