@@ -150,7 +150,7 @@ def foundry_model(c: ModelConfig) -> Module:
 
 def foundry_causal_lm(c: ModelConfig) -> Module:
     """The embedding serves as the head, unless tie_word_embeddings is false."""
-    head = lm_head(c, _hidden(c), _vocab(c), tied_to="transformer.wte.weight")
+    head = None if c.tied() else lm_head(c, _hidden(c), _vocab(c), tied_to="")
     return Module("MPTForCausalLM", transformer=foundry_model(c), lm_head=head)
 
 
