@@ -50,7 +50,7 @@ class Choice:
 
 
 @dataclass
-class _Candidate:
+class Candidate:
     """The files of one copy of some weights: one file, or the shards of one numbering."""
 
     first: WeightName
@@ -71,19 +71,18 @@ class _Candidate:
 def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> Choice | None:
     """The model among ``files``, or None if there are no weights of a format that is read.
 
-    ``pick`` names a weight file or an index to take instead. Raises EntryNotFoundError or
-    UnsupportedFormatError for a pick that is not there or not readable.
+    ``pick`` names a weight file or an index to take instead, or a folder to choose in. Raises
+    EntryNotFoundError or UnsupportedFormatError for a pick that is not there or not readable.
     """
-    names = [name for name in map(weight_name, files) if name is not None]
     if pick is not None:
-        return _picked(files, names, pick)
-    candidates = _candidates(names, files)
-    eligible = [item for item in candidates if item.first.kind in _KIND_ORDER]
+        return _picked(files, pick)
+    found = candidates(files)
+    eligible = [item for item in found if item.first.kind in _KIND_ORDER]
     if not eligible:
         return None
     eligible.sort(key=_preference)
     best = eligible[0]
-    rest = [item for item in candidates if item is not best]
+    rest = [item for item in found if item is not best]
     return Choice(
         best.first.format,
         tuple(name.path for name in best.files),
@@ -103,24 +102,34 @@ def unsupported(files: Iterable[str]) -> list[OtherFile]:
     ]
 
 
-def _picked(files: Mapping[str, FileEntry], names: list[WeightName], pick: str) -> Choice:
+def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice:
     if pick not in files:
-        raise EntryNotFoundError(pick, "no such file", hint=_nearest(pick, files))
+        return _picked_folder(files, pick)
     name = weight_name(pick)
+    names = [item for item in map(weight_name, files) if item is not None]
     if name is None:
         known = ", ".join(sorted({item.path for item in names})[:5])
         raise UsageError(pick, "is no weight file", hint=f"there are {known}" if known else None)
     if name.kind is Kind.FOREIGN:
         raise UnsupportedFormatError(pick, f"is a file of {name.format}, which is not read")
     others = [OtherFile(item.path, "not asked for", files[item.path].size) for item in names]
+    because = f"{pick} was asked for"
     if not name.is_index:
         rest = tuple(item for item in others if item.path != pick)
-        return Choice(name.format, (pick,), f"{pick} was asked for", others=rest)
-    same = [item for item in _candidates(names, files) if item.index == pick]
+        return Choice(name.format, (pick,), because, others=rest)
+    same = [item for item in candidates(files) if item.index == pick]
     shards = tuple(item.path for item in same[0].files) if same else ()
     rest = tuple(item for item in others if item.path not in (pick, *shards))
     missing = same[0].missing if same else ()
-    return Choice(name.format, shards, f"{pick} was asked for", pick, missing, False, rest)
+    return Choice(name.format, shards, because, pick, missing, False, rest)
+
+
+def _picked_folder(files: Mapping[str, FileEntry], pick: str) -> Choice:
+    folder = pick.rstrip("/") + "/"
+    choice = choose({path: entry for path, entry in files.items() if path.startswith(folder)})
+    if choice is None:
+        raise EntryNotFoundError(pick, "no such file", hint=_nearest(pick, files))
+    return choice
 
 
 def _nearest(pick: str, files: Iterable[str]) -> str | None:
@@ -131,14 +140,16 @@ def _nearest(pick: str, files: Iterable[str]) -> str | None:
     return f"there is {', '.join(close)}" if close else None
 
 
-def _candidates(names: list[WeightName], files: Mapping[str, FileEntry]) -> list[_Candidate]:
-    groups: dict[tuple[object, ...], _Candidate] = {}
+def candidates(files: Mapping[str, FileEntry]) -> list[Candidate]:
+    """All weights among ``files``, shards of one numbering put together, each with its index."""
+    names = [name for name in map(weight_name, files) if name is not None]
+    groups: dict[tuple[object, ...], Candidate] = {}
     for name in names:
         if name.is_index:
             continue
         alone = name.path if name.shards is None else None
         key = (name.directory, name.format, name.stem, name.variant, name.shards, alone)
-        group = groups.setdefault(key, _Candidate(name))
+        group = groups.setdefault(key, Candidate(name))
         group.files.append(name)
         group.size += files[name.path].size or 0
     for group in groups.values():
@@ -150,7 +161,7 @@ def _candidates(names: list[WeightName], files: Mapping[str, FileEntry]) -> list
     return found
 
 
-def _attach_index(index: WeightName, found: list[_Candidate]) -> None:
+def _attach_index(index: WeightName, found: list[Candidate]) -> None:
     """Give the index to the numbered shards of its name; failing these, it stands for files of
     other names, if there are any that it could mean."""
     same = [item for item in found if _place(item.first) == _place(index)]
@@ -165,14 +176,14 @@ def _attach_index(index: WeightName, found: list[_Candidate]) -> None:
         if item.first.directory == index.directory and item.first.format == index.format
     ]
     if [item for item in others if item not in same] or not others:
-        found.append(_Candidate(index, index=index.path))
+        found.append(Candidate(index, index=index.path))
 
 
 def _place(name: WeightName) -> tuple[str, str, str, str]:
     return name.directory, name.format, name.stem, name.variant
 
 
-def _preference(item: _Candidate) -> tuple[object, ...]:
+def _preference(item: Candidate) -> tuple[object, ...]:
     """Smaller is better."""
     name = item.first
     stem = name.stem.lower()
@@ -219,7 +230,7 @@ def _renumbered(name: WeightName, number: int) -> str:
     return f"{name.directory}{before[: len(before) - digits]}{number:0{digits}d}{mark}{after}"
 
 
-def _because(best: _Candidate, losers: list[_Candidate]) -> str:
+def _because(best: Candidate, losers: list[Candidate]) -> str:
     what = _FORMAT_WORDS[best.first.format]
     if best.index is not None:
         return f"the {what} shards of {best.index}"
@@ -233,7 +244,7 @@ def _because(best: _Candidate, losers: list[_Candidate]) -> str:
     return f"{what} {shards}, preferred over {len(losers)} other copies or parts"
 
 
-def _rivals(best: _Candidate, other: _Candidate) -> bool:
+def _rivals(best: Candidate, other: Candidate) -> bool:
     return (best.first.directory, best.first.format, best.first.kind) == (
         other.first.directory,
         other.first.format,
@@ -242,7 +253,7 @@ def _rivals(best: _Candidate, other: _Candidate) -> bool:
 
 
 def _others(
-    best: _Candidate, rest: list[_Candidate], files: Mapping[str, FileEntry]
+    best: Candidate, rest: list[Candidate], files: Mapping[str, FileEntry]
 ) -> Iterable[OtherFile]:
     for item in rest:
         reason = _reason(best, item)
@@ -250,7 +261,7 @@ def _others(
             yield OtherFile(name.path, reason, files[name.path].size)
 
 
-def _reason(best: _Candidate, other: _Candidate) -> str:
+def _reason(best: Candidate, other: Candidate) -> str:
     chosen, name = best.first, other.first
     if name.kind is Kind.FOREIGN:
         return f"{name.format}, not read"

@@ -51,6 +51,7 @@ _FORMATS = {
     ".bin": "torch",
     ".pt": "torch",
     ".pth": "torch",
+    ".th": "torch",
     ".ckpt": "torch",
     ".pkl": "torch",
     ".gguf": "gguf",

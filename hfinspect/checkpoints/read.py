@@ -28,6 +28,7 @@ from .parts import (
     layout_of,
     part_folders,
 )
+from .variants import Variant, gguf_variants
 from .weights import Rounds, WeightReading
 
 #: Small files that say how the weights are to be understood. Each costs one request, if present.
@@ -42,7 +43,8 @@ class ModelFiles:
     how. ``companions`` are further JSON objects by name; those that could not be read are in
     ``findings``. ``checkpoint`` is None where there are no weights of a format that is read, where
     none were wanted, and for a pipeline: there ``parts`` has all, while for sentence-transformers
-    it has the modules after the transformer. ``others`` are weight files that belong to no part,
+    it has the modules after the transformer. ``variants`` are the quantisations to choose from
+    where the weights are GGUF. ``others`` are weight files that belong to no part of a pipeline,
     ``unread`` those of formats that are not read.
     """
 
@@ -53,6 +55,7 @@ class ModelFiles:
     companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
     parts: tuple[Part, ...] = ()
+    variants: tuple[Variant, ...] = ()
     others: tuple[OtherFile, ...] = ()
     unread: tuple[OtherFile, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -102,6 +105,7 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
         {name: value for name, value in companions.items() if value is not None},
         checkpoint,
         parts,
+        gguf_variants(files) if main is not None and main.format == "gguf" else (),
         tuple(_left_over(files, parts)) if layout is Layout.PIPELINE else (),
         tuple(unsupported(files)),
         tuple(notes.findings),

@@ -202,6 +202,14 @@ def test_a_picked_index_is_followed() -> None:
     assert (choice.index, list(choice.files), choice.whole) == (INDEX, SHARDS, False)
 
 
+def test_a_picked_folder_is_chosen_in() -> None:
+    files = listing("model.safetensors", "vae/a.safetensors", "vae/b.bin", "text/x.json")
+    for pick in ("vae", "vae/"):
+        assert chosen(files, pick).files == ("vae/a.safetensors",)
+    with pytest.raises(EntryNotFoundError, match="text: no such file"):
+        choose(files, "text")
+
+
 def test_impossible_picks_are_errors() -> None:
     files = listing("model.safetensors", "model.onnx", "README.md")
     with pytest.raises(EntryNotFoundError) as error:
