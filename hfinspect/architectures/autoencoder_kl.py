@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import Residual, attention, resnet_block, sampled_block
+from .diffusion import Residual, attention, resnet_block, sampled_block, widths
 from .modules import Activation, Conv, GroupNorm, Layers, Module
 from .registry import register
 
 
 def _channels(c: ModelConfig) -> tuple[Dim, ...]:
-    return c.dims("block_out_channels", default=(64,))
+    return widths(c, default=(64,))
 
 
 def _residual(c: ModelConfig) -> Residual:

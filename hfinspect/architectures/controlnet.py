@@ -14,7 +14,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .modules import Conv, Layers, Module, ModuleList
 from .registry import register
-from .unet_2d_condition import down_blocks, middle, plan, stem
+from .unet_2d_condition import down_blocks, middle, plan
+from .unet_conditions import stem
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
 _NOT_HERE: Final = frozenset(
@@ -28,6 +29,8 @@ _NOT_HERE: Final = frozenset(
 def condition_encoder(c: ModelConfig, width: Dim) -> Module:
     """Convolutions from the condition image to the width of the first block."""
     channels = c.dims("conditioning_embedding_out_channels", default=(16, 32, 96, 256))
+    if not channels:
+        raise c.error("conditioning_embedding_out_channels", [], "at least one width")
     blocks: list[Module] = []
     for inner, outer in pairwise(channels):
         blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
@@ -55,7 +58,7 @@ def model(config: ModelConfig) -> Module:
     return Module(
         "ControlNetModel",
         {
-            **stem(c, p),
+            **stem(c, p.channels[0]),
             "controlnet_cond_embedding": condition_encoder(c, p.channels[0]),
             "down_blocks": Layers(down_blocks(c, p)),
             "controlnet_down_blocks": ModuleList(

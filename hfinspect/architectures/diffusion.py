@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from .modules import (
     Activation,
@@ -26,8 +26,16 @@ from .modules import (
 )
 
 
+def bounded(c: ModelConfig, key: str, counts: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The counts themselves, once none is beyond what can be listed."""
+    for number in counts:
+        if number > MAX_COUNT:
+            raise c.error(key, int(number), f"at most {MAX_COUNT:,}")
+    return counts
+
+
 def per_block(c: ModelConfig, key: str, count: int, default: int) -> tuple[Dim, ...]:
-    """A size for each of ``count`` blocks: one number for all, or a list as long as they are."""
+    """A number for each of ``count`` blocks: one for all, or a list as long as they are."""
     value = c.raw(key)
     if not isinstance(value, (list, tuple)):
         return (c.dim(key, default=default, minimum=0),) * count
@@ -49,6 +57,24 @@ def timestep_embedding(
         linear_2=Linear(embedded, embedded if out is None else out),
         component=Component.EMBEDDING,
     )
+
+
+def flags_per_block(c: ModelConfig, key: str, count: int) -> tuple[bool, ...]:
+    """A switch for each of ``count`` blocks, off by default."""
+    value = c.raw(key)
+    if not isinstance(value, (list, tuple)):
+        return (c.flag(key, default=False),) * count
+    if len(value) != count:
+        raise c.error(key, value, f"{count} entries, one per block")
+    return c.flags(key)
+
+
+def widths(c: ModelConfig, *, default: tuple[int, ...]) -> tuple[Dim, ...]:
+    """``block_out_channels``: at least one."""
+    found = c.dims("block_out_channels", default=default)
+    if not found:
+        raise c.error("block_out_channels", [], "at least one width")
+    return found
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ _VOCABULARY = frozenset(
         "heads",
         "vision",
         "diffusion",
+        "unet_conditions",
         "encoders",
         "structure",
         "prediction",

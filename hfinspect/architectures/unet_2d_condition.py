@@ -16,24 +16,23 @@ from ..core.dims import Dim
 from .diffusion import (
     Crossing,
     Residual,
+    bounded,
+    flags_per_block,
     per_block,
     resnet_block,
     sampled_block,
-    timestep_embedding,
     transformer_2d,
+    widths,
 )
 from .modules import (
     Activation,
     Conv,
-    Embedding,
     GroupNorm,
-    LayerNorm,
     Layers,
-    Linear,
     Module,
-    Weight,
 )
 from .registry import register
+from .unet_conditions import stem, time_width
 
 DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
 UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")
@@ -57,20 +56,19 @@ class Plan:
 def plan(c: ModelConfig) -> Plan:
     """Read and check the lists. Raises ConfigError for what this catalog does not build."""
     _refuse_unknown(c)
-    channels = c.dims("block_out_channels", default=(320, 640, 1280, 1280))
+    channels = widths(c, default=(320, 640, 1280, 1280))
     count = len(channels)
     groups = c.dim("norm_num_groups", default=32)
-    only = c.raw("only_cross_attention") or False
     time = time_width(c, channels[0])
     if c.flag("class_embeddings_concat", default=False):
         time = 2 * time
     return Plan(
         channels,
-        per_block(c, "layers_per_block", count, 2),
+        bounded(c, "layers_per_block", per_block(c, "layers_per_block", count, 2)),
         per_block(c, "attention_head_dim", count, 8),
         per_block(c, "cross_attention_dim", count, 1280),
         depths(c, "transformer_layers_per_block", count),
-        tuple(c.flags("only_cross_attention")) if isinstance(only, list) else (bool(only),) * count,
+        flags_per_block(c, "only_cross_attention", count),
         Residual(
             time,
             groups,
@@ -108,7 +106,7 @@ def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
         raise c.error(key, value, f"{count} entries, one per block")
     rungs = ModelConfig({f"{key}[{i}]": item for i, item in enumerate(value)}, c.path)
     return tuple(
-        rungs.dims(f"{key}[{i}]", minimum=0)
+        bounded(c, key, rungs.dims(f"{key}[{i}]", minimum=0))
         if isinstance(item, list)
         else rungs.count(f"{key}[{i}]")
         for i, item in enumerate(value)
@@ -124,11 +122,6 @@ def block_types(c: ModelConfig, key: str, default: tuple[str, ...], count: int) 
         if name not in default:
             raise c.error(key, name, f"one of {', '.join(sorted(set(default)))}")
     return names
-
-
-def time_width(c: ModelConfig, first: Dim) -> Dim:
-    fourier = c.text("time_embedding_type", default="positional") == "fourier"
-    return c.dim("time_embedding_dim", default=first * (2 if fourier else 4))
 
 
 def _depth(depth: Any, layers: int, c: ModelConfig) -> list[int]:
@@ -214,119 +207,6 @@ def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
     return blocks
 
 
-def text_projection(c: ModelConfig) -> Module | None:
-    """From the text encoder's width to the cross-attention's."""
-    form = c.text("encoder_hid_dim_type")
-    if form is None and not c.has("encoder_hid_dim"):
-        return None
-    width, to = c.dim("encoder_hid_dim"), c.dim("cross_attention_dim", default=1280)
-    if form in (None, "text_proj"):
-        return Linear(width, to, component=Component.PROJECTOR)
-    if form == "text_image_proj":
-        return Module(
-            "TextImageProjection",
-            image_embeds=Linear(to, 10 * to),
-            text_proj=Linear(width, to),
-            component=Component.PROJECTOR,
-        )
-    if form == "image_proj":
-        return Module(
-            "ImageProjection",
-            image_embeds=Linear(width, 32 * to),
-            norm=LayerNorm(to),
-            component=Component.PROJECTOR,
-        )
-    raise c.error("encoder_hid_dim_type", form, "text_proj, text_image_proj or image_proj")
-
-
-def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
-    form, time = c.text("class_embed_type"), time_width(c, first)
-    if form is None:
-        count = c.optional_dim("num_class_embeds")
-        return None if count is None else Embedding(count, time)
-    if form == "timestep":
-        return timestep_embedding(_sinusoids(c, first), time)
-    if form == "identity":
-        return Activation("Identity")
-    width = c.dim("projection_class_embeddings_input_dim")
-    if form == "projection":
-        return timestep_embedding(width, time)
-    if form == "simple_projection":
-        return Linear(width, time, component=Component.EMBEDDING)
-    raise c.error("class_embed_type", form, "timestep, identity, projection or simple_projection")
-
-
-def _sinusoids(c: ModelConfig, first: Dim) -> Dim:
-    fourier = c.text("time_embedding_type", default="positional") == "fourier"
-    return time_width(c, first) if fourier else first
-
-
-def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
-    """What else is said beside the time: SDXL's sizes and pooled text, Kandinsky's images."""
-    form, time = c.text("addition_embed_type"), time_width(c, first)
-    if form is None:
-        return None
-    if form == "text_time":
-        return timestep_embedding(c.dim("projection_class_embeddings_input_dim"), time)
-    if form == "text":
-        width = c.dim("encoder_hid_dim", "cross_attention_dim", default=1280)
-        pool = Module(
-            "AttentionPooling",
-            positional_embedding=Weight(1, width),
-            k_proj=Linear(width, width),
-            q_proj=Linear(width, width),
-            v_proj=Linear(width, width),
-        )
-        return Module(
-            "TextTimeEmbedding",
-            norm1=LayerNorm(width),
-            pool=pool,
-            proj=Linear(width, time),
-            norm2=LayerNorm(time),
-            component=Component.EMBEDDING,
-        )
-    if form == "text_image":
-        width = c.dim("cross_attention_dim", default=1280)
-        return Module(
-            "TextImageTimeEmbedding",
-            text_proj=Linear(width, time),
-            text_norm=LayerNorm(time),
-            image_proj=Linear(width, time),
-            component=Component.EMBEDDING,
-        )
-    if form == "image":
-        return Module(
-            "ImageTimeEmbedding",
-            image_proj=Linear(c.dim("encoder_hid_dim"), time),
-            image_norm=LayerNorm(time),
-            component=Component.EMBEDDING,
-        )
-    raise c.error("addition_embed_type", form, "text, text_image, text_time or image")
-
-
-def stem(c: ModelConfig, p: Plan) -> dict[str, Module | None]:
-    """The input convolution and the embeddings of time and conditions."""
-    first = p.channels[0]
-    fourier = c.text("time_embedding_type", default="positional") == "fourier"
-    time = time_width(c, first)
-    # Frequencies drawn at random once and kept: a parameter that is not trained.
-    frequencies = Module(
-        "GaussianFourierProjection", weight=Weight(time // 2), component=Component.EMBEDDING
-    )
-    return {
-        "conv_in": Conv(
-            c.dim("in_channels", default=4), first, int(c.dim("conv_in_kernel", default=3))
-        ),
-        "time_proj": frequencies if fourier else Activation("Timesteps"),
-        "time_embedding": timestep_embedding(
-            _sinusoids(c, first), time, condition=c.optional_dim("time_cond_proj_dim")
-        ),
-        "encoder_hid_proj": text_projection(c),
-        "class_embedding": class_embedding(c, first),
-        "add_embedding": added_embedding(c, first),
-    }
-
-
 def model(c: ModelConfig) -> Module:
     p = plan(c)
     first = p.channels[0]
@@ -334,7 +214,7 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "UNet2DConditionModel",
         {
-            **stem(c, p),
+            **stem(c, first),
             "down_blocks": Layers(down_blocks(c, p)),
             "up_blocks": Layers(up_blocks(c, p)),
             "mid_block": middle(c, p),

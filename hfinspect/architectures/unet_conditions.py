@@ -1,0 +1,129 @@
+"""What a UNet is told besides its input: the time, and conditions of many kinds.
+
+Source: diffusers/models/unets/unet_2d_condition.py (the _set_... methods) and models/embeddings.py.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .diffusion import timestep_embedding
+from .modules import Activation, Conv, Embedding, LayerNorm, Linear, Module, Weight
+
+
+def time_width(c: ModelConfig, first: Dim) -> Dim:
+    fourier = c.text("time_embedding_type", default="positional") == "fourier"
+    return c.dim("time_embedding_dim", default=first * (2 if fourier else 4))
+
+
+def text_projection(c: ModelConfig) -> Module | None:
+    """From the text encoder's width to the cross-attention's."""
+    form = c.text("encoder_hid_dim_type")
+    if form is None and not c.has("encoder_hid_dim"):
+        return None
+    width, to = c.dim("encoder_hid_dim"), c.dim("cross_attention_dim", default=1280)
+    if form in (None, "text_proj"):
+        return Linear(width, to, component=Component.PROJECTOR)
+    if form == "text_image_proj":
+        return Module(
+            "TextImageProjection",
+            image_embeds=Linear(to, 10 * to),
+            text_proj=Linear(width, to),
+            component=Component.PROJECTOR,
+        )
+    if form == "image_proj":
+        return Module(
+            "ImageProjection",
+            image_embeds=Linear(width, 32 * to),
+            norm=LayerNorm(to),
+            component=Component.PROJECTOR,
+        )
+    raise c.error("encoder_hid_dim_type", form, "text_proj, text_image_proj or image_proj")
+
+
+def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
+    form, time = c.text("class_embed_type"), time_width(c, first)
+    if form is None:
+        count = c.optional_dim("num_class_embeds")
+        return None if count is None else Embedding(count, time)
+    if form == "timestep":
+        return timestep_embedding(_sinusoids(c, first), time)
+    if form == "identity":
+        return Activation("Identity")
+    width = c.dim("projection_class_embeddings_input_dim")
+    if form == "projection":
+        return timestep_embedding(width, time)
+    if form == "simple_projection":
+        return Linear(width, time, component=Component.EMBEDDING)
+    raise c.error("class_embed_type", form, "timestep, identity, projection or simple_projection")
+
+
+def _sinusoids(c: ModelConfig, first: Dim) -> Dim:
+    fourier = c.text("time_embedding_type", default="positional") == "fourier"
+    return time_width(c, first) if fourier else first
+
+
+def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
+    """What else is said beside the time: SDXL's sizes and pooled text, Kandinsky's images."""
+    form, time = c.text("addition_embed_type"), time_width(c, first)
+    if form is None:
+        return None
+    if form == "text_time":
+        return timestep_embedding(c.dim("projection_class_embeddings_input_dim"), time)
+    if form == "text":
+        width = c.dim("encoder_hid_dim", "cross_attention_dim", default=1280)
+        pool = Module(
+            "AttentionPooling",
+            positional_embedding=Weight(1, width),
+            k_proj=Linear(width, width),
+            q_proj=Linear(width, width),
+            v_proj=Linear(width, width),
+        )
+        return Module(
+            "TextTimeEmbedding",
+            norm1=LayerNorm(width),
+            pool=pool,
+            proj=Linear(width, time),
+            norm2=LayerNorm(time),
+            component=Component.EMBEDDING,
+        )
+    if form == "text_image":
+        width = c.dim("cross_attention_dim", default=1280)
+        return Module(
+            "TextImageTimeEmbedding",
+            text_proj=Linear(width, time),
+            text_norm=LayerNorm(time),
+            image_proj=Linear(width, time),
+            component=Component.EMBEDDING,
+        )
+    if form == "image":
+        return Module(
+            "ImageTimeEmbedding",
+            image_proj=Linear(c.dim("encoder_hid_dim"), time),
+            image_norm=LayerNorm(time),
+            component=Component.EMBEDDING,
+        )
+    raise c.error("addition_embed_type", form, "text, text_image, text_time or image")
+
+
+def stem(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
+    """The input convolution and the embeddings of time and conditions."""
+    fourier = c.text("time_embedding_type", default="positional") == "fourier"
+    time = time_width(c, first)
+    # Frequencies drawn at random once and kept: a parameter that is not trained.
+    frequencies = Module(
+        "GaussianFourierProjection", weight=Weight(time // 2), component=Component.EMBEDDING
+    )
+    return {
+        "conv_in": Conv(
+            c.dim("in_channels", default=4), first, int(c.dim("conv_in_kernel", default=3))
+        ),
+        "time_proj": frequencies if fourier else Activation("Timesteps"),
+        "time_embedding": timestep_embedding(
+            _sinusoids(c, first), time, condition=c.optional_dim("time_cond_proj_dim")
+        ),
+        "encoder_hid_proj": text_projection(c),
+        "class_embedding": class_embedding(c, first),
+        "add_embedding": added_embedding(c, first),
+    }
