@@ -10,13 +10,14 @@ Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp
+from .blocks import experts, gated_mlp, layer_types
 from .heads import decoder_classes
 from .modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .registry import register
@@ -165,76 +166,126 @@ def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Modul
     )
 
 
-def layer_list(c: ModelConfig, layers: list[Module], extra: Callable[[], Module]) -> Layers:
-    """The decoder's layers and, after them, those of multi-token prediction."""
-    more = c.count("num_nextn_predict_layers", "num_mtp_layers", default=0)
-    return Layers(layers + ([extra()] * int(more) if more else []))
+# ---- the decoder that DeepSeek-V3's descendants share
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What the descendants differ in: class name prefix, the config class's own defaults, and the
+    attention, built for each word that ``types`` gives to a layer. ``listed``: the class reads
+    mlp_layer_types."""
+
+    name: str
+    attention: Callable[[ModelConfig, Dim, str], Module]
+    vocab: int
+    hidden: int
+    dense: int
+    expert: int
+    layers: int
+    experts: int
+    per_token: int
+    first: int
+    eps: float = 1e-6
+    shared: int = 1
+    listed: bool = False
+    router: str = "TopkRouter"
+    types: Callable[[ModelConfig, int], Sequence[str]] = lambda _, layers: ["full"] * layers
+
+    def width(self, c: ModelConfig) -> Dim:
+        return c.dim("hidden_size", default=self.hidden)
+
+    def norm(self, c: ModelConfig, size: int) -> Module:
+        eps = c.number("rms_norm_eps", default=self.eps)
+        return RMSNorm(size, eps=eps, class_name=f"{self.name}RMSNorm")
+
+
+def sparse_or_dense(v: Variant, c: ModelConfig, layers: int) -> Sequence[str]:
+    """mlp_layer_types, else ``first_k_dense_replace`` dense layers and then sparse ones."""
+    dense = min(int(c.count("first_k_dense_replace", default=v.first)), layers)
+    usual = ["dense"] * dense + ["sparse"] * (layers - dense)
+    if not v.listed:
+        return usual
+    found = layer_types(c, layers, usual.__getitem__, key="mlp_layer_types")
+    for kind in found:
+        if kind not in ("dense", "sparse"):
+            raise c.error("mlp_layer_types", kind, "dense or sparse")
+    return found
+
+
+def mlp(v: Variant, c: ModelConfig, kind: str) -> Module:
+    h, act = v.width(c), c.text("hidden_act", default="silu")
+    if kind == "dense":
+        return gated_mlp(f"{v.name}MLP", h, c.dim("intermediate_size", default=v.dense), act=act)
+    inner = c.dim("moe_intermediate_size", default=v.expert)
+    count = c.count("n_routed_experts", "num_local_experts", "num_experts", default=v.experts)
+    return routed_and_shared(
+        v.name,
+        h,
+        inner,
+        count=count,
+        per_token=c.dim("num_experts_per_tok", default=v.per_token),
+        shared=shared_width(c, inner, default=v.shared),
+        gate=corrected_router(f"{v.name}{v.router}", h, count),
+        act=act,
+    )
+
+
+def layer(v: Variant, c: ModelConfig, mlp_kind: str, attention_kind: str) -> Module:
+    h = v.width(c)
+    return Module(
+        f"{v.name}DecoderLayer",
+        self_attn=v.attention(c, h, attention_kind),
+        mlp=mlp(v, c, mlp_kind),
+        input_layernorm=v.norm(c, h),
+        post_attention_layernorm=v.norm(c, h),
+    )
+
+
+def model(v: Variant, c: ModelConfig) -> Module:
+    """The decoder; each distinct layer is built once. After the layers, those of multi-token
+    prediction, as many as the config says."""
+    h, vocab = v.width(c), c.dim("vocab_size", default=v.vocab)
+    count = int(c.count("num_hidden_layers", default=v.layers))
+    described = list(zip(sparse_or_dense(v, c, count), v.types(c, count), strict=True))
+    distinct = {entry: layer(v, c, *entry) for entry in dict.fromkeys(described)}
+    layers = [distinct[entry] for entry in described]
+    more = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
+    if more:
+        routed = distinct.get(("sparse", "full")) or layer(v, c, "sparse", "full")
+        layers += [next_token_layer(v.name, routed, h, vocab)] * more
+    return Module(
+        f"{v.name}Model",
+        embed_tokens=Embedding(vocab, h),
+        layers=Layers(layers),
+        norm=v.norm(c, h),
+    )
 
 
 # ---- the family
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=7168)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number("rms_norm_eps", default=1e-6), class_name="DeepseekV3RMSNorm"
-    )
-
-
-def sparse(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=2048)
-    count = c.count("n_routed_experts", "num_local_experts", default=256)
-    return routed_and_shared(
-        "DeepseekV3",
-        h,
-        inner,
-        count=count,
-        per_token=c.dim("num_experts_per_tok", default=8),
-        shared=shared_width(c, inner, default=1),
-        gate=corrected_router("DeepseekV3TopkRouter", h, count),
-        act=c.text("hidden_act", default="silu"),
-    )
-
-
-def dense(c: ModelConfig) -> Module:
-    inner = c.dim("intermediate_size", default=18432)
-    return gated_mlp(
-        "DeepseekV3MLP", _hidden(c), inner, act=c.text("hidden_act", default="silu")
-    )  # fmt: skip
-
-
-def layer(c: ModelConfig, mlp: Module) -> Module:
+def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:
     bias = c.flag("attention_bias", default=False)
-    return Module(
-        "DeepseekV3DecoderLayer",
-        self_attn=latent_attention("DeepseekV3", _hidden(c), latent_sizes(c, heads=128), bias=bias),
-        mlp=mlp,
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+    return latent_attention("DeepseekV3", hidden, latent_sizes(c, heads=128), bias=bias)
 
 
-def model(c: ModelConfig) -> Module:
-    h, vocab = _hidden(c), c.dim("vocab_size", default=129280)
-    count = int(c.count("num_hidden_layers", default=61))
-    first = min(int(c.count("first_k_dense_replace", default=3)), count)
-    routed = layer(c, sparse(c))
-    layers = ([layer(c, dense(c))] * first if first else []) + [routed] * (count - first)
-    return Module(
-        "DeepseekV3Model",
-        embed_tokens=Embedding(vocab, h),
-        layers=layer_list(c, layers, lambda: next_token_layer("DeepseekV3", routed, h, vocab)),
-        norm=_norm(c),
-    )
-
+DEEPSEEK_V3 = Variant(
+    "DeepseekV3",
+    _attention,
+    vocab=129280,
+    hidden=7168,
+    dense=18432,
+    expert=2048,
+    layers=61,
+    experts=256,
+    per_token=8,
+    first=3,
+)
 
 classes = decoder_classes(
     "DeepseekV3",
-    model,
-    hidden=_hidden,
+    partial(model, DEEPSEEK_V3),
+    hidden=DEEPSEEK_V3.width,
     heads=("ForSequenceClassification", "ForTokenClassification"),
 )
 
