@@ -1,0 +1,102 @@
+"""ERNIE 4.5 MoE (Baidu 2025). Source: transformers/models/ernie4_5_moe/modeling_ernie4_5_moe.py.
+
+Every ``moe_layer_interval``-th layer between two bounds has experts, shared ones (one MLP of their
+summed width) and a correction of the router's scores that is a parameter, not a buffer.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig, exact
+from ..core.dims import Dim
+from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from .heads import causal_lm
+from .modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
+from .registry import register
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2560)
+
+
+def _bias(c: ModelConfig) -> bool:
+    return c.flag("use_bias", default=False)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name="Ernie4_5_MoeRMSNorm")
+
+
+def mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    act = c.text("hidden_act", default="silu")
+    return gated_mlp("Ernie4_5_MoeMLP", _hidden(c), inner, bias=_bias(c), act=act, kind=kind)
+
+
+def moe(c: ModelConfig) -> Module:
+    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
+    per_token = c.count("moe_k", "num_experts_per_tok", default=6)
+    shared = c.count("moe_num_shared_experts", default=2)
+    inner = c.dim("moe_intermediate_size", default=1536)
+    act = c.text("hidden_act", default="silu")
+    # The fused experts have no biases, whatever use_bias says.
+    expert = gated_mlp("Ernie4_5_MoeMLP", _hidden(c), inner, act=act, kind="expert")
+    return Module(
+        "Ernie4_5_MoeSparseMoeBlock",
+        gate=router("Ernie4_5_MoeTopKRouter", _hidden(c), count),
+        moe_statics=Module(
+            "Ernie4_5_MoeStatics",
+            e_score_correction_bias=Weight(exact(1), count),
+            component=Component.ROUTER,
+        ),
+        experts=experts(count, per_token, expert, class_name="Ernie4_5_MoeExperts"),
+        shared_experts=mlp(c, inner * shared, "shared_expert") if shared else None,
+        component=Component.MLP,
+    )
+
+
+def has_experts(c: ModelConfig, layers: int) -> list[bool]:
+    """For each layer; an end index of -1 is the last layer."""
+    interval = c.dim("moe_layer_interval", default=1)
+    start = c.dim("moe_layer_start_index", default=1, minimum=0)
+    end = c.dim("moe_layer_end_index", default=-1, minimum=-1)
+    last = layers - 1 if end == -1 else int(end)
+    return [(i + 1) % interval == 0 and start <= i <= last for i in range(layers)]
+
+
+def layer(c: ModelConfig, sparse: bool) -> Module:
+    h = _hidden(c)
+    heads = grouped_heads(c, h, heads=20, kv=4)
+    dense = c.dim("intermediate_size", default=12288)
+    return Module(
+        "Ernie4_5_MoeDecoderLayer",
+        self_attn=grouped_attention("Ernie4_5_MoeAttention", h, heads, bias=_bias(c)),
+        mlp=moe(c) if sparse else mlp(c, dense),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    sparse = has_experts(c, int(c.count("num_hidden_layers", default=28)))
+    built = {kind: layer(c, kind) for kind in set(sparse)}
+    return Module(
+        "Ernie4_5_MoeModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
+        layers=Layers(built[kind] for kind in sparse),
+        norm=_norm(c),
+        rotary_emb=Activation("Ernie4_5_MoeRotaryEmbedding"),
+    )
+
+
+def causal(c: ModelConfig) -> Module:
+    return causal_lm("Ernie4_5_MoeForCausalLM", model, tied_default=True, bias=_bias(c))(c)
+
+
+register(
+    "ernie4_5_moe",
+    {"Ernie4_5_MoeForCausalLM": causal, "Ernie4_5_MoeModel": model},
+    base="Ernie4_5_MoeModel",
+    base_prefix="model",
+    category="text decoder",
+)
