@@ -63,11 +63,12 @@ def _files(inspection: Inspection) -> str:
         return "config.json alone; no weight file was read"
     files = inspection.files
     count = f"{len(files)} shards" if len(files) > 1 else files[0].path if files else "none"
+    kind = "" if count.endswith(f".{inspection.format}") else f", {inspection.format}"
     sizes = [file.size for file in files if file.size is not None]
     size = f", {byte_size(sum(sizes))}" if len(sizes) == len(files) and files else ""
     missing = inspection.missing_files
     gone = f"; {len(missing)} missing" if missing else ""
-    return f"{count}, {inspection.format}{size}{gone}"
+    return f"{count}{kind}{size}{gone}"
 
 
 def _groups(
@@ -169,8 +170,8 @@ def _remarks(inspection: Inspection) -> list[Block]:
     blocks: list[Block] = []
     if inspection.missing_files:
         names = ", ".join(inspection.missing_files[:3])
-        count = len(inspection.missing_files)
-        text = f"{count} weight files are missing ({names}): totals are lower bounds"
+        more = ", ..." if len(inspection.missing_files) > 3 else ""
+        text = f"weight files are missing, so that all totals are lower bounds: {names}{more}"
         blocks.append(Paragraph(text, "warning"))
     expectation = inspection.expectation
     if expectation is not None and inspection.parameters not in (None, expectation.parameters):
@@ -185,9 +186,12 @@ def _remarks(inspection: Inspection) -> list[Block]:
     other = inspection.components.get(Component.OTHER.value)
     if other is not None and other.parameters and inspection.catalogued is False:
         blocks.append(Paragraph("other: tensors whose names say nothing that is known", "note"))
-    shown = inspection.findings[:MAX_FINDINGS]
-    blocks.extend(Paragraph(finding.text, finding.severity) for finding in shown)
-    rest = len(inspection.findings) - MAX_FINDINGS
+    findings = [f for f in inspection.findings if f.file not in inspection.missing_files]
+    blocks.extend(
+        Paragraph(f"{f.file}: {f.text}" if f.file and f.file not in f.text else f.text, f.severity)
+        for f in findings[:MAX_FINDINGS]
+    )
+    rest = len(findings) - MAX_FINDINGS
     if rest > 0:
         blocks.append(Paragraph(f"{rest} more findings are in --format json", "note"))
     if inspection.other_files:

@@ -1,0 +1,109 @@
+"""The direction of imports, and that importing costs nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "hfinspect"
+
+#: Rooms by height: a room imports only from rooms below it (and from itself).
+HEIGHTS = {
+    "errors": 0,
+    "_version": 0,
+    "core": 1,
+    "sources": 2,
+    "formats": 2,
+    "architectures": 2,
+    "checkpoints": 3,
+    "analysis": 3,
+    "audit": 4,
+    "reports": 4,
+    "api": 5,
+    "cli": 6,
+    "__main__": 7,
+    "__init__": 7,
+}
+#: Rooms of one height that know nothing of each other. Reports lay out what an audit found.
+ALLOWED_SIDEWAYS = {("reports", "audit")}
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """Rooms that a module imports from, anywhere in it."""
+    package = ("hfinspect", *path.relative_to(PACKAGE).parts[:-1])
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            full = [*base, *(node.module or "").split(".")]
+            names = [full] if node.module else [[*base, alias.name] for alias in node.names]
+            rooms |= {name[1] for name in names if name[0] == "hfinspect" and len(name) > 1}
+        elif isinstance(node, ast.Import):
+            parts = [alias.name.split(".") for alias in node.names]
+            rooms |= {name[1] for name in parts if name[0] == "hfinspect" and len(name) > 1}
+    return rooms
+
+
+def test_imports_go_down_only() -> None:
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = room_of(path)
+        for other in imports(path) - {room}:
+            if other in HEIGHTS and HEIGHTS[other] < HEIGHTS[room]:
+                continue
+            if (room, other) not in ALLOWED_SIDEWAYS:
+                wrong.append(f"{path.relative_to(PACKAGE)} imports {other}")
+    assert wrong == []
+
+
+def test_only_the_hub_source_imports_the_client() -> None:
+    """In whole: resolving the endpoint of a URL is the one exception, in api."""
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if "import huggingface_hub" in path.read_text()
+        or "from huggingface_hub" in path.read_text()
+    }
+    assert {user for user in users if not user.startswith("sources/hub")} <= {"api.py"}
+
+
+def modules_after(code: str) -> set[str]:
+    script = f"{code}\nimport sys\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_version_imports_neither_client_nor_renderer() -> None:
+    """`hfinspect --version` answers from one tiny module."""
+    code = "import sys; sys.argv = ['hfinspect', '--version']; import hfinspect.__main__ as m"
+    loaded = modules_after(f"{code}; m.main()")
+    heavy = ("huggingface_hub", "typer", "tabulate", "rich", "hfinspect.reports", "hfinspect.api")
+    assert [name for name in heavy if name in loaded] == []
+
+
+def test_importing_the_package_is_lazy() -> None:
+    loaded = modules_after("import hfinspect")
+    assert [n for n in loaded if n.startswith("hfinspect.")] == ["hfinspect._version"]
+
+
+def test_a_local_inspection_needs_neither_client_nor_torch() -> None:
+    code = f"import hfinspect; hfinspect.inspect({str(PACKAGE.parent / 'fixtures/models/gpt2')!r})"
+    loaded = modules_after(code)
+    heavy = ("huggingface_hub", "torch", "transformers", "numpy", "safetensors", "typer")
+    assert [name for name in heavy if name in loaded] == []
+
+
+def test_public_names_exist() -> None:
+    import hfinspect
+
+    assert [name for name in hfinspect.__all__ if not hasattr(hfinspect, name)] == []
+    assert sorted(hfinspect.__all__, key=str.lower) == sorted(set(hfinspect.__all__), key=str.lower)
