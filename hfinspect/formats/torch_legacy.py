@@ -23,7 +23,7 @@ from .window import Windows
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 #: As for zip archives; the pickles of a file with 10,000 tensors take about 2 MB.
-MAX_PICKLE_BYTES = 128 * 1024 * 1024
+MAX_PICKLE_BYTES = 64 * 1024 * 1024
 #: The window grows so much each time the pickle turns out to be longer, so at most three
 #: quarters of what is read lies beyond it.
 GROWTH = 4

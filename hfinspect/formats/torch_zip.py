@@ -28,8 +28,8 @@ from .zip_directory import (
     read_member,
 )
 
-#: A tensor takes about 150 bytes of pickle: this is room for hundreds of thousands.
-MAX_PICKLE_BYTES = 128 * 1024 * 1024
+#: A tensor takes about 150 bytes of pickle: this is room for 400,000 of them.
+MAX_PICKLE_BYTES = 64 * 1024 * 1024
 #: Pickles of an archive that are looked through for names.
 MAX_PICKLES = 1_000
 
