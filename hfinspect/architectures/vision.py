@@ -12,12 +12,15 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.dims import Dim, named
 from .blocks import activation
 from .heads import classifier
 from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 
 Pair = tuple[Dim, Dim]
+
+#: A hundred times any real expansion ratio.
+MAX_RATIO = 1000
 
 
 def pair(c: ModelConfig, *keys: str, default: int | Sequence[int]) -> Pair:
@@ -33,6 +36,18 @@ def pair(c: ModelConfig, *keys: str, default: int | Sequence[int]) -> Pair:
     if len(sizes) not in (1, 2):
         raise c.error(keys[0], value, "one size or two")
     return sizes[0], sizes[-1]
+
+
+def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
+    """``int(size * ratio)`` with the ratio under ``key``; a whole ratio stays a product."""
+    ratio = float(c.number(key, default=default))
+    if not 0 < ratio <= MAX_RATIO:
+        raise c.error(key, ratio, f"above 0 and at most {MAX_RATIO:,}")
+    if ratio.is_integer():
+        return size * c.dim(key, default=int(default))
+    return named(
+        int(int(size) * ratio), f"int({key} * size)", f"{key} = {ratio:g} times {int(size)}"
+    )
 
 
 def patch_count(image: Pair, patch: Pair) -> Dim:

@@ -26,7 +26,7 @@ from .registry import register
 from .vision import google_layer, labels_classifier, pair, patch_conv, patch_count
 
 
-def _hidden(c: ModelConfig) -> Dim:
+def hidden_size(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", default=768)
 
 
@@ -34,16 +34,19 @@ def _eps(c: ModelConfig) -> float:
     return c.number("layer_norm_eps", default=1e-12)
 
 
-def embeddings(c: ModelConfig, *, mask_token: bool = False) -> Module:
-    h = _hidden(c)
+def embeddings(
+    c: ModelConfig, *, name: str = "ViT", tokens: int = 1, mask_token: bool = False
+) -> Module:
+    """``tokens`` stand before the patches and have positions too."""
+    h = hidden_size(c)
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
     return Module(
-        "ViTEmbeddings",
+        f"{name}Embeddings",
         cls_token=Weight(1, 1, h, kind="class_token"),
         mask_token=Weight(1, 1, h, kind="mask_token") if mask_token else None,
-        position_embeddings=Weight(1, patch_count(image, patch) + 1, h, kind="position"),
+        position_embeddings=Weight(1, patch_count(image, patch) + tokens, h, kind="position"),
         patch_embeddings=Module(
-            "ViTPatchEmbeddings",
+            f"{name}PatchEmbeddings",
             projection=patch_conv(c.dim("num_channels", default=3), h, patch),
         ),
         dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
@@ -51,13 +54,13 @@ def embeddings(c: ModelConfig, *, mask_token: bool = False) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
+def layer(c: ModelConfig, name: str = "ViT") -> Module:
     width = None
     if c.has("head_dim"):
         width = c.dim("num_attention_heads", default=12) * c.dim("head_dim")
     return google_layer(
-        "ViT",
-        _hidden(c),
+        name,
+        hidden_size(c),
         c.dim("intermediate_size", default=3072),
         eps=_eps(c),
         act=c.text("hidden_act", default="gelu"),
@@ -66,10 +69,10 @@ def layer(c: ModelConfig) -> Module:
     )
 
 
-def pooler(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def pooler(c: ModelConfig, name: str = "ViT") -> Module:
+    h = hidden_size(c)
     return Module(
-        "ViTPooler",
+        f"{name}Pooler",
         dense=Linear(h, c.dim("pooler_output_size", default=h)),
         activation=activation(c.text("pooler_act", default="tanh")),
         component=Component.HEAD,
@@ -77,14 +80,21 @@ def pooler(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig, *, pooling: bool = True, mask_token: bool = False) -> Module:
-    layers = Layers.of(c.count("num_hidden_layers", default=12), layer(c))
+def model(
+    c: ModelConfig,
+    *,
+    name: str = "ViT",
+    tokens: int = 1,
+    pooling: bool = True,
+    mask_token: bool = False,
+) -> Module:
+    layers = Layers.of(c.count("num_hidden_layers", default=12), layer(c, name))
     return Module(
-        "ViTModel",
-        embeddings=embeddings(c, mask_token=mask_token),
-        encoder=Module("ViTEncoder", layer=layers),
-        layernorm=LayerNorm(_hidden(c), eps=_eps(c)),
-        pooler=pooler(c) if pooling else None,
+        f"{name}Model",
+        embeddings=embeddings(c, name=name, tokens=tokens, mask_token=mask_token),
+        encoder=Module(f"{name}Encoder", layer=layers),
+        layernorm=LayerNorm(hidden_size(c), eps=_eps(c)),
+        pooler=pooler(c, name) if pooling else None,
         part="vision",
     )
 
@@ -93,22 +103,27 @@ def image_classification(c: ModelConfig) -> Module:
     return Module(
         "ViTForImageClassification",
         vit=model(c, pooling=False),
-        classifier=labels_classifier(c, _hidden(c)),
+        classifier=labels_classifier(c, hidden_size(c)),
         part="vision",
     )
 
 
-def masked_image_modeling(c: ModelConfig) -> Module:
-    """The decoder predicts every pixel of a patch: one 1x1 convolution, then a shuffle."""
+def masked_decoder(c: ModelConfig) -> Module:
+    """Every pixel of a patch from its vector: one 1x1 convolution, then a shuffle."""
     stride = c.dim("encoder_stride", default=16)
     pixels = stride * stride * c.dim("num_channels", default=3)
-    decoder = Sequential(
-        Conv(_hidden(c), pixels, 1), Activation("PixelShuffle"), component=Component.HEAD
+    return Sequential(
+        Conv(hidden_size(c), pixels, 1, component=Component.HEAD),
+        Activation("PixelShuffle"),
+        component=Component.HEAD,
     )
+
+
+def masked_image_modeling(c: ModelConfig) -> Module:
     return Module(
         "ViTForMaskedImageModeling",
         vit=model(c, pooling=False, mask_token=True),
-        decoder=decoder,
+        decoder=masked_decoder(c),
         part="vision",
     )
 
