@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from . import encoders
 from .blocks import activation
 from .encoders import BASE, composed, dropout, hidden, labels, norm, one_label, vocab, with_defaults
-from .modules import Activation, Linear, Module
+from .modules import Linear, Module
 from .registry import register
 
 _TABLE = "electra.embeddings.word_embeddings.weight"
@@ -75,16 +75,7 @@ def classification_head(c: ModelConfig) -> Module:
 
 
 def sequence_summary(c: ModelConfig) -> Module:
-    h = hidden(c)
-    projected = c.flag("summary_use_proj", default=True)
-    width = c.num_labels if c.flag("summary_proj_to_labels", default=False) else h
-    return Module(
-        "ElectraSequenceSummary",
-        summary=Linear(h, width) if projected else Activation("Identity"),
-        activation=activation(c.text("summary_activation", default="gelu")),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    return encoders.sequence_summary(c, "Electra", project=True, activation_name="gelu")
 
 
 _GENERATOR = {

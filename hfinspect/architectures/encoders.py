@@ -300,3 +300,26 @@ def next_sentence_head(c: ModelConfig, name: str) -> Module:
         seq_relationship=classifier(hidden(c), 2),
         component=Component.HEAD,
     )
+
+
+def sequence_summary(
+    c: ModelConfig,
+    name: str,
+    *,
+    size: Dim | None = None,
+    project: bool = False,
+    to_labels: bool = False,
+    activation_name: str | None = None,
+) -> Module:
+    """One vector per text: projected to the hidden size or the labels where the config asks.
+    ``project``, ``to_labels`` and ``activation_name`` are the config class's own defaults."""
+    asked, h = c.flag("summary_use_proj", default=project), size or hidden(c)
+    wide = c.num_labels if c.flag("summary_proj_to_labels", default=to_labels) else h
+    act = c.text("summary_activation", default=activation_name)
+    return Module(
+        f"{name}SequenceSummary",
+        summary=Linear(h, wide) if asked else Activation("Identity"),
+        activation=activation(act),
+        component=Component.HEAD,
+        kind="classifier",
+    )

@@ -1,0 +1,150 @@
+"""Nomic BERT (Nussbaum et al. 2024). Source: transformers/models/nomic_bert and its renaming.
+
+BERT with rotary positions, a gated MLP and no biases.  Names are those of the files: query, key and
+value fused, ``fc11`` the up and ``fc12`` the gate projection.  The released configs spell sizes as
+GPT-2's does.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .encoders import composed, dropout
+from .heads import classifier
+from .modules import (
+    Activation,
+    Buffer,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Weight,
+)  # fmt: skip
+from .registry import register
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", "n_embd", default=768)
+
+
+def _vocab(c: ModelConfig) -> Dim:
+    return c.dim("vocab_size", default=30528)
+
+
+def _norm(c: ModelConfig) -> Module:
+    return LayerNorm(
+        _hidden(c), eps=c.number("layer_norm_eps", "layer_norm_epsilon", default=1e-12)
+    )
+
+
+def attention(c: ModelConfig) -> Module:
+    h, heads = _hidden(c), c.dim("num_attention_heads", "n_head", default=12)
+    width = heads * (c.optional_dim("head_dim") or h // heads)
+    return Module(
+        "NomicBertAttention",
+        Wqkv=Linear(h, 3 * width, bias=False, kind="qkv"),
+        out_proj=Linear(width, h, bias=False, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def layer(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("intermediate_size", "n_inner", default=3072)
+    return Module(
+        "NomicBertLayer",
+        norm1=_norm(c),
+        mlp=Module(
+            "NomicBertMLP",
+            fc12=Linear(h, inner, bias=False, kind="gate"),
+            fc11=Linear(h, inner, bias=False, kind="up"),
+            fc2=Linear(inner, h, bias=False, kind="down"),
+            act_fn=activation(c.text("hidden_act", default="silu")),
+            component=Component.MLP,
+        ),
+        attn=attention(c),
+        norm2=_norm(c),
+    )
+
+
+def model(c: ModelConfig, *, pooling: bool = False) -> Module:
+    h = _hidden(c)
+    positions = c.dim("max_position_embeddings", "n_positions", default=2048)
+    segments = c.dim("type_vocab_size", default=2)
+    pooler = Module(
+        "NomicBertPooler",
+        dense=Linear(h, h),
+        activation=Activation("Tanh"),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+    layers = c.count("num_hidden_layers", "n_layer", default=12)
+    return Module(
+        "NomicBertModel",
+        embeddings=Module(
+            "NomicBertEmbeddings",
+            word_embeddings=Embedding(_vocab(c), h),
+            token_type_embeddings=Embedding(segments, h, kind="segment"),
+            dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+            position_ids=Buffer(1, positions, dtype="I64", saved=False),
+            component=Component.EMBEDDING,
+        ),
+        emb_ln=_norm(c),
+        pooler=pooler if pooling else None,
+        rotary_emb=Activation("NomicBertRotaryEmbedding"),
+        encoder=Module("NomicBertEncoder", layers=Layers.of(layers, layer(c))),
+    )
+
+
+def words(c: ModelConfig) -> Module:
+    h, tied = _hidden(c), c.tied()
+    transform = Module(
+        "NomicBertPredictionHeadTransform",
+        dense=Linear(h, h, kind="transform"),
+        transform_act_fn=activation(c.text("hidden_act", default="silu")),
+        layer_norm=_norm(c),
+    )
+    predictions = Module(
+        "NomicBertLMPredictionHead",
+        bias=Weight(_vocab(c), kind="lm_head"),
+        transform=transform,
+        decoder=Linear(
+            h,
+            _vocab(c),
+            tied_to="nomic_bert.embeddings.word_embeddings.weight" if tied else None,
+            bias_tied_to="cls.predictions.bias" if tied else None,
+            kind="lm_head",
+        ),
+    )
+    return Module("NomicBertOnlyMLMHead", predictions=predictions, component=Component.HEAD)
+
+
+def _labels(c: ModelConfig) -> Module:
+    return classifier(_hidden(c), c.num_labels)
+
+
+register(
+    "nomic_bert",
+    composed(
+        {
+            "NomicBertModel": model,
+            "NomicBertForMaskedLM": {"nomic_bert": model, "cls": words},
+            "NomicBertForSequenceClassification": {
+                "nomic_bert": lambda c: model(c, pooling=True),
+                "dropout": dropout,
+                "classifier": _labels,
+            },
+            "NomicBertForTokenClassification": {
+                "nomic_bert": model,
+                "dropout": dropout,
+                "classifier": _labels,
+            },
+        }
+    ),
+    base="NomicBertModel",
+    base_prefix="nomic_bert",
+    category="encoder",
+)

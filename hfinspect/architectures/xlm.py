@@ -1,0 +1,156 @@
+"""XLM (Lample and Conneau 2019). Source of shapes: transformers/models/xlm/modeling_xlm.py.
+
+Post-norm layers whose parts stand in four parallel lists; a table of languages where there are
+several.  The adaptive softmax (``asm``) that no released model has is not described.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import encoders
+from .encoders import composed
+from .heads import classifier
+from .modules import (
+    Activation,
+    Buffer,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+)  # fmt: skip
+from .registry import register
+
+
+def _width(c: ModelConfig) -> Dim:
+    return c.dim("emb_dim", "hidden_size", default=2048)
+
+
+def _vocab(c: ModelConfig) -> Dim:
+    return c.dim("vocab_size", "n_words", default=30145)
+
+
+def _norm(c: ModelConfig) -> Module:
+    return LayerNorm(_width(c), eps=c.number("layer_norm_eps", default=1e-12))
+
+
+def _dropout(c: ModelConfig) -> Module:
+    return Dropout(c.number("dropout", default=0.1))
+
+
+def attention(c: ModelConfig) -> Module:
+    d = _width(c)
+    heads = c.dim("n_heads", "num_attention_heads", default=16)
+    c.divided(d, heads, "emb_dim", "n_heads")
+    return Module(
+        "MultiHeadAttention",
+        q_lin=Linear(d, d, kind="query"),
+        k_lin=Linear(d, d, kind="key"),
+        v_lin=Linear(d, d, kind="value"),
+        out_lin=Linear(d, d, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def feed_forward(c: ModelConfig) -> Module:
+    d = _width(c)
+    return Module(
+        "TransformerFFN",
+        lin1=Linear(d, d * 4, kind="up"),
+        lin2=Linear(d * 4, d, kind="down"),
+        component=Component.MLP,
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    d, positions = _width(c), c.dim("max_position_embeddings", default=512)
+    layers = c.count("n_layers", "num_hidden_layers", default=12)
+    languages = c.dim("n_langs", default=1)
+    told = languages > 1 and c.flag("use_lang_emb", default=True)
+    norm = _norm(c)
+    return Module(
+        "XLMModel",
+        position_embeddings=Embedding(positions, d, kind="position"),
+        lang_embeddings=Embedding(languages, d, kind="segment") if told else None,
+        embeddings=Embedding(_vocab(c), d),
+        layer_norm_emb=norm,
+        attentions=Layers.of(layers, attention(c)),
+        layer_norm1=Layers.of(layers, norm),
+        ffns=Layers.of(layers, feed_forward(c)),
+        layer_norm2=Layers.of(layers, norm),
+        # Older files hold the positions 0..n-1 as a tensor.
+        position_ids=Buffer(1, positions, dtype="I64", saved=False),
+    )
+
+
+def words(c: ModelConfig) -> Module:
+    if c.flag("asm", default=False):
+        raise c.error("asm", True, "false: the adaptive softmax is not described")
+    tied_to = "transformer.embeddings.weight" if c.tied() else None
+    proj = Linear(_width(c), _vocab(c), tied_to=tied_to, kind="lm_head")
+    return Module("XLMPredLayer", proj=proj, component=Component.HEAD)
+
+
+def answers(c: ModelConfig) -> Module:
+    """Beam-search head: where an answer starts, where it ends given that, whether there is one."""
+    d = _width(c)
+    return Module(
+        "XLMSQuADHead",
+        start_logits=Module("XLMPoolerStartLogits", dense=Linear(d, 1)),
+        end_logits=Module(
+            "XLMPoolerEndLogits",
+            dense_0=Linear(d * 2, d),
+            activation=Activation("Tanh"),
+            LayerNorm=_norm(c),
+            dense_1=Linear(d, 1),
+        ),
+        answer_class=Module(
+            "XLMPoolerAnswerClass",
+            dense_0=Linear(d * 2, d),
+            activation=Activation("Tanh"),
+            dense_1=Linear(d, 1, bias=False),
+        ),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def _summary(c: ModelConfig) -> Module:
+    return encoders.sequence_summary(c, "XLM", size=_width(c), project=True, to_labels=True)
+
+
+def labels(c: ModelConfig) -> Module:
+    return classifier(_width(c), c.num_labels)
+
+
+_CLASSES = composed(
+    {
+        "XLMWithLMHeadModel": {"transformer": model, "pred_layer": words},
+        "XLMModel": model,
+        "XLMForSequenceClassification": {"transformer": model, "sequence_summary": _summary},
+        "XLMForQuestionAnsweringSimple": {"transformer": model, "qa_outputs": labels},
+        "XLMForQuestionAnswering": {"transformer": model, "qa_outputs": answers},
+        "XLMForTokenClassification": {
+            "transformer": model,
+            "dropout": _dropout,
+            "classifier": labels,
+        },
+        "XLMForMultipleChoice": {
+            "transformer": model,
+            "sequence_summary": _summary,
+            "logits_proj": lambda c: classifier(c.num_labels, 1),
+        },
+    }
+)
+
+
+register(
+    "xlm",
+    _CLASSES,
+    base="XLMModel",
+    base_prefix="transformer",
+    category="encoder",
+)
