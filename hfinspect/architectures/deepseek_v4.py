@@ -1,0 +1,277 @@
+"""DeepSeek-V4 (DeepSeek-AI 2026). Source of shapes: transformers/models/deepseek_v4.
+
+Several residual streams joined and split by hyper-connections around every block; queries and
+outputs through narrow projections, one shared key/value head, attention sinks; in most layers a
+compressor of old keys, lightly with an indexer (CSA) or heavily (HCA); experts everywhere, routed
+in the first layers by a table from token to expert.
+
+Names are those of a fresh save, the Hub's but for the ends: ``embed.weight``, ``norm.weight``,
+``hc_head_fn`` and no ``model.`` there, and ``attn.kv_norm`` where a save writes ``attn.norm``.
+The Hub's multi-token-prediction blocks ``mtp.N``: SGLang, models/deepseek_v4_nextn.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component, Role
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, experts
+from .heads import causal_lm
+from .modules import (
+    Buffer,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    RMSNorm,
+    Weight,
+)
+from .registry import register
+
+SLIDING, LIGHT, HEAVY = (
+    "sliding_attention",
+    "compressed_sparse_attention",
+    "heavily_compressed_attention",
+)
+_RATIOS = {0: SLIDING, 4: LIGHT, 128: HEAVY}
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=4096)
+
+
+def _norm(c: ModelConfig, size: int) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-6)
+    return RMSNorm(size, eps=eps, class_name="DeepseekV4RMSNorm")
+
+
+# ---- attention
+
+
+def attention_types(c: ModelConfig, layers: int) -> Sequence[str]:
+    """layer_types, else compress_ratios (0, 4 or 128 each; the entries after the last layer belong
+    to multi-token prediction), else two heavy layers and then light and heavy by turns."""
+    if not c.has("layer_types") and c.has("compress_ratios"):
+        ratios = [int(ratio) for ratio in c.dims("compress_ratios", minimum=0)][:layers]
+        if len(ratios) != layers or not set(ratios) <= set(_RATIOS):
+            raise c.error("compress_ratios", c.raw("compress_ratios"), "0, 4 or 128 per layer")
+        return [_RATIOS[ratio] for ratio in ratios]
+    usual = [LIGHT if i >= 2 and i % 2 else HEAVY for i in range(layers)]
+    return _words(c, "layer_types", usual, tuple(_RATIOS.values()))
+
+
+def _words(c: ModelConfig, key: str, usual: list[str], allowed: tuple[str, ...]) -> Sequence[str]:
+    """One word per layer; a list may be longer than the model is deep, not shorter."""
+    found = c.strings(key, default=usual)[: len(usual)]
+    if len(found) != len(usual):
+        raise c.error(key, f"{len(found)} entries", f"one for each of {len(usual)} layers")
+    for word in found:
+        if word not in allowed:
+            raise c.error(key, word, " or ".join(allowed))
+    return found
+
+
+def _rate(c: ModelConfig, kind: str, older: str, default: int) -> Dim:
+    rates = c.section("compress_rates")
+    return c.dim(older) if c.has(older) else rates.dim(kind, default=default)
+
+
+def _compressing(c: ModelConfig, rate: Dim, width: Dim, wide: Dim) -> dict[str, Module | Parameter]:
+    """Keys of ``rate`` tokens into one: a weighted mean with a bias by position."""
+    h = _hidden(c)
+    return {
+        "ape": Weight(rate, wide),
+        "wkv": Linear(h, wide, bias=False, kind="kv_down"),
+        "wgate": Linear(h, wide, bias=False, kind="gate"),
+        "norm": _norm(c, width),
+    }
+
+
+def _compressors(c: ModelConfig, kind: str, head: Dim) -> dict[str, Module]:
+    if kind == SLIDING:
+        return {}
+    if kind == HEAVY:
+        rate = _rate(c, HEAVY, "compress_rate_hca", 128)
+        heavy = Module("DeepseekV4HCACompressor", _compressing(c, rate, head, head))
+        return {"compressor": heavy}
+    rate = _rate(c, LIGHT, "compress_rate_csa", 4)
+    count, width = c.dim("index_n_heads", default=64), c.dim("index_head_dim", default=128)
+    rank = c.dim("q_lora_rank", default=1024)
+    return {
+        "compressor": Module("DeepseekV4CSACompressor", _compressing(c, rate, head, head * 2)),
+        "indexer": Module(
+            "DeepseekV4Indexer",
+            compressor=Module("Compressor", _compressing(c, rate, width, width * 2)),
+            wq_b=Linear(rank, count * width, bias=False),
+            weights_proj=Linear(_hidden(c), count, bias=False),
+            kind="indexer",
+        ),
+    }
+
+
+def attention(c: ModelConfig, kind: str) -> Module:
+    h, head = _hidden(c), c.dim("head_dim", default=512)
+    heads, rank = c.dim("num_attention_heads", default=64), c.dim("q_lora_rank", default=1024)
+    groups, out = c.dim("o_groups", default=8), c.dim("o_lora_rank", default=1024)
+    return Module(
+        "DeepseekV4Attention",
+        {
+            "wq_a": Linear(h, rank, bias=False, kind="query_down"),
+            "q_norm": _norm(c, rank),
+            "wq_b": Linear(rank, heads * head, bias=False, kind="query_up"),
+            "wkv": Linear(h, head, bias=False, kind="kv_down"),
+            "norm": _norm(c, head),
+            "kv_norm": Module(
+                "DeepseekV4RMSNorm", weight=Weight(head), component=Component.NORM, saved=False
+            ),
+            "wo_a": Linear(heads * head // groups, groups * out, bias=False, kind="output",
+                           class_name="DeepseekV4GroupedLinear"),
+            "wo_b": Linear(groups * out, h, bias=False, kind="output"),
+            "attn_sink": Weight(heads, kind="sink"),
+            **_compressors(c, kind, head),
+        },
+        component=Component.ATTENTION,
+    )  # fmt: skip
+
+
+# ---- experts
+
+
+def _three(c: ModelConfig, class_name: str, kind: str, *, bias: bool = False) -> Module:
+    h, inner = _hidden(c), c.dim("moe_intermediate_size", "intermediate_size", default=2048)
+    return Module(
+        class_name,
+        w1=Linear(h, inner, bias=bias),
+        w2=Linear(inner, h, bias=bias),
+        w3=Linear(h, inner, bias=bias),
+        act_fn=activation(c.text("hidden_act", default="silu")),
+        kind=kind,
+    )
+
+
+def routing_types(c: ModelConfig, layers: int) -> Sequence[str]:
+    """mlp_layer_types, else num_hash_layers layers routed by the token alone."""
+    hashed = int(c.count("num_hash_layers", default=3))
+    usual = ["hash_moe" if i < hashed else "moe" for i in range(layers)]
+    return _words(c, "mlp_layer_types", usual, ("hash_moe", "moe"))
+
+
+def ffn(c: ModelConfig, kind: str) -> Module:
+    count = c.count("n_routed_experts", "num_local_experts", default=256)
+    per_token = c.dim("num_experts_per_tok", default=6)
+    gate: dict[str, Module | Parameter] = {"weight": Weight(count, _hidden(c))}
+    if kind == "hash_moe":
+        gate["tid2eid"] = Buffer(c.dim("vocab_size", default=129280), per_token, dtype="I64")
+    else:
+        gate["bias"] = Parameter((count,), role=Role.BUFFER, dtype="F32")
+    return Module(
+        "DeepseekV4SparseMoeBlock",
+        gate=Module(
+            "DeepseekV4HashRouter" if kind == "hash_moe" else "DeepseekV4TopKRouter",
+            gate,
+            component=Component.ROUTER,
+        ),
+        experts=experts(count, per_token, _three(c, "DeepseekV4MLP", "expert")),
+        shared_experts=_three(
+            c, "DeepseekV4MLP", "shared_expert", bias=c.flag("mlp_bias", default=False)
+        ),
+        component=Component.MLP,
+    )
+
+
+# ---- hyper-connections
+
+
+def _connection(c: ModelConfig, name: str) -> dict[str, Parameter]:
+    """How m streams join before a block and split after it: 2·m weights and m·m of mixing."""
+    streams = c.dim("hc_mult", default=4)
+    rows = (streams + 2) * streams
+    return {
+        f"hc_{name}_fn": Weight(rows, streams * _hidden(c)),
+        f"hc_{name}_base": Weight(rows),
+        f"hc_{name}_scale": Weight(3),
+    }
+
+
+def _joining(c: ModelConfig, prefix: str) -> dict[str, Module | Parameter]:
+    """How the streams join at the end."""
+    streams = c.dim("hc_mult", default=4)
+    return {
+        f"{prefix}fn": Weight(streams, streams * _hidden(c)),
+        f"{prefix}base": Weight(streams),
+        f"{prefix}scale": Weight(1),
+    }
+
+
+def layer(c: ModelConfig, attention_kind: str, routing: str) -> Module:
+    return Module(
+        "DeepseekV4DecoderLayer",
+        {
+            "attn": attention(c, attention_kind),
+            "ffn": ffn(c, routing),
+            "attn_norm": _norm(c, _hidden(c)),
+            "ffn_norm": _norm(c, _hidden(c)),
+            **_connection(c, "attn"),
+            **_connection(c, "ffn"),
+        },
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    count = int(c.count("num_hidden_layers", default=43))
+    described = list(zip(attention_types(c, count), routing_types(c, count), strict=True))
+    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
+    return Module(
+        "DeepseekV4Model",
+        embed_tokens=Embedding(c.dim("vocab_size", default=129280), _hidden(c)),
+        layers=Layers(distinct[entry] for entry in described),
+        norm=_norm(c, _hidden(c)),
+        hc_head=Module("DeepseekV4HyperHead", _joining(c, "hc_")),
+    )
+
+
+def _predictors(c: ModelConfig) -> Module | None:
+    """The Hub's multi-token-prediction blocks; embedding and head are the model's own."""
+    count = int(c.count("num_nextn_predict_layers", default=0))
+    if not count:
+        return None
+    h = _hidden(c)
+    block = Module(
+        "DeepseekV4ModelNextN",
+        {
+            **layer(c, SLIDING, "moe").children,
+            "e_proj": Linear(h, h, bias=False),
+            "h_proj": Linear(h, h, bias=False),
+            **{name: _norm(c, h) for name in ("enorm", "hnorm", "norm")},
+            **_joining(c, "hc_head_"),
+        },
+        part="mtp",
+        kind="mtp",
+    )
+    return ModuleList([block] * count, part="mtp", kind="mtp", saved=False)
+
+
+def causal(c: ModelConfig) -> Module:
+    root = causal_lm("DeepseekV4ForCausalLM", model, head="head")(c)
+    predictors = _predictors(c)
+    if predictors is not None:
+        root.children["mtp"] = predictors
+    return root
+
+
+register(
+    "deepseek_v4",
+    {"DeepseekV4ForCausalLM": causal, "DeepseekV4Model": model},
+    base="DeepseekV4Model",
+    base_prefix="model",
+    aliases={
+        "embed.": "model.embed_tokens.",
+        "hc_head_": "model.hc_head.hc_",
+        "lm_head.": "head.",
+    },
+    category="text decoder",
+)
