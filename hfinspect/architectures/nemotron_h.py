@@ -1,0 +1,193 @@
+"""Nemotron-H and Nemotron 3 (NVIDIA 2025).
+
+Source of shapes: transformers/models/nemotron_h/modeling_nemotron_h.py.
+A layer is one thing only: a Mamba 2 mixer (M), attention (*), an MLP (-) or experts (E), as
+``hybrid_override_pattern`` or ``layers_block_type`` says. Experts may work in a narrower, latent
+width between two projections. Files keep the first release's prefix ``backbone``.
+
+Files on the Hub also hold multi-token-prediction layers, which transformers drops; their shapes are
+those of vLLM's model_executor/models/nemotron_h_mtp.py.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig, exact
+from ..core.dims import Dim
+from . import mamba2
+from .blocks import Heads, activation, experts, grouped_attention
+from .modules import (
+    Activation,
+    Buffer,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Weight,
+)
+from .registry import register
+
+_LETTERS = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}
+_OLDER = {"mamba": "linear_attention", "attention": "full_attention"}
+_DEFAULT = ("linear_attention", "moe", "full_attention", "mlp")
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=4096)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("layer_norm_epsilon", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name="NemotronHRMSNorm")
+
+
+def _kinds(
+    c: ModelConfig, keys: tuple[str, ...], pattern: str, default: tuple[str, ...]
+) -> list[str]:
+    """The list if there is one, else the pattern of letters."""
+    if c.has(*keys):
+        key = next(key for key in keys if c.has(key))
+        found = [_OLDER.get(kind, kind) for kind in c.strings(key)]
+    else:
+        key = pattern
+        text = c.text(pattern)
+        found = [_LETTERS.get(letter, letter) for letter in text] if text else list(default)
+    for kind in found:
+        if kind not in _LETTERS.values():
+            raise c.error(key, kind, f"layers among {', '.join(_LETTERS.values())}")
+    return found
+
+
+def mixer(c: ModelConfig) -> Module:
+    heads = c.dim("mamba_num_heads", default=128)
+    sizes = mamba2.Mixer(
+        hidden=_hidden(c),
+        inner=heads * c.dim("mamba_head_dim", default=64),
+        heads=heads,
+        groups=c.dim("mamba_n_groups", "n_groups", default=8),
+        state=c.dim("ssm_state_size", default=128),
+        kernel=c.dim("mamba_d_conv", "conv_kernel", default=4),
+        bias=c.flag("use_bias", default=False),
+        conv_bias=c.flag("mamba_conv_bias", "use_conv_bias", default=True),
+    )
+    act = c.text("mamba_hidden_act", default="silu")
+    return mamba2.mixer("NemotronHMamba2Mixer", sizes, norm="NemotronHRMSNormGated", act=act)
+
+
+def attention(c: ModelConfig) -> Module:
+    heads = Heads(
+        c.dim("num_attention_heads", default=32),
+        c.dim("num_key_value_heads", default=8),
+        c.dim("head_dim", default=128),
+    )
+    # attention_bias is a key of the config that the class does not read.
+    return grouped_attention("NemotronHAttention", _hidden(c), heads)
+
+
+def mlp(c: ModelConfig, width: Dim, inner: Dim, *, bias: bool, kind: str | None = None) -> Module:
+    return Module(
+        "NemotronHMLP",
+        up_proj=Linear(width, inner, bias=bias, kind=kind or "up"),
+        down_proj=Linear(inner, width, bias=bias, kind=kind or "down"),
+        act_fn=activation(c.text("mlp_hidden_act", default="relu2")),
+        component=Component.MLP,
+    )
+
+
+def moe(c: ModelConfig) -> Module:
+    h, bias = _hidden(c), c.flag("mlp_bias", default=False)
+    count = c.count("n_routed_experts", "num_local_experts", default=8, minimum=1)
+    latent = c.optional_dim("moe_latent_size")
+    inner = c.dim("moe_intermediate_size", default=7688)
+    shared = c.dim("moe_shared_expert_intermediate_size", default=7688)
+    expert = mlp(c, latent or h, inner, bias=False, kind="expert")
+    per_token = c.count("num_experts_per_tok", default=2)
+    return Module(
+        "NemotronHMoE",
+        experts=experts(count, per_token, expert, class_name="NemotronHExperts"),
+        gate=Module(
+            "NemotronHTopkRouter",
+            weight=Weight(count, h),
+            e_score_correction_bias=Buffer(count, dtype="F32"),
+            component=Component.ROUTER,
+        ),
+        shared_experts=mlp(c, h, shared, bias=bias, kind="shared_expert"),
+        fc1_latent_proj=Linear(h, latent, bias=bias) if latent else Activation("Identity"),
+        fc2_latent_proj=Linear(latent, h, bias=bias) if latent else Activation("Identity"),
+        component=Component.MLP,
+    )
+
+
+def _mixer(c: ModelConfig, kind: str) -> Module:
+    if kind == "linear_attention":
+        return mixer(c)
+    if kind == "full_attention":
+        return attention(c)
+    if kind == "moe":
+        return moe(c)
+    inner = c.dim("intermediate_size", default=21504)
+    return mlp(c, _hidden(c), inner, bias=c.flag("mlp_bias", default=False))
+
+
+def backbone(c: ModelConfig) -> Module:
+    kinds = _kinds(c, ("layers_block_type", "layer_types"), "hybrid_override_pattern", _DEFAULT)
+    built = {
+        kind: Module("NemotronHBlock", norm=_norm(c), mixer=_mixer(c, kind)) for kind in set(kinds)
+    }
+    return Module(
+        "NemotronHModel",
+        embeddings=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
+        layers=Layers(built[kind] for kind in kinds),
+        norm_f=_norm(c),
+    )
+
+
+def prediction_layers(c: ModelConfig) -> Module | None:
+    """``mtp``: a small stack per predicted token, projections at its start, a norm at its end."""
+    steps = int(c.count("num_nextn_predict_layers", default=0))
+    default = ("full_attention", "moe")
+    kinds = _kinds(c, ("mtp_layers_block_type",), "mtp_hybrid_override_pattern", default)
+    if not steps or not kinds:
+        return None
+    h = _hidden(c)
+    blocks = []
+    for i, kind in enumerate(kinds):
+        first, last = i == 0, i == len(kinds) - 1
+        blocks.append(
+            Module(
+                "NemotronHMTPBlock",
+                enorm=_norm(c) if first else None,
+                hnorm=_norm(c) if first else None,
+                eh_proj=Linear(exact(2) * h, h, bias=False) if first else None,
+                norm=_norm(c),
+                mixer=_mixer(c, kind),
+                final_layernorm=_norm(c) if last else None,
+            )
+        )
+    layers = ModuleList(blocks * steps)
+    return Module("NemotronHMTP", layers=layers, part="mtp", kind="mtp", saved=False)
+
+
+def causal_lm(c: ModelConfig) -> Module:
+    # The class ties nothing, whatever tie_word_embeddings says.
+    head = Linear(
+        _hidden(c),
+        c.dim("vocab_size", default=131072),
+        bias=False,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    mtp = prediction_layers(c)
+    return Module("NemotronHForCausalLM", backbone=backbone(c), lm_head=head, mtp=mtp)
+
+
+register(
+    "nemotron_h",
+    {"NemotronHForCausalLM": causal_lm, "NemotronHModel": backbone},
+    base="NemotronHModel",
+    base_prefix="backbone",
+    aliases={"model.": "backbone."},
+    category="text decoder",
+)

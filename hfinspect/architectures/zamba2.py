@@ -1,0 +1,164 @@
+"""Zamba 2 (Glorioso et al. 2024). Source of shapes: transformers/models/zamba2/modeling_zamba2.py.
+
+Mamba 2 layers; some also apply one of ``num_mem_blocks`` shared transformer blocks, in turn, to the
+hidden state joined with the embedding (width 2·H). A shared block is stored where it first occurs;
+its later uses differ in low-rank adapters, which every block lists by the number of the use. With
+tie_word_embeddings false a file holds each use by itself.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import mamba2
+from .blocks import Heads, activation, grouped_attention, layer_types
+from .heads import decoder_classes
+from .modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Sequential
+from .registry import register
+
+#: 54 layers, of which nine are hybrid (configuration_zamba2.py).
+_HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2560)
+
+
+def _norm(c: ModelConfig, width: Dim) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(width, eps=eps, class_name="Zamba2RMSNorm")
+
+
+def mamba_layer(c: ModelConfig) -> Module:
+    sizes = mamba2.Mixer(
+        hidden=_hidden(c),
+        inner=mamba2.expanded(c, "mamba_expand", _hidden(c)),
+        heads=c.dim("n_mamba_heads", default=8),
+        groups=c.dim("mamba_ngroups", default=1),
+        state=c.dim("mamba_d_state", default=64),
+        kernel=c.dim("mamba_d_conv", default=4),
+        bias=c.flag("add_bias_linear", default=False),
+        conv_bias=True,
+    )
+    return Module(
+        "Zamba2MambaDecoderLayer",
+        mamba=mamba2.mixer("Zamba2MambaMixer", sizes, norm="Zamba2RMSNormGated"),
+        input_layernorm=_norm(c, _hidden(c)),
+    )
+
+
+def adapters(c: ModelConfig, inputs: int, outputs: int, *, block: int, uses: int) -> ModuleList:
+    """One slot for each use of any block; only the uses of this block are filled."""
+    rank = c.dim("adapter_rank", default=128)
+    blocks = c.dim("num_mem_blocks", default=1)
+    adapter = Sequential(
+        Linear(inputs, rank, bias=False),
+        Linear(rank, outputs, bias=False),
+    )
+    other = Activation("Identity")
+    return ModuleList(adapter if use % blocks == block else other for use in range(uses))
+
+
+def attention(c: ModelConfig, *, block: int, uses: int) -> Module:
+    wide = 2 * _hidden(c)
+    query = c.dim("num_attention_heads", default=32)
+    kv = c.dim("num_key_value_heads", default=query)
+    heads = Heads(query, kv, wide // query)
+    module = grouped_attention("Zamba2Attention", wide, heads)
+    module.children["o_proj"] = Linear(query * heads.dim, _hidden(c), bias=False, kind="output")
+    if c.flag("use_shared_attention_adapter", default=False):
+        for name in ("q", "k", "v"):
+            slots = adapters(c, wide, wide, block=block, uses=uses)
+            module.children[f"linear_{name}_adapter_list"] = slots
+    return module
+
+
+def shared_transformer(c: ModelConfig, *, block: int, uses: int) -> Module:
+    h = _hidden(c)
+    inner = c.dim("intermediate_size", default=4 * h)
+    bias = c.flag("add_bias_linear", default=False)
+    return Module(
+        "Zamba2AttentionDecoderLayer",
+        self_attn=attention(c, block=block, uses=uses),
+        feed_forward=Module(
+            "Zamba2MLP",
+            gate_up_proj=Linear(h, 2 * inner, bias=bias, kind="gate_up"),
+            down_proj=Linear(inner, h, bias=bias, kind="down"),
+            act_fn=activation(c.text("hidden_act", default="gelu")),
+            gate_up_proj_adapter_list=adapters(c, h, 2 * inner, block=block, uses=uses),
+            component=Component.MLP,
+        ),
+        input_layernorm=_norm(c, 2 * h),
+        pre_ff_layernorm=_norm(c, h),
+    )
+
+
+def tied_to(module: Module, at: str) -> Module:
+    """The same module with every tensor tied to the one of that name below ``at``."""
+    twin = copy.copy(module)
+    twin.children = {
+        name: tied_to(child, f"{at}.{name}")
+        if isinstance(child, Module)
+        else replace(child, tied_to=f"{at}.{name}")
+        for name, child in module.children.items()
+    }
+    return twin
+
+
+def layers(c: ModelConfig) -> Layers:
+    count = c.count("num_hidden_layers", default=54)
+    key = "layers_block_type" if c.has("layers_block_type") else "layer_types"
+    kinds = layer_types(
+        c, count, lambda i: "hybrid" if i in _HYBRID_BY_DEFAULT else "mamba", key=key
+    )
+    blocks = c.dim("num_mem_blocks", default=1)
+    uses = kinds.count("hybrid")
+    mamba, out = mamba_layer(c), []
+    linear = Linear(_hidden(c), _hidden(c), bias=False)
+    stored: list[tuple[str, Module]] = []
+    use = 0
+    for i, kind in enumerate(kinds):
+        if kind != "hybrid":
+            out.append(mamba)
+            continue
+        if use < blocks:
+            shared = shared_transformer(c, block=use, uses=uses)
+            stored.append((f"layers.{i}.shared_transformer", shared))
+        else:
+            name, shared = stored[use % blocks]
+            shared = tied_to(shared, name) if c.tied() else shared
+        use += 1
+        out.append(
+            Module(
+                "Zamba2HybridLayer",
+                linear=linear,
+                mamba_decoder=mamba,
+                shared_transformer=shared,
+            )
+        )
+    return Layers(out)
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "Zamba2Model",
+        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
+        layers=layers(c),
+        final_layernorm=_norm(c, _hidden(c)),
+        scope=True,  # the shared blocks are named from here
+    )
+
+
+register(
+    "zamba2",
+    decoder_classes(
+        "Zamba2", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
+    ),
+    base="Zamba2Model",
+    base_prefix="model",
+    category="text decoder",
+)
