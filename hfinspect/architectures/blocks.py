@@ -116,6 +116,7 @@ def experts(
         component=Component.MLP,
         kind="expert",
         active=(min(int(per_token), int(count)), int(count)),
+        count=count,
     )
 
 

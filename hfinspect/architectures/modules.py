@@ -99,9 +99,12 @@ class Module:
 
 
 class ModuleList(Module):
-    """``nn.ModuleList``: children named 0, 1, 2 ...; equal ones should be one shared object."""
+    """``nn.ModuleList``: children named 0, 1, 2 ...; equal ones should be one shared object.
 
-    __slots__ = ("is_layers",)
+    ``count``, where given, is the number of children as a Dim that knows its config key.
+    """
+
+    __slots__ = ("count", "is_layers")
 
     def __init__(
         self,
@@ -114,6 +117,7 @@ class ModuleList(Module):
         saved: bool = True,
         active: tuple[int, int] | None = None,
         start: int = 0,
+        count: int | None = None,
     ) -> None:
         super().__init__(
             class_name,
@@ -125,6 +129,7 @@ class ModuleList(Module):
             active=active,
         )
         self.is_layers = False
+        self.count = count
 
 
 class Layers(ModuleList):
@@ -144,15 +149,18 @@ class Layers(ModuleList):
         part: str | None = None,
         saved: bool = True,
         start: int = 0,
+        count: int | None = None,
     ) -> None:
-        super().__init__(items, class_name=class_name, part=part, saved=saved, start=start)
+        super().__init__(
+            items, class_name=class_name, part=part, saved=saved, start=start, count=count
+        )
         self.is_layers = True
 
     @classmethod
     def of(
         cls, count: int, block: Module, *, class_name: str = "ModuleList", part: str | None = None
     ) -> Layers:
-        return cls([block] * int(count), class_name=class_name, part=part)
+        return cls([block] * int(count), class_name=class_name, part=part, count=count)
 
 
 def Sequential(

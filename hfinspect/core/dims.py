@@ -15,10 +15,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A config key, or a quantity derived from several with a definition in words."""
+    """A config key, or a quantity derived from several with a definition in words.
+
+    ``value`` is the number it stood for when it was read; formulas show and compare it.
+    """
 
     name: str
     definition: str | None = None
+    value: int | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -105,7 +109,7 @@ class Dim(int):
         if expr is None:
             self.expr = Constant(int(value))
         elif isinstance(expr, str):
-            self.expr = Symbol(expr, definition)
+            self.expr = Symbol(expr, definition, int(value))
         else:
             self.expr = expr
         return self
