@@ -234,6 +234,15 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+def bare_model(c: ModelConfig) -> Module:
+    """The base model as a root: a save then spells the ends as the Hub does."""
+    whole = model(c)
+    inner = dict(whole.children)
+    ends = {"embed": inner.pop("embed_tokens")}
+    inner.pop("hc_head")
+    return Module("DeepseekV4Model", {**ends, **inner, **_joining(c, "hc_head_")})
+
+
 def _predictors(c: ModelConfig) -> Module | None:
     """The Hub's multi-token-prediction blocks; embedding and head are the model's own."""
     count = int(c.count("num_nextn_predict_layers", default=0))
@@ -265,7 +274,7 @@ def causal(c: ModelConfig) -> Module:
 
 register(
     "deepseek_v4",
-    {"DeepseekV4ForCausalLM": causal, "DeepseekV4Model": model},
+    {"DeepseekV4ForCausalLM": causal, "DeepseekV4Model": bare_model},
     base="DeepseekV4Model",
     base_prefix="model",
     aliases={
