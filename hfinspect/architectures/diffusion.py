@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
+from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .modules import (
     Activation,
@@ -24,14 +24,6 @@ from .modules import (
     ModuleList,
     RMSNorm,
 )
-
-
-def bounded(c: ModelConfig, key: str, counts: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The counts themselves, once none is beyond what can be listed."""
-    for number in counts:
-        if number > MAX_COUNT:
-            raise c.error(key, int(number), f"at most {MAX_COUNT:,}")
-    return counts
 
 
 def per_block(c: ModelConfig, key: str, count: int, default: int) -> tuple[Dim, ...]:

@@ -16,7 +16,6 @@ from ..core.dims import Dim
 from .diffusion import (
     Crossing,
     Residual,
-    bounded,
     flags_per_block,
     per_block,
     resnet_block,
@@ -33,6 +32,7 @@ from .modules import (
 )
 from .registry import register
 from .unet_conditions import stem, time_width
+from .vision import bounded
 
 DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
 UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
 from .blocks import activation
 from .heads import classifier
@@ -21,6 +21,8 @@ Pair = tuple[Dim, Dim]
 
 #: A hundred times any real expansion ratio.
 MAX_RATIO = 1000
+#: Each stage halves the image, so that 32 would need one of 2^32 pixels.
+MAX_STAGES = 32
 
 
 def pair(c: ModelConfig, *keys: str, default: int | Sequence[int]) -> Pair:
@@ -48,6 +50,22 @@ def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
     return named(
         int(int(size) * ratio), f"int({key} * size)", f"{key} = {ratio:g} times {int(size)}"
     )
+
+
+def bounded(c: ModelConfig, key: str, counts: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The counts themselves, once none is beyond what can be listed."""
+    for number in counts:
+        if number > MAX_COUNT:
+            raise c.error(key, int(number), f"at most {MAX_COUNT:,}")
+    return counts
+
+
+def stage_depths(c: ModelConfig, default: Sequence[int]) -> tuple[Dim, ...]:
+    """``depths``: how many layers each stage has, for one stage at least."""
+    depths = bounded(c, "depths", c.dims("depths", default=default, minimum=0))
+    if not 1 <= len(depths) <= MAX_STAGES:
+        raise c.error("depths", c.raw("depths"), f"1 to {MAX_STAGES} stages")
+    return depths
 
 
 def patch_count(image: Pair, patch: Pair) -> Dim:
