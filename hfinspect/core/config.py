@@ -8,7 +8,6 @@ Every number comes back as a Dim that remembers its key, so shapes can explain t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -106,10 +105,10 @@ class ModelConfig:
         """A finite real number (ratios)."""
         key, value = self._find(keys)
         if value is None:
-            return default
+            return float(default)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.error(key, value, "a number")
-        if not math.isfinite(value):
+        if not abs(value) <= MAX_DIM:  # infinite, no number at all, or too large for a float
             raise self.error(key, value, "a finite number")
         return float(value)
 

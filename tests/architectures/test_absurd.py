@@ -1,0 +1,79 @@
+"""Configs that say nonsense: an exact answer or an error of ours that names the key, never a crash,
+and never work in proportion to an absurd number."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hfinspect.architectures.prediction import predict
+from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
+
+from . import recordings
+
+ABSURD: tuple[Any, ...] = (
+    -1, 0, 10**12, "seven", float("nan"), float("inf"), [1], [], None, True, {}, 2.5, {"a": 1},
+)  # fmt: skip
+
+
+def first_of_each_type() -> list[Path]:
+    chosen: dict[str, Path] = {}
+    for path in recordings.paths():
+        record = recordings.load(path)
+        if not recordings.is_default(record):
+            chosen.setdefault(record["model_type"] or record["architecture"], path)
+    return list(chosen.values())
+
+
+def variants(config: dict[str, Any], turn: int) -> list[tuple[str, dict[str, Any]]]:
+    """Every key with two absurd values each, in turn, so that all families together see all."""
+    found = []
+    for i, (key, value) in enumerate(config.items()):
+        if key in ("model_type", "architectures", "_class_name"):
+            continue
+        for j in (0, 1):
+            absurd = ABSURD[(turn + i + 7 * j) % len(ABSURD)]
+            found.append((key, {**config, key: absurd}))
+        if isinstance(value, dict) and value:
+            found += [(key, {**config, key: inner}) for _, inner in variants(value, turn + i)]
+    return found
+
+
+CASES = [pytest.param(path, i, id=path.stem) for i, path in enumerate(first_of_each_type())]
+
+
+@pytest.mark.parametrize(("path", "turn"), CASES)
+def test_absurd_values_never_crash(path: Path, turn: int) -> None:
+    record = recordings.load(path)
+    config = recordings.spellings(record)["given"]
+    for key, changed in variants(config, turn):
+        assert sane(changed), key
+
+
+def sane(config: dict[str, Any]) -> bool:
+    try:
+        return predict(config).parameters >= 0
+    except ConfigError as error:
+        return bool(error.key)
+    except (LimitError, UnknownArchitectureError):
+        return True
+
+
+@pytest.mark.parametrize("turn", range(len(ABSURD)))
+def test_absurd_model_types(turn: int) -> None:
+    """No name of a model type: a config error; an unknown name: an unknown architecture."""
+    labelled = {"model_type": "llama", "architectures": ["LlamaForSequenceClassification"]}
+    for config in (
+        {"model_type": ABSURD[turn]},
+        {"architectures": ABSURD[turn]},
+        {"model_type": "llama", "architectures": ABSURD[turn]},
+        {**labelled, "id2label": ABSURD[turn]},
+    ):
+        try:
+            found = predict(json.loads(json.dumps(config)))
+        except (ConfigError, UnknownArchitectureError):
+            continue
+        assert found.model_type == "llama"
