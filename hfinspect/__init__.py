@@ -1,7 +1,70 @@
-"""What is inside a Hugging Face model, before downloading it."""
+"""What is inside a Hugging Face model, before downloading it.
+
+>>> import hfinspect
+>>> hfinspect.inspect("fixtures/models/bloom-1b4-zh").parameters
+1303111680
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from .api import compare, inspect, predict
+    from .architectures.prediction import Prediction
+    from .core.components import Component, Role
+    from .core.results import Failure, Inspection, Totals
+    from .core.tensors import TensorInfo, TensorSpec
+    from .errors import HfinspectError
+
+#: Where each public name lives. They are imported on first use, so that ``import hfinspect`` and
+#: ``hfinspect --version`` cost nothing.
+_HOMES = {
+    "compare": "api",
+    "inspect": "api",
+    "predict": "api",
+    "Prediction": "architectures.prediction",
+    "Component": "core.components",
+    "Role": "core.components",
+    "Failure": "core.results",
+    "Inspection": "core.results",
+    "Totals": "core.results",
+    "TensorInfo": "core.tensors",
+    "TensorSpec": "core.tensors",
+    "HfinspectError": "errors",
+}
+
+__all__ = [
+    "Component",
+    "Failure",
+    "HfinspectError",
+    "Inspection",
+    "Prediction",
+    "Role",
+    "TensorInfo",
+    "TensorSpec",
+    "Totals",
+    "__version__",
+    "compare",
+    "errors",
+    "inspect",
+    "predict",
+]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name == "errors":
+        return importlib.import_module(".errors", __name__)
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,7 +19,15 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    model: options.Model,
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file or "
+            "config.json. Several are compared side by side.",
+            show_default=False,
+        ),
+    ],
     revision: options.Revision = None,
     source: Annotated[
         str,
@@ -41,6 +49,11 @@ def inspect(
     token: options.Token = None,
 ) -> None:
     """Parameters, dtypes and memory of a model, from headers or config.json alone."""
+    if len(models) > 1:
+        from .compare import show
+
+        show(models, source, format_, output, token)
+        return
     from .. import api
     from ..analysis.count import GROUPINGS, grouped, per_layer
     from ..core.overrides import parse_overrides
@@ -52,7 +65,7 @@ def inspect(
     if by not in GROUPINGS:
         raise UsageError(f"--by {by}", "is unknown", expected=", ".join(GROUPINGS))
     found = api.inspect(
-        model,
+        models[0],
         revision=revision,
         source=source,  # type: ignore[arg-type]  # api checks it
         token=token,

@@ -41,7 +41,7 @@ class Origin:
     """What was read, as reports name it.
 
     ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
-    ``mapping`` (a config given in Python). ``revision`` is what was asked, ``commit`` what was read.
+    ``mapping`` (a config given in Python). ``revision`` was asked, ``commit`` was read.
     """
 
     kind: str

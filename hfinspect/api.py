@@ -1,0 +1,227 @@
+"""The verbs. The only module that joins the rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .analysis.compare import Comparison
+from .analysis.inspection import from_checkpoint, from_prediction
+from .analysis.quantization import Decoding
+from .architectures.prediction import Prediction, predict
+from .checkpoints.config import read_config
+from .checkpoints.read import ModelFiles, no_weights, read_model
+from .core.checkpoint import Checkpoint, Finding
+from .core.overrides import applied
+from .core.refs import ModelRef, Origin, parse_ref
+from .core.results import Inspection
+from .errors import ConfigError, NothingToInspectError, UnknownArchitectureError, UsageError
+from .sources.base import Source
+from .sources.local import LocalSource
+
+if TYPE_CHECKING:
+    from .sources.hub_client import HubClient
+
+SourceChoice = Literal["auto", "checkpoint", "config"]
+Target = str | Path | Mapping[str, Any]
+
+__all__ = ["compare", "inspect", "open_source", "predict", "predict_target", "resolve"]
+
+
+def inspect(
+    target: Target,
+    *,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    endpoint: str | None = None,
+    timeout: float | None = None,
+    client: HubClient | None = None,
+) -> Inspection:
+    """What is inside a model, from headers or config.json alone.
+
+    ``target`` is a repo id (``org/name``, ``org/name@revision``), an ``hf://`` or Hub URL, a local
+    file or directory, or a config given as a mapping. ``source``: ``checkpoint`` reads weight
+    headers, ``config`` only config.json, ``auto`` headers if there are any. ``file`` picks one
+    weight file. ``overrides`` change config keys (dotted for nested ones) and imply ``config``.
+    ``token`` as in huggingface_hub: None is the saved one, False none.
+
+    Raises HfinspectError subclasses: see ``hfinspect.errors``.
+    """
+    if source not in ("auto", "checkpoint", "config"):
+        raise UsageError(f"source {source!r}", "is unknown", expected="auto, checkpoint or config")
+    if overrides and source == "checkpoint":
+        raise UsageError("overrides", "change the config, but only headers were to be read")
+    if isinstance(target, Mapping):
+        return _from_mapping(target, overrides)
+    ref = resolve(target, revision=revision, endpoint=endpoint)
+    name = str(target)
+    opened = open_source(ref, token=token, endpoint=endpoint, timeout=timeout, client=client)
+    try:
+        if ref.path is not None and ref.path.endswith(".json"):
+            return _from_config_file(name, opened, Path(ref.path).name, overrides)
+        return _from_source(name, opened, ref.file or file, source, overrides)
+    finally:
+        opened.close()
+
+
+def compare(
+    *targets: Target,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    endpoint: str | None = None,
+) -> Comparison:
+    """Models side by side, the others against the first. Raises UsageError for fewer than two."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from .analysis.compare import compare as compared
+
+    if len(targets) < 2:
+        raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
+    # Each waits mostly for the network.
+    with ThreadPoolExecutor(max_workers=min(len(targets), 8)) as pool:
+        found = pool.map(
+            lambda target: inspect(target, source=source, token=token, endpoint=endpoint), targets
+        )
+        return compared(list(found))
+
+
+def resolve(
+    target: str | Path, *, revision: str | None = None, endpoint: str | None = None
+) -> ModelRef:
+    """What a target names. A local path that exists wins over a repo of the same name."""
+    if isinstance(target, Path):
+        return ModelRef(str(target), path=str(target))
+    if endpoint is None and target.startswith(("http://", "https://")):
+        from huggingface_hub import constants
+
+        endpoint = constants.ENDPOINT
+    return parse_ref(target, revision=revision, endpoint=endpoint, exists=_exists)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def open_source(
+    ref: ModelRef,
+    *,
+    token: str | bool | None = None,
+    endpoint: str | None = None,
+    timeout: float | None = None,
+    client: HubClient | None = None,
+) -> Source:
+    """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
+    if ref.path is not None:
+        return LocalSource(str(Path(ref.path).expanduser()))
+    from .sources.hub_cache import CachedHubSource
+
+    assert ref.repo_id is not None
+    return CachedHubSource(
+        ref.repo_id, ref.revision, token=token, endpoint=endpoint, timeout=timeout, client=client
+    )
+
+
+def predict_target(
+    target: Target,
+    *,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    endpoint: str | None = None,
+) -> tuple[Prediction, Origin]:
+    """The prediction for any target: only its config.json is read.
+
+    Raises NothingToInspectError if it has none, ConfigError, UnknownArchitectureError.
+    """
+    if isinstance(target, Mapping):
+        return predict(applied(target, overrides)), Origin("mapping", "config")
+    ref = resolve(target, revision=revision, endpoint=endpoint)
+    opened = open_source(ref, token=token, endpoint=endpoint)
+    try:
+        name = "config.json"
+        if ref.path is not None and ref.path.endswith(".json"):
+            name = Path(ref.path).name
+        config = read_config(opened, name)
+        if config is None:
+            raise _no_config(str(target))
+        return predict(applied(config, overrides)), opened.origin
+    finally:
+        opened.close()
+
+
+# ---- from what was read to an inspection
+
+
+def _from_mapping(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> Inspection:
+    config = applied(config, overrides)
+    return from_prediction("config", Origin("mapping", "config"), predict(config), config=config)
+
+
+def _from_config_file(
+    name: str, opened: Source, path: str, overrides: Mapping[str, Any] | None
+) -> Inspection:
+    config = read_config(opened, path)
+    if config is None:
+        raise _no_config(name)
+    config = applied(config, overrides)
+    return from_prediction(name, opened.origin, predict(config), config=config)
+
+
+def _from_source(
+    name: str,
+    opened: Source,
+    file: str | None,
+    source: SourceChoice,
+    overrides: Mapping[str, Any] | None,
+) -> Inspection:
+    wants_weights = source != "config" and not overrides
+    read = read_model(opened, file=file, weights=wants_weights)
+    if read.checkpoint is not None:
+        return _from_weights(name, opened.origin, read, read.checkpoint)
+    if source == "checkpoint":
+        raise no_weights(opened, read.files)
+    if read.config is None:
+        if read.config_error is not None:
+            raise read.config_error
+        if not wants_weights:
+            raise _no_config(name)
+        raise no_weights(opened, read.files)
+    config = applied(read.config, overrides)
+    unread = tuple(
+        Finding("unread-weights", f"{other.path} was not read: {other.reason}", other.path)
+        for other in read.unread
+    )
+    return from_prediction(
+        name, opened.origin, predict(config), config=config, findings=(*read.findings, *unread)
+    )
+
+
+def _from_weights(
+    name: str, origin: Origin, read: ModelFiles, checkpoint: Checkpoint
+) -> Inspection:
+    findings = list(read.findings)
+    prediction = None
+    if read.config_error is not None:
+        findings.append(Finding("config", str(read.config_error), "config.json"))
+    elif read.config is not None:
+        try:
+            prediction = predict(read.config)
+        except (ConfigError, UnknownArchitectureError) as error:
+            text = f"{error}; labels are told from tensor names"
+            findings.append(Finding(error.kind, text, "config.json", severity="note"))
+    return from_checkpoint(
+        name, origin, checkpoint, prediction, Decoding(), config=read.config, findings=findings
+    )
+
+
+def _no_config(name: str) -> NothingToInspectError:
+    return NothingToInspectError(
+        name, "has no config.json", hint="its weights may still be readable: --source checkpoint"
+    )

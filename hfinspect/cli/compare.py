@@ -1,0 +1,49 @@
+"""``hfinspect compare A B [C ...]``: the difference at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+
+if TYPE_CHECKING:
+    from ..analysis.compare import Comparison
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "compare",
+        epilog="Example: hfinspect compare fixtures/models/gpt2 fixtures/models/gpt3-175b",
+    )(compare)
+
+
+def compare(
+    models: Annotated[
+        list[str], typer.Argument(metavar="A B...", help="Two or more models.", show_default=False)
+    ],
+    source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
+    format_: options.Format = "table",
+    output: options.Output = None,
+    token: options.Token = None,
+) -> None:
+    """Models side by side, and what differs from the first. Exit code 1 if structures differ."""
+    if not show(models, source, format_, output, token).same_structure:
+        raise typer.Exit(1)
+
+
+def show(
+    models: Sequence[str], source: str, format_: str, output: Path | None, token: str | None
+) -> Comparison:
+    """Print the comparison table of several models."""
+    from .. import api
+    from ..reports.comparison import lay_out
+    from .output import checked_format, emit
+
+    checked_format(format_)
+    found = api.compare(*models, source=source, token=token)  # type: ignore[arg-type]  # api checks it
+    emit(format_, lambda: lay_out(found), lambda: found.to_dict(), output)
+    return found
