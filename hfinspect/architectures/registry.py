@@ -33,6 +33,7 @@ _VOCABULARY = frozenset(
         "diffusion",
         "unet_conditions",
         "encoders",
+        "seq2seq",
         "structure",
         "prediction",
         "fallback",

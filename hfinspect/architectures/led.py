@@ -1,0 +1,50 @@
+"""LED (Beltagy et al. 2020). Source of shapes: transformers/models/led/modeling_led.py.
+
+BART whose encoder attends as Longformer: a second set of projections for the tokens that see all.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import seq2seq
+from .modules import Linear, Module
+from .registry import register
+from .seq2seq import Style
+
+
+def _encoder_attention(c: ModelConfig, s: Style) -> Module:
+    d = seq2seq.width(c, s)
+    kinds = ("query", "key", "value")
+    return Module(
+        "LEDEncoderAttention",
+        longformer_self_attn=Module(
+            "LEDEncoderSelfAttention",
+            {
+                **{kind: Linear(d, d, kind=kind) for kind in kinds},
+                **{f"{kind}_global": Linear(d, d, kind=kind) for kind in kinds},
+            },
+        ),
+        output=Linear(d, d, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+STYLE = Style(
+    "LED",
+    positions="LEDLearnedPositionalEmbedding",
+    offset=0,
+    embedding_norm=True,
+    prefix="led",
+    encoder_attention=_encoder_attention,
+    length_keys=("max_encoder_position_embeddings", "max_decoder_position_embeddings"),
+    lengths=(16384, 1024),
+)
+
+register(
+    "led",
+    seq2seq.classes(STYLE, *seq2seq.GENERATION, "ForQuestionAnswering"),
+    base="LEDModel",
+    base_prefix="led",
+    category="encoder-decoder",
+)
