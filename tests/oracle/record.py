@@ -100,7 +100,6 @@ def record_case(entry: dict[str, Any], case: dict[str, Any], *, first: bool) -> 
         for file in sorted(Path(folder).glob("*.safetensors")):
             lines += header_lines(file)
         saved = json.loads((Path(folder) / "config.json").read_text())
-    unique = {id(p): p.numel() for p in model.parameters()}
     record: dict[str, Any] = {
         "library": entry.get("library", "transformers"),
         "version": _library(entry).__version__,
@@ -108,7 +107,7 @@ def record_case(entry: dict[str, Any], case: dict[str, Any], *, first: bool) -> 
         "architecture": case["architecture"],
         "given": given,
         "saved": saved,
-        "parameters": sum(unique.values()),
+        "parameters": _unique_parameters(model),
         "tensors": lines,
     }
     if first:
@@ -120,6 +119,13 @@ def record_case(entry: dict[str, Any], case: dict[str, Any], *, first: bool) -> 
             if name and next(module.parameters(), None) is not None
         }
     return record
+
+
+def _unique_parameters(model: Any) -> int:
+    """Parameters counted once each; without those that are computed anew instead of saved."""
+    ignored = set(getattr(model, "_keys_to_ignore_on_save", None) or ())
+    named = model.named_parameters()
+    return sum(parameter.numel() for name, parameter in named if name not in ignored)
 
 
 def _save_plainly(model: Any, folder: Path) -> None:
@@ -150,13 +156,12 @@ def record_default(entry: dict[str, Any], architecture: str) -> dict[str, Any]:
 
         state = revert_weight_conversion(model, state)
     lines = [_line(name, tensor.shape) for name, tensor in state.items()]
-    unique = {id(p): p.numel() for p in model.parameters()}
     return {
         "library": entry.get("library", "transformers"),
         "version": _library(entry).__version__,
         "model_type": entry["model_type"],
         "architecture": architecture,
-        "parameters": sum(unique.values()),
+        "parameters": _unique_parameters(model),
         "count": len(lines),
         "digest": digest(lines),
     }
