@@ -1,0 +1,191 @@
+"""Qwen2-VL (Wang et al. 2024). Source of shapes: transformers/models/qwen2_vl/modeling_qwen2_vl.py.
+
+A ViT over space and time patches without positions of its own (rotary), a merger that turns 2x2
+patches into one token, and Qwen2's decoder. Files keep the first release's names, ``visual`` beside
+``model``, though in memory both are inside ``model`` (conversion_mapping.py); configs of that time
+have the text model's keys at the top.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from .modules import (
+    Activation,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Sequential,
+)
+from .registry import register
+from .vision import plain_mlp, scaled
+
+#: Prefixes of files written with the names in memory.
+ALIASES = {"model.visual.": "visual.", "model.language_model.": "model."}
+
+
+def text_section(c: ModelConfig) -> ModelConfig:
+    """The decoder's keys: a section, or at the top in older configs."""
+    return c.section("text_config") if c.has("text_config") else c
+
+
+def tied(c: ModelConfig) -> bool:
+    """Said at the top or in the text model's section."""
+    return c.tied(default=False) or text_section(c).tied(default=False)
+
+
+# ---- text
+
+
+def text_layer(name: str, c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=8192)
+    found = grouped_heads(c, h, heads=64, kv=8)
+    width = c.divided(h, found.query, "hidden_size", "num_attention_heads")
+    heads = Heads(found.query, found.kv, width)
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return Module(
+        f"{name}DecoderLayer",
+        self_attn=grouped_attention(f"{name}Attention", h, heads, bias=True, out_bias=False),
+        mlp=gated_mlp(
+            "Qwen2MLP",
+            h,
+            c.dim("intermediate_size", default=29568),
+            act=c.text("hidden_act", default="silu"),
+        ),
+        input_layernorm=RMSNorm(h, eps=eps, class_name=f"{name}RMSNorm"),
+        post_attention_layernorm=RMSNorm(h, eps=eps, class_name=f"{name}RMSNorm"),
+    )
+
+
+def text_model(name: str, c: ModelConfig, class_name: str | None = None) -> Module:
+    h = c.dim("hidden_size", default=8192)
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return Module(
+        class_name or f"{name}TextModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=152064), h),
+        layers=Layers.of(c.count("num_hidden_layers", default=80), text_layer(name, c)),
+        norm=RMSNorm(h, eps=eps, class_name=f"{name}RMSNorm"),
+        rotary_emb=Activation(f"{name}RotaryEmbedding"),
+    )
+
+
+# ---- vision
+
+
+def patch_embed(class_name: str, c: ModelConfig, width: int) -> Module:
+    """One 3-D convolution over ``temporal_patch_size`` frames of a patch."""
+    frames, patch = c.dim("temporal_patch_size", default=2), c.dim("patch_size", default=14)
+    kernel = (frames, patch, patch)
+    return Module(
+        class_name,
+        proj=Conv(
+            c.dim("in_channels", default=3), width, kernel, dims=3, stride=kernel, bias=False,
+            component=Component.EMBEDDING, kind="patch",
+        ),
+    )  # fmt: skip
+
+
+def fused_attention(class_name: str, width: Dim) -> Module:
+    """q, k and v in one matrix."""
+    return Module(
+        class_name,
+        qkv=Linear(width, 3 * width, kind="qkv"),
+        proj=Linear(width, width, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def merger(class_name: str, c: ModelConfig, width: Dim, out: Dim, norm: Module) -> Module:
+    """Neighbouring patches side by side, through an MLP, to the text's width."""
+    side = c.dim("spatial_merge_size", default=2)
+    wide = width * side * side
+    return Module(
+        class_name,
+        ln_q=norm,
+        mlp=Sequential(Linear(wide, wide), Activation("GELU"), Linear(wide, out)),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    width = c.dim("embed_dim", default=1280)
+    block = Module(
+        "Qwen2VLVisionBlock",
+        norm1=LayerNorm(width, eps=1e-6),
+        norm2=LayerNorm(width, eps=1e-6),
+        attn=fused_attention("VisionAttention", width),
+        mlp=plain_mlp(
+            "VisionMlp",
+            width,
+            scaled(c, width, "mlp_ratio", default=4),
+            act=c.text("hidden_act", default="quick_gelu"),
+        ),
+    )
+    return Module(
+        "Qwen2VisionTransformerPretrainedModel",
+        patch_embed=patch_embed("PatchEmbed", c, width),
+        rotary_pos_emb=Activation("Qwen2VLVisionRotaryEmbedding"),
+        blocks=Layers.of(c.count("depth", "num_hidden_layers", default=32), block),
+        merger=merger(
+            "PatchMerger", c, width, c.dim("hidden_size", default=3584), LayerNorm(width, eps=1e-6)
+        ),
+        part="vision",
+    )
+
+
+# ---- together
+
+
+def head(c: ModelConfig, tied_to: str) -> Module:
+    text = text_section(c)
+    return Linear(
+        text.dim("hidden_size", default=8192),
+        text.dim("vocab_size", default=152064),
+        bias=False,
+        tied_to=tied_to if tied(c) else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    return Module(
+        "Qwen2VLForConditionalGeneration",
+        visual=vision_model(c.section("vision_config")),
+        model=text_model("Qwen2VL", text_section(c), "Qwen2VLModel"),
+        lm_head=head(c, "model.embed_tokens.weight"),
+    )
+
+
+def base(c: ModelConfig) -> Module:
+    return Module(
+        "Qwen2VLModel",
+        visual=vision_model(c.section("vision_config")),
+        language_model=text_model("Qwen2VL", text_section(c)),
+    )
+
+
+def only_text(c: ModelConfig) -> Module:
+    return text_model("Qwen2VL", text_section(c))
+
+
+register(
+    "qwen2_vl",
+    {"Qwen2VLForConditionalGeneration": generation, "Qwen2VLModel": base},
+    base="Qwen2VLModel",
+    aliases=ALIASES,
+    category="multimodal",
+)
+register(
+    "qwen2_vl_text",
+    {"Qwen2VLTextModel": only_text},
+    base="Qwen2VLTextModel",
+    category="text decoder",
+)
