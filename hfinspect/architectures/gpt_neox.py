@@ -28,7 +28,10 @@ def _norm(c: ModelConfig) -> Module:
 def _frequencies(c: ModelConfig, head: Dim) -> Dim:
     """Half of the part of a head that is rotated: int(head · rotary_pct) / 2, rounded up."""
     share = c.section("rope_parameters").number("partial_rotary_factor", default=0.25)
-    rotated = int(head * c.number("rotary_pct", default=share))
+    share = c.number("rotary_pct", default=share)
+    if not 0 <= share <= 1:
+        raise c.error("rotary_pct", share, "a share of a head, 0 to 1")
+    rotated = int(int(head) * share)
     return named(-(-rotated // 2), "rotary_frequencies", "int(head size · rotary_pct) / 2")
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.dims import Dim
 from .heads import decoder_classes, lm_head
 from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .registry import register
+from .vision import scaled
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -110,11 +111,7 @@ def _foundry_attention(c: ModelConfig) -> Module:
 
 def _foundry_block(c: ModelConfig) -> Module:
     h = _hidden(c)
-    ratio = c.number("expansion_ratio", default=4)
-    if ratio != int(ratio):
-        inner = named(int(ratio * h), "ffn_hidden_size", "int(expansion_ratio · d_model)")
-    else:
-        inner = c.dim("expansion_ratio", default=4) * h
+    inner = scaled(c, h, "expansion_ratio", default=4)
     bias = not c.flag("no_bias", default=False)
     return Module(
         "MPTBlock",
