@@ -1,0 +1,96 @@
+"""K-EXAONE (LG AI Research 2025). Source: transformers/models/exaone_moe/modeling_exaone_moe.py.
+
+EXAONE 4's attention with norms before the halves of a layer, and experts after the first layers.
+Files hold the router's correction beside the router, not in it.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, layer_types, router
+from .heads import decoder_classes
+from .modules import Activation, Buffer, Embedding, Layers, Module, RMSNorm
+from .registry import register
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=4096)
+
+
+def _norm(c: ModelConfig, width: Dim) -> Module:
+    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-5), class_name="ExaoneMoeRMSNorm")
+
+
+def attention(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    heads = grouped_heads(c, h, heads=32, kv=32)
+    return grouped_attention(
+        "ExaoneMoeAttention",
+        h,
+        heads,
+        norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
+    )
+
+
+def mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    act = c.text("hidden_act", default="silu")
+    return gated_mlp("ExaoneMoeMLP", _hidden(c), inner, act=act, kind=kind)
+
+
+def moe(c: ModelConfig) -> Module:
+    inner = c.dim("moe_intermediate_size", default=1024)
+    count = c.count("num_experts", default=64, minimum=1)
+    shared = inner * c.count("num_shared_experts", default=1)
+    per_token = c.count("num_experts_per_tok", default=8)
+    return Module(
+        "ExaoneMoeSparseMoEBlock",
+        experts=experts(count, per_token, mlp(c, inner), class_name="ExaoneMoeExperts"),
+        gate=router("ExaoneMoeTopkRouter", _hidden(c), count),
+        e_score_correction_bias=Buffer(count, dtype="F32"),
+        shared_experts=mlp(c, shared, "shared_expert"),
+        component=Component.MLP,
+    )
+
+
+def layer(c: ModelConfig, kind: str) -> Module:
+    h, dense = _hidden(c), c.dim("intermediate_size", default=16384)
+    return Module(
+        "ExaoneMoeDecoderLayer",
+        self_attn=attention(c),
+        mlp=moe(c) if kind == "sparse" else mlp(c, dense),
+        input_layernorm=_norm(c, h),
+        post_attention_layernorm=_norm(c, h),
+    )
+
+
+def layers(c: ModelConfig) -> Layers:
+    dense = c.count("first_k_dense_replace", default=1)
+    kinds = layer_types(
+        c,
+        c.count("num_hidden_layers", default=32),
+        lambda i: "dense" if i < dense else "sparse",
+        key="mlp_layer_types",
+    )
+    built = {kind: layer(c, kind) for kind in set(kinds)}
+    return Layers(built[kind] for kind in kinds)
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "ExaoneMoeModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=102400), _hidden(c)),
+        layers=layers(c),
+        norm=_norm(c, _hidden(c)),
+        rotary_emb=Activation("ExaoneMoeRotaryEmbedding"),
+    )
+
+
+register(
+    "exaone_moe",
+    decoder_classes("ExaoneMoe", model, hidden=_hidden, heads=()),
+    base="ExaoneMoeModel",
+    base_prefix="model",
+    category="text decoder",
+)
