@@ -1,0 +1,142 @@
+"""Qwen3-VL (Qwen team 2025). Source of shapes: transformers/models/qwen3_vl/modeling_qwen3_vl.py.
+
+Qwen3's decoder beside a ViT with a table of positions. Besides the merger at its end, mergers after
+some of its layers feed the first layers of the decoder (DeepStack).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import gated_mlp, grouped_attention, grouped_heads
+from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, ModuleList, RMSNorm
+from .qwen3_5 import patch_embed, vision_block
+from .registry import Builder, register
+
+Text = Callable[[ModelConfig], Module]
+
+
+def _merger(name: str, c: ModelConfig, h: Dim, *, after: bool) -> Module:
+    """A square of patches as one token, through an MLP, to the text's width; norm before or after
+    the patches are joined."""
+    side = c.dim("spatial_merge_size", default=2)
+    wide = h * side * side
+    return Module(
+        f"{name}VisionPatchMerger",
+        norm=LayerNorm(wide if after else h, eps=1e-6),
+        linear_fc1=Linear(wide, wide),
+        act_fn=Activation("GELU"),
+        linear_fc2=Linear(wide, c.dim("out_hidden_size", default=3584)),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def vision_model(name: str, c: ModelConfig) -> Module:
+    h, inner = c.dim("hidden_size", default=1152), c.dim("intermediate_size", default=4304)
+    block = vision_block(name, h, inner, c.text("hidden_act", default="gelu_pytorch_tanh"))
+    positions = c.dim("num_position_embeddings", default=2304)
+    fed = c.dims("deepstack_visual_indexes", default=(8, 16, 24), minimum=0)
+    return Module(
+        f"{name}VisionModel",
+        patch_embed=patch_embed(name, c, h),
+        pos_embed=Embedding(positions, h, kind="position"),
+        rotary_pos_emb=Activation(f"{name}VisionRotaryEmbedding"),
+        blocks=Layers.of(c.count("depth", "num_hidden_layers", default=27), block),
+        merger=_merger(name, c, h, after=False),
+        deepstack_merger_list=ModuleList([_merger(name, c, h, after=True)] * len(fed)),
+        part="vision",
+    )
+
+
+def _norm(c: ModelConfig, size: Dim) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-6)
+    return RMSNorm(size, eps=eps, class_name="Qwen3VLTextRMSNorm")
+
+
+def text_layer(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=4096)
+    heads = grouped_heads(c, h, heads=32, kv=32, head_dim=128)
+    return Module(
+        "Qwen3VLTextDecoderLayer",
+        self_attn=grouped_attention(
+            "Qwen3VLTextAttention",
+            h,
+            heads,
+            bias=c.flag("attention_bias", default=False),
+            norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
+        ),
+        mlp=gated_mlp(
+            "Qwen3VLTextMLP",
+            h,
+            c.dim("intermediate_size", default=22016),
+            act=c.text("hidden_act", default="silu"),
+        ),
+        input_layernorm=_norm(c, h),
+        post_attention_layernorm=_norm(c, h),
+    )
+
+
+def text_model(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=4096)
+    return Module(
+        "Qwen3VLTextModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=151936), h),
+        layers=Layers.of(c.count("num_hidden_layers", default=32), text_layer(c)),
+        norm=_norm(c, h),
+        rotary_emb=Activation("Qwen3VLTextRotaryEmbedding"),
+    )
+
+
+def register_qwen3_vl(name: str, model_type: str, text: Text, *, hidden: int) -> None:
+    """``hidden`` is the text config's own default width."""
+
+    def base(c: ModelConfig) -> Module:
+        return Module(
+            f"{name}Model",
+            visual=vision_model(name, c.section("vision_config")),
+            language_model=text(c.section("text_config")),
+        )
+
+    def generation(c: ModelConfig) -> Module:
+        section = c.section("text_config")
+        tied = c.tied(default=False)
+        head = Linear(
+            section.dim("hidden_size", default=hidden),
+            section.dim("vocab_size", default=151936),
+            bias=False,
+            tied_to="model.language_model.embed_tokens.weight" if tied else None,
+            component=Component.HEAD,
+            kind="lm_head",
+        )
+        return Module(f"{name}ForConditionalGeneration", model=base(c), lm_head=head)
+
+    def only_text(c: ModelConfig) -> Module:
+        return text(c.section("text_config") if c.has("text_config") else c)
+
+    def only_vision(c: ModelConfig) -> Module:
+        return vision_model(name, c.section("vision_config") if c.has("vision_config") else c)
+
+    both: dict[str, Builder] = {
+        f"{name}ForConditionalGeneration": generation,
+        f"{name}Model": base,
+    }
+    register(model_type, both, base=f"{name}Model", base_prefix="model", category="multimodal")
+    register(
+        f"{model_type}_text",
+        {f"{name}TextModel": only_text},
+        base=f"{name}TextModel",
+        category="text decoder",
+    )
+    register(
+        f"{model_type}_vision",
+        {f"{name}VisionModel": only_vision},
+        base=f"{name}VisionModel",
+        category="vision",
+    )
+
+
+register_qwen3_vl("Qwen3VL", "qwen3_vl", text_model, hidden=4096)
