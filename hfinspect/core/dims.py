@@ -115,27 +115,43 @@ class Dim(int):
         return self
 
     def __add__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(self) + int(other), Binary("+", self.expr, expr_of(other)))
 
     def __radd__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(other) + int(self), Binary("+", expr_of(other), self.expr))
 
     def __sub__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(self) - int(other), Binary("-", self.expr, expr_of(other)))
 
     def __rsub__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(other) - int(self), Binary("-", expr_of(other), self.expr))
 
     def __mul__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(self) * int(other), Binary("*", self.expr, expr_of(other)))
 
     def __rmul__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(other) * int(self), Binary("*", expr_of(other), self.expr))
 
     def __floordiv__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(self) // int(other), Binary("//", self.expr, expr_of(other)))
 
     def __rfloordiv__(self, other: int) -> Dim:
+        if not isinstance(other, int):
+            return NotImplemented  # a float makes a plain float
         return Dim(int(other) // int(self), Binary("//", expr_of(other), self.expr))
 
     def __repr__(self) -> str:
