@@ -1,0 +1,268 @@
+"""A module tree as a tree of counts: equal siblings folded, every tensor with its polynomial.
+
+Polynomials inside a stack of layers are those of one layer; elsewhere they are of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ..architectures.expand import Context
+from ..architectures.modules import Module, ModuleList, Parameter
+from ..core.components import Component, Role
+from .formulas import ONE, Polynomial, Quantity, number, of_shape, of_size, unknown, with_widths
+
+#: Counted once here; counted at the tensor it is tied to; a buffer; not in a fresh save.
+Status = Literal["counted", "tied", "buffer", "unsaved"]
+
+#: Config keys that say how many layers there are, where the list itself does not.
+_LAYER_KEYS = (
+    "num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers",
+    "num_decoder_layers", "depth",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One tensor, or equal tensors of folded siblings (experts): then ``copies`` of them."""
+
+    name: str
+    count: Polynomial
+    component: Component
+    kind: str
+    part: str
+    status: Status
+    bias: bool
+    role: Role
+    tied_to: str | None = None
+    active: tuple[int, int] | None = None
+    copies: int = 1
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A module. ``folded`` says how many equal siblings it stands for, if more than one."""
+
+    name: str
+    class_name: str
+    children: tuple[Node, ...]
+    folded: Polynomial = ONE
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A list of layers: its kinds, each with the layers that are of it."""
+
+    name: str
+    kinds: tuple[Kind, ...]
+    children: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Layers that are equal: one of them, which, and how many as a polynomial."""
+
+    layer: Branch
+    indices: tuple[int, ...]
+    times: Polynomial
+
+
+Node = Leaf | Branch | Stack
+
+
+def counted_tree(root: Module, config: Mapping[str, Any]) -> Branch:
+    """The whole model. ``config`` is asked for the keys that say how many layers there are."""
+    return Branch("", root.class_name, _children(root, Context().entering(root), _Layers(config)))
+
+
+def leaves(node: Node, prefix: str = "") -> Iterator[tuple[str, Leaf, Polynomial]]:
+    """Every leaf with its full name (``*`` for a layer's number) and the stack's multiplier."""
+    path = f"{prefix}{node.name}"
+    if isinstance(node, Leaf):
+        yield path, node, ONE
+    elif isinstance(node, Branch):
+        for child in node.children:
+            yield from leaves(child, f"{path}." if path else "")
+    else:
+        for kind in node.kinds:
+            head = f"{path}.{numbered(kind.indices, len(node.kinds) == 1)}."
+            for child in kind.layer.children:
+                for name, leaf, _ in leaves(child, head):
+                    yield name, leaf, kind.times
+
+
+def numbered(indices: tuple[int, ...], everyone: bool) -> str:
+    """``*`` for all, else ``[0-2]``, ``[3-59:4]``; irregular ones are listed."""
+    if everyone and len(indices) > 1:
+        return "*"
+    if len(indices) == 1:
+        return str(indices[0])
+    step = indices[1] - indices[0]
+    if list(indices) == list(range(indices[0], indices[-1] + 1, step)):
+        return f"[{indices[0]}-{indices[-1]}{'' if step == 1 else f':{step}'}]"
+    return f"[{','.join(str(i) for i in indices)}]"
+
+
+class _Layers:
+    """How many layers, as a polynomial; ``inside`` while a stack's layer is being counted."""
+
+    def __init__(self, config: Mapping[str, Any], inside: bool = False) -> None:
+        self.config = config
+        self.inside = inside
+
+    def within(self) -> _Layers:
+        return _Layers(self.config, inside=True)
+
+    def count(self, modules: ModuleList, found: int, name: str) -> Polynomial:
+        if modules.count is not None and int(modules.count) == found:
+            return of_size(modules.count)
+        for key in _LAYER_KEYS:
+            if self.config.get(key) == found and not isinstance(self.config[key], bool):
+                return unknown(Quantity(key, found))
+        return unknown(Quantity(f"layers of {name}", found))
+
+
+def _children(module: Module, context: Context, layers: _Layers) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    for name, child in module.children.items():
+        inner = context.entering(child)
+        if isinstance(child, Parameter):
+            nodes.append(_leaf(name, child, inner))
+        elif isinstance(child, ModuleList):
+            if child.is_layers and not layers.inside:
+                nodes.extend(_stack(name, child, inner, layers))
+            else:
+                nodes.extend(_folded(name, child, inner, layers))
+        else:
+            inside = _children(child, inner, layers)
+            if inside:
+                nodes.append(Branch(name, child.class_name, inside))
+    return tuple(nodes)
+
+
+def _leaf(name: str, tensor: Parameter, context: Context) -> Leaf:
+    status: Status = "counted"
+    if not context.saved:
+        status = "unsaved"
+    elif tensor.tied_to is not None:
+        status = "tied"
+    elif tensor.role is not Role.PARAMETER:
+        status = "buffer"
+    return Leaf(
+        name,
+        with_widths(of_shape(tensor.shape)),
+        context.component,
+        context.kind,
+        context.part,
+        status,
+        name == "bias" or (name.endswith(("_bias", "bias_v", "bias_k")) and len(tensor.shape) < 2),
+        tensor.role,
+        context.scope + tensor.tied_to if tensor.tied_to else None,
+        context.active,
+    )
+
+
+# ---- lists
+
+
+def _groups(
+    modules: ModuleList, context: Context, layers: _Layers
+) -> list[tuple[tuple[Node, ...], str, list[int]]]:
+    """Members in groups of equals: what is in one, its class, their numbers."""
+    templates: dict[int, tuple[Node, ...]] = {}
+    groups: dict[tuple[Node, ...], list[int]] = {}
+    classes: dict[tuple[Node, ...], str] = {}
+    for name, child in modules.children.items():
+        if not isinstance(child, Module):
+            content: tuple[Node, ...] = (_leaf("", child, context.entering(child)),)
+            class_name = "Parameter"
+        else:
+            class_name = child.class_name
+            if id(child) not in templates:
+                templates[id(child)] = _children(child, context.entering(child), layers)
+            content = templates[id(child)]
+        if content:
+            groups.setdefault(content, []).append(int(name))
+            classes.setdefault(content, class_name)
+    return [(content, classes[content], indices) for content, indices in groups.items()]
+
+
+def _stack(name: str, modules: ModuleList, context: Context, layers: _Layers) -> list[Node]:
+    groups = _groups(modules, context, layers.within())
+    saved = [group for group in groups if any(_is_saved(node) for node in group[0])]
+    nodes: list[Node] = []
+    if saved:
+        kinds = []
+        for content, class_name, indices in saved:
+            if len(saved) == 1:
+                times = layers.count(modules, len(indices), name)
+            else:
+                which = numbered(tuple(indices), False)
+                times = unknown(Quantity(f"layers {which} of {name}", len(indices)))
+            kinds.append(Kind(Branch("", class_name, content), tuple(indices), times))
+        nodes.append(Stack(name, tuple(kinds)))
+    # Layers that a fresh save leaves out (multi-token prediction) are no layers of the model.
+    for content, class_name, indices in groups:
+        if not any(_is_saved(node) for node in content):
+            nodes.append(_fold(name, content, class_name, indices, ONE.times(len(indices)), False))
+    return nodes
+
+
+def _is_saved(node: Node) -> bool:
+    return any(leaf.status != "unsaved" for _, leaf, _ in leaves(node))
+
+
+def _folded(name: str, modules: ModuleList, context: Context, layers: _Layers) -> list[Node]:
+    groups = _groups(modules, context, layers)
+    nodes: list[Node] = []
+    for content, class_name, indices in groups:
+        times = ONE.times(len(indices))
+        if len(groups) == 1 and modules.count is not None and int(modules.count) == len(indices):
+            times = of_size(modules.count)
+        nodes.append(_fold(name, content, class_name, indices, times, len(groups) == 1))
+    return nodes
+
+
+def _fold(
+    name: str,
+    content: tuple[Node, ...],
+    class_name: str,
+    indices: list[int],
+    times: Polynomial,
+    everyone: bool,
+) -> Branch:
+    numbers = numbered(tuple(indices), everyone)
+    copies = len(indices)
+    children = tuple(_multiplied(child, times, copies) for child in content)
+    if len(children) == 1 and isinstance(children[0], Leaf) and not children[0].name:
+        return Branch(name, class_name, (replace(children[0], name=numbers),), times)
+    return Branch(f"{name}.{numbers}", class_name, children, times)
+
+
+def _multiplied(node: Node, times: Polynomial, copies: int) -> Node:
+    if copies == 1:
+        return node
+    if isinstance(node, Leaf):
+        return replace(node, count=node.count * times, copies=node.copies * copies)
+    if isinstance(node, Branch):
+        inside = tuple(_multiplied(child, times, copies) for child in node.children)
+        return replace(node, children=inside)
+    kinds = tuple(replace(kind, times=kind.times * times) for kind in node.kinds)
+    return replace(node, kinds=kinds)
+
+
+def counted(node: Node) -> Polynomial:
+    """Parameters counted in a node: of one layer inside a stack, of all of it elsewhere."""
+    if isinstance(node, Leaf):
+        return node.count if node.status == "counted" else number(0)
+    if isinstance(node, Branch):
+        result = number(0)
+        for child in node.children:
+            result = result + counted(child)
+        return result
+    result = number(0)
+    for kind in node.kinds:
+        result = result + kind.times * counted(kind.layer)
+    return result

@@ -1,0 +1,321 @@
+"""Counts as polynomials: from the expressions in shapes to the form a person would write.
+
+A polynomial's unknowns are quantities: config keys, or numbers derived from them, each with the
+value that it stands for.  Exponents may be negative where a division is exact, so that
+``heads · (hidden / heads)`` cancels.  Whatever cannot be kept exact becomes a plain number or a
+quantity of its own; a polynomial's value is always that of the shape it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+
+from ..core.dims import Binary, Constant, Expr, Symbol, expr_of
+from ..core.formula import Formula, Op, Tree
+
+#: More terms than this are no formula for people; products beyond it are kept as plain numbers.
+MAX_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Quantity:
+    """An unknown: a config key or derived name, its number, and how it is derived (in words, or
+    as the quotient of two others)."""
+
+    name: str
+    value: int
+    definition: str = ""
+    quotient: tuple[Quantity, Quantity] | None = None
+
+
+Monomial = tuple[tuple[Quantity, int], ...]
+Number = int | Fraction
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Monomial -> coefficient, without zeros, in no particular order."""
+
+    terms: Mapping[Monomial, Number]
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        return total((self, other))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return total((self, other.times(-1)))
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        if len(self.terms) * len(other.terms) > MAX_TERMS:
+            return number(self.value * other.value)
+        terms: dict[Monomial, Number] = {}
+        for left, a in self.terms.items():
+            for right, b in other.terms.items():
+                key = _joined(left, right)
+                terms[key] = terms.get(key, 0) + a * b
+        return _polynomial(terms)
+
+    def times(self, factor: Number) -> Polynomial:
+        return _polynomial({key: factor * c for key, c in self.terms.items()})
+
+    @cached_property
+    def value(self) -> int:
+        """The number it stands for. Exact."""
+        found = sum((c * monomial_value(key) for key, c in self.terms.items()), Fraction(0))
+        assert found.denominator == 1
+        return int(found)
+
+    def quantities(self) -> Iterator[Quantity]:
+        """Every unknown, repetitions included."""
+        for key in self.terms:
+            yield from (quantity for quantity, _ in key)
+
+    def replaced(self, old: Quantity, new: Polynomial) -> Polynomial:
+        """``new`` in place of every positive power of ``old``; values should be equal."""
+        parts = []
+        for key, coefficient in self.terms.items():
+            exponent = dict(key).get(old, 0)
+            rest = tuple(item for item in key if item[0] != old or exponent < 0)
+            part = Polynomial({rest: coefficient})
+            for _ in range(exponent):
+                part = part * new
+            parts.append(part)
+        return total(parts)
+
+
+def _polynomial(terms: Mapping[Monomial, Number]) -> Polynomial:
+    return Polynomial({key: _plain(c) for key, c in terms.items() if c})
+
+
+def _plain(value: Number) -> Number:
+    return int(value) if value.denominator == 1 else value
+
+
+def number(value: int) -> Polynomial:
+    """A plain number."""
+    return Polynomial({(): value} if value else {})
+
+
+def unknown(quantity: Quantity) -> Polynomial:
+    return Polynomial({((quantity, 1),): 1})
+
+
+ZERO, ONE = number(0), number(1)
+
+
+def total(parts: Iterable[Polynomial]) -> Polynomial:
+    """The sum of any number of polynomials."""
+    terms: dict[Monomial, Number] = {}
+    for part in parts:
+        for key, coefficient in part.terms.items():
+            terms[key] = terms.get(key, 0) + coefficient
+    return _polynomial(terms)
+
+
+def _joined(left: Monomial, right: Monomial) -> Monomial:
+    exponents = dict(left)
+    for quantity, exponent in right:
+        exponents[quantity] = exponents.get(quantity, 0) + exponent
+    return tuple(sorted((q, e) for q, e in exponents.items() if e))
+
+
+def monomial_value(key: Monomial) -> Fraction:
+    over = prod(q.value**e for q, e in key if e > 0)
+    under = prod(q.value**-e for q, e in key if e < 0)
+    return Fraction(over, under)
+
+
+# ---- from expressions
+
+
+def of_shape(shape: Sequence[int]) -> Polynomial:
+    """The number of elements of a shape, as a polynomial in the quantities of its Dims."""
+    product = ONE
+    for size in shape:
+        product = product * of_size(size)
+    return product
+
+
+def of_size(size: int) -> Polynomial:
+    """One dimension. Where its expression does not come to its value, the plain number."""
+    try:
+        found = _of_expr(expr_of(size))
+    except RecursionError:  # a sum over thousands of entries of a list: nobody reads that
+        return number(int(size))
+    return found if found is not None and found.value == int(size) else number(int(size))
+
+
+def _of_expr(expr: Expr) -> Polynomial | None:
+    if isinstance(expr, Constant):
+        return number(expr.value)
+    if isinstance(expr, Symbol):
+        if not expr.value:  # unknown, or zero: a factor that makes everything vanish
+            return None if expr.value is None else ZERO
+        return unknown(Quantity(expr.name, expr.value, expr.definition or ""))
+    left, right = _of_expr(expr.left), _of_expr(expr.right)
+    if left is None or right is None:
+        return None
+    if expr.op == "+":
+        return left + right
+    if expr.op == "-":
+        return left - right
+    if expr.op == "*":
+        return left * right
+    return _quotient(expr, left, right)
+
+
+def _quotient(expr: Binary, left: Polynomial, right: Polynomial) -> Polynomial | None:
+    if right.value == 0:
+        return None
+    if left == right:
+        return ONE
+    if len(right.terms) == 1:
+        ((key, coefficient),) = right.terms.items()
+        inverse = tuple((quantity, -exponent) for quantity, exponent in key)
+        parts = {
+            _joined(term, inverse): Fraction(c) / Fraction(coefficient)
+            for term, c in left.terms.items()
+        }
+        # Term by term the division has to be exact, else the whole and its floor differ in form.
+        if all((monomial_value(term) * c).denominator == 1 for term, c in parts.items()):
+            return _polynomial(parts)
+    value = left.value // right.value
+    rounding = "" if left.value % right.value == 0 else ", rounded down"
+    return unknown(Quantity(str(expr), value, f"{expr}{rounding}")) if value else ZERO
+
+
+#: What a quotient of two keys is called: last part of the divisor's key -> (of the dividend's, name).
+_WIDTHS: dict[str, tuple[frozenset[str], str]] = {
+    **dict.fromkeys(
+        ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads",
+         "encoder_attention_heads", "decoder_attention_heads"),
+        (frozenset({"hidden_size", "n_embd", "n_embed", "d_model", "dim", "embed_dim"}),
+         "head_dim"),
+    ),
+    "patch_size": (frozenset({"image_size"}), "patches_per_side"),
+}  # fmt: skip
+
+
+def with_widths(polynomial: Polynomial) -> Polynomial:
+    """Quotients left over that have a name of their own, such as ``hidden / heads``, under it."""
+    terms = []
+    for key, coefficient in polynomial.terms.items():
+        exponents = dict(key)
+        for under, exponent in key:
+            if exponent < 0:
+                _name_quotient(exponents, under)
+        left = tuple(sorted((q, e) for q, e in exponents.items() if e))
+        terms.append(Polynomial({left: coefficient}))
+    return total(terms)
+
+
+def _name_quotient(exponents: dict[Quantity, int], under: Quantity) -> None:
+    dividends, name = _WIDTHS.get(under.name.rsplit(".", 1)[-1], (frozenset(), ""))
+    for over, exponent in list(exponents.items()):
+        times = min(exponent, -exponents[under])
+        fits = over.name.rsplit(".", 1)[-1] in dividends and over.value % under.value == 0
+        if times > 0 and fits:
+            width = Quantity(name, over.value // under.value, quotient=(over, under))
+            exponents[over] -= times
+            exponents[under] += times
+            exponents[width] = exponents.get(width, 0) + times
+            return
+
+
+# ---- to written formulas
+
+#: Order of factors in a product and of terms in a sum, by letter; others come in between.
+_FACTORS, _TERMS = "LEAGKVPTCNSp", "VPTCLEAGKNSp"
+_LAST = "HID"
+
+
+class Writer:
+    """Polynomials as formulas, in the letters given."""
+
+    def __init__(self, letters: Mapping[Quantity, str]) -> None:
+        self.letters = letters
+        self.values = {letter: quantity.value for quantity, letter in letters.items()}
+
+    def formula(self, polynomial: Polynomial) -> Formula:
+        """Term by term: ``4·H² + 4·H``."""
+        return Formula.of(self.tree(polynomial), self.values, polynomial.value)
+
+    def collected(self, polynomial: Polynomial, by: Quantity | None) -> Formula:
+        """By powers of one quantity: ``12·L·H² + (V + 13·L + 4)·H``."""
+        if by is None:
+            return self.formula(polynomial)
+        powers: dict[int, dict[Monomial, Number]] = {}
+        for key, coefficient in polynomial.terms.items():
+            exponent = dict(key).get(by, 0)
+            rest = tuple(item for item in key if item[0] != by)
+            powers.setdefault(exponent, {})[rest] = coefficient
+        parts: list[Tree] = []
+        for exponent in sorted(powers, reverse=True):
+            rest_sum = Polynomial(powers[exponent])
+            if len(rest_sum.terms) == 1 or exponent <= 0:
+                back = {_joined(key, ((by, exponent),)): c for key, c in rest_sum.terms.items()}
+                parts.extend(self._terms(_polynomial(back)))
+            else:
+                power = _power(self.letters[by], exponent)
+                parts.append(Op("*", (Op("+", tuple(self._terms(rest_sum))), power)))
+        return Formula.of(_sum(parts), self.values, polynomial.value)
+
+    def product(self, count: Polynomial, one: Polynomial) -> Formula:
+        """``L·(12·H² + 13·H)``."""
+        if len(count.terms) == len(one.terms) == 1:
+            return self.formula(count * one)
+        if count == ONE:
+            return self.formula(one)
+        tree = Op("*", (*_factors(self.tree(count)), *_factors(self.tree(one))))
+        return Formula.of(tree, self.values, count.value * one.value)
+
+    def tree(self, polynomial: Polynomial) -> Tree:
+        return _sum(self._terms(polynomial))
+
+    def _terms(self, polynomial: Polynomial) -> list[Tree]:
+        def rank(item: tuple[Monomial, Number]) -> tuple[object, ...]:
+            degree = sum(exponent for _, exponent in item[0])
+            return -degree, sorted(_rank(self.letters[q], _TERMS) for q, _ in item[0])
+
+        return [self._term(key, c) for key, c in sorted(polynomial.terms.items(), key=rank)]
+
+    def _term(self, key: Monomial, coefficient: Number) -> Tree:
+        ordered = sorted(key, key=lambda item: _rank(self.letters[item[0]], _FACTORS))
+        over = [_power(self.letters[q], e) for q, e in ordered if e > 0]
+        under = [_power(self.letters[q], -e) for q, e in ordered if e < 0]
+        if coefficient.numerator != 1 or not over:
+            over.insert(0, coefficient.numerator)
+        if coefficient.denominator != 1:
+            under.insert(0, coefficient.denominator)
+        return Op("/", (_product(over), _product(under))) if under else _product(over)
+
+
+def _rank(letter: str, order: str) -> tuple[int, str]:
+    base = letter[0]
+    if base in _LAST:
+        return 100 + _LAST.index(base), letter
+    return (order.index(base) if base in order else 50), letter
+
+
+def _power(letter: str, exponent: int) -> Tree:
+    return letter if exponent == 1 else Op("^", (letter, exponent))
+
+
+def _product(factors: Sequence[Tree]) -> Tree:
+    return factors[0] if len(factors) == 1 else Op("*", tuple(factors))
+
+
+def _factors(tree: Tree) -> tuple[Tree, ...]:
+    return tree.args if isinstance(tree, Op) and tree.op == "*" else (tree,)
+
+
+def _sum(terms: Sequence[Tree]) -> Tree:
+    if not terms:
+        return 0
+    return terms[0] if len(terms) == 1 else Op("+", tuple(terms))

@@ -1,0 +1,92 @@
+"""Formulas as people write them: ``4·H² + 4·H``, as text, in numbers and as a tree.
+
+The written form is a small language: letters (``H``, ``d_k``), integers without separators,
+``·`` for times, ``/``, `` + ``, `` − ``, superscript digits and parentheses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """``+`` and ``*`` of two or more, ``^`` of a base and an exponent, ``/`` of two."""
+
+    op: Literal["+", "*", "^", "/"]
+    args: tuple[Tree, ...]
+
+
+#: A number, a letter, or an operation.
+Tree = int | str | Op
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One formula in three spellings, and its number."""
+
+    text: str
+    numbers: str
+    value: int
+    tree: Tree
+
+    @classmethod
+    def of(cls, tree: Tree, values: Mapping[str, int], value: int) -> Formula:
+        """``values`` are the letters' numbers; ``value`` is what the formula comes to."""
+        return cls(written(tree), written(substituted(tree, values)), value, tree)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "numbers": self.numbers,
+            "value": self.value,
+            "tree": tree_to_json(self.tree),
+        }
+
+
+def written(tree: Tree) -> str:
+    """The tree as text."""
+    if not isinstance(tree, Op):
+        return str(tree)
+    if tree.op == "+":
+        return _sum(tree.args)
+    if tree.op == "*":
+        minus = "-" if tree.args[0] == -1 else ""
+        return minus + "·".join(_factor(arg) for arg in tree.args[1 if minus else 0 :])
+    if tree.op == "^":
+        base, exponent = tree.args
+        inner = f"({written(base)})" if isinstance(base, Op) else str(base)
+        return inner + str(exponent).translate(_SUPERSCRIPTS)
+    over, under = tree.args
+    bottom = f"({written(under)})" if isinstance(under, Op) and under.op != "^" else written(under)
+    return f"{_factor(over)}/{bottom}"
+
+
+def _sum(args: tuple[Tree, ...]) -> str:
+    text = written(args[0]).replace("-", "−", 1)
+    for arg in args[1:]:
+        shown = written(arg)
+        text += f" − {shown[1:]}" if shown.startswith("-") else f" + {shown}"
+    return text
+
+
+def _factor(tree: Tree) -> str:
+    return f"({written(tree)})" if isinstance(tree, Op) and tree.op == "+" else written(tree)
+
+
+def substituted(tree: Tree, values: Mapping[str, int]) -> Tree:
+    """The tree with numbers for letters."""
+    if isinstance(tree, Op):
+        return Op(tree.op, tuple(substituted(arg, values) for arg in tree.args))
+    return values[tree] if isinstance(tree, str) else tree
+
+
+def tree_to_json(tree: Tree) -> Any:
+    """``4``, ``"H"`` or ``{"op": "*", "args": [4, {"op": "^", "args": ["H", 2]}]}``."""
+    if isinstance(tree, Op):
+        return {"op": tree.op, "args": [tree_to_json(arg) for arg in tree.args]}
+    return tree
