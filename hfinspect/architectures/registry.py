@@ -203,9 +203,14 @@ def auto_model(
 
 
 def auto_class(
-    config: ModelConfig, suffix: str, *, default_type: str | None = None, part: str | None = None
+    config: ModelConfig,
+    suffix: str | tuple[str, ...],
+    *,
+    default_type: str | None = None,
+    part: str | None = None,
 ) -> Module:
-    """The family's class whose name ends with ``suffix`` (``ForCausalLM``), for composites."""
+    """The family's class whose name ends with ``suffix`` (``ForCausalLM``), for composites; of
+    several endings the first class that has any."""
 
     def pick(family: Family) -> str:
         for name in family.classes:

@@ -1,0 +1,69 @@
+"""TrOCR's decoder (Li et al. 2021). Source of shapes: transformers/models/trocr/modeling_trocr.py.
+
+BART's decoder, which reads the states of an image encoder of another width; it comes inside a
+vision-encoder-decoder.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import seq2seq
+from .modules import Linear, Module
+from .registry import register
+from .seq2seq import Style
+
+
+def _style(c: ModelConfig) -> Style:
+    learned = c.flag("use_learned_position_embeddings", default=True)
+    return Style(
+        "TrOCR",
+        words="TrOCRScaledWordEmbedding",
+        positions="TrOCRLearnedPositionalEmbedding" if learned else None,
+        embedding_norm=c.flag("layernorm_embedding", default=True),
+        length=512,
+    )
+
+
+def causal_lm(c: ModelConfig) -> Module:
+    style = _style(c)
+    # num_hidden_layers and the like name the decoder's own sizes here.
+    decoder = seq2seq.stack(c, style, 1)
+    layers = decoder["layers"]
+    assert isinstance(layers, Module)
+    seen: Dim | None = c.optional_dim("cross_attention_hidden_size")
+    for layer in layers.children.values():
+        assert isinstance(layer, Module)
+        if seen is not None:
+            layer.children["encoder_attn"] = _reading(c, style, seen)
+    table = "model.decoder.embed_tokens.weight" if c.tied() else None
+    return Module(
+        "TrOCRForCausalLM",
+        model=Module("TrOCRDecoderWrapper", decoder=decoder),
+        output_projection=Linear(
+            seq2seq.width(c, style),
+            seq2seq.vocab(c, style),
+            bias=False,
+            tied_to=table,
+            component=Component.HEAD,
+            kind="lm_head",
+        ),
+    )
+
+
+def _reading(c: ModelConfig, style: Style, seen: Dim) -> Module:
+    attend = seq2seq.attention(c, style, 1)
+    width = seq2seq.width(c, style)
+    attend.children["k_proj"] = Linear(seen, width, kind="key")
+    attend.children["v_proj"] = Linear(seen, width, kind="value")
+    return attend
+
+
+register(
+    "trocr",
+    {"TrOCRForCausalLM": causal_lm},
+    base="TrOCRForCausalLM",
+    base_prefix="model",
+    category="text decoder",
+)

@@ -1,0 +1,46 @@
+"""UMT5 (Chung et al. 2023). Source of shapes: transformers/models/umt5/modeling_umt5.py.
+
+mT5 in which every layer has its own table of relative positions, not the first alone.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from .encoders import renamed_classes, with_defaults
+from .modules import Layers, Module
+from .mt5 import DEFAULTS
+from .registry import Builder, register
+from .t5 import _CLASSES as T5_CLASSES
+
+
+def _first_everywhere(module: Module) -> Module:
+    """T5's stacks with the first block, which holds the table, in place of all others."""
+    for child in list(module.children.values()):
+        if not isinstance(child, Module):
+            continue
+        if child.class_name == "T5Stack":
+            blocks = child["block"]
+            assert isinstance(blocks, Module)
+            first = blocks.children.get("0")
+            if isinstance(first, Module):
+                child.children["block"] = Layers.of(len(blocks.children), first)
+        else:
+            _first_everywhere(child)
+    return module
+
+
+def _with_positions(build: Builder) -> Builder:
+    def positioned(c: ModelConfig) -> Module:
+        return _first_everywhere(build(c))
+
+    return positioned
+
+
+_classes = {name: _with_positions(build) for name, build in T5_CLASSES.items()}
+
+register(
+    "umt5",
+    with_defaults(DEFAULTS, renamed_classes(_classes, "T5", "UMT5")),
+    base="UMT5Model",
+    category="encoder-decoder",
+)
