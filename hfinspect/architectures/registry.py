@@ -32,6 +32,7 @@ _VOCABULARY = frozenset(
         "vision",
         "diffusion",
         "unet_conditions",
+        "multimodal",
         "encoders",
         "seq2seq",
         "structure",
@@ -117,10 +118,14 @@ def find_type(model_type: str) -> Family | None:
     """The family of a model_type, or None."""
     found = _BY_TYPE.get(model_type)
     if found is None:
-        file = model_type.replace("-", "_").replace(".", "_").lower()
-        if file in _family_files():
-            importlib.import_module(f"{__package__}.{file}")
-            found = _BY_TYPE.get(model_type)
+        # A part of a composite (qwen3_5_text) is registered in the file of the whole (qwen3_5).
+        words = model_type.replace("-", "_").replace(".", "_").lower().split("_")
+        for end in range(len(words), 0, -1):
+            file = "_".join(words[:end])
+            if file in _family_files():
+                importlib.import_module(f"{__package__}.{file}")
+                found = _BY_TYPE.get(model_type)
+                break
     if found is None:
         load_all()
         found = _BY_TYPE.get(model_type)
