@@ -1,0 +1,115 @@
+"""GIT (Wang et al. 2022). Source of shapes: transformers/models/git/modeling_git.py.
+
+A CLIP vision tower, a projection with a norm, and BERT's layers without segments as decoder; the
+output layer is its own. Video models add one learned vector per frame.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig, exact
+from . import encoders
+from .encoders import BASE, with_defaults
+from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Sequential, Weight
+from .registry import register
+from .vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
+
+_DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=768)
+    inner = c.dim("intermediate_size", default=3072)
+    eps = c.number("layer_norm_eps", default=1e-5)
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
+    positions = patch_count(image, patch) + 1
+    layer = clip_layer(
+        "GitVision", h, inner, eps=eps, act=c.text("hidden_act", default="quick_gelu")
+    )
+    transformer = Module(
+        "GitVisionTransformer",
+        embeddings=Module(
+            "GitVisionEmbeddings",
+            class_embedding=Weight(h, kind="class_token"),
+            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
+            position_embedding=position_table(positions, h),
+            # Older files hold the positions 0..n-1 as a tensor.
+            position_ids=Buffer(1, positions, dtype="I64", saved=False),
+            component=Component.EMBEDDING,
+        ),
+        pre_layrnorm=LayerNorm(h, eps=eps),
+        encoder=clip_encoder("GitVision", c.count("num_hidden_layers", default=12), layer),
+        post_layernorm=LayerNorm(h, eps=eps),
+    )
+    return Module("GitVisionModel", vision_model=transformer, part="vision")
+
+
+def projection(c: ModelConfig, vision: ModelConfig) -> Module:
+    width, h = vision.dim("hidden_size", default=768), encoders.hidden(c)
+    norm = LayerNorm(h, eps=vision.number("layer_norm_eps", default=1e-5))
+    return Module(
+        "GitProjection",
+        visual_projection=Sequential(Linear(width, h), norm),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def frames(c: ModelConfig, vision: ModelConfig) -> Module | None:
+    """One vector per frame, for models of video."""
+    if not c.has("num_image_with_embedding"):
+        return None
+    count = int(c.count("num_image_with_embedding"))
+    one = Weight(exact(1), exact(1), vision.dim("hidden_size", default=768), kind="position")
+    return Module(
+        "ParameterList",
+        {str(i): one for i in range(count)},
+        component=Component.EMBEDDING,
+        part="vision",
+    )
+
+
+def embeddings(c: ModelConfig) -> Module:
+    positions = c.dim("max_position_embeddings")
+    return Module(
+        "GitEmbeddings",
+        word_embeddings=Embedding(encoders.vocab(c), encoders.hidden(c)),
+        position_embeddings=Embedding(positions, encoders.hidden(c), kind="position"),
+        LayerNorm=encoders.norm(c),
+        dropout=encoders.dropout(c),
+        position_ids=Buffer(1, positions, dtype="I64", saved=False),
+        component=Component.EMBEDDING,
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    vision = c.section("vision_config")
+    return Module(
+        "GitModel",
+        embeddings=embeddings(c),
+        image_encoder=vision_model(vision),
+        encoder=encoders.encoder(c, "Git"),
+        visual_projection=projection(c, vision),
+        img_temporal_embedding=frames(c, vision),
+    )
+
+
+def causal(c: ModelConfig) -> Module:
+    output = Linear(
+        encoders.hidden(c),
+        encoders.vocab(c),
+        tied_to="git.embeddings.word_embeddings.weight" if c.tied(default=False) else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module("GitForCausalLM", git=model(c), output=output)
+
+
+register(
+    "git",
+    with_defaults(_DEFAULTS, {"GitForCausalLM": causal, "GitModel": model}),
+    base="GitModel",
+    base_prefix="git",
+    category="multimodal",
+)
+register("git_vision_model", {"GitVisionModel": vision_model}, category="vision")
