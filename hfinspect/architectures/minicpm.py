@@ -1,6 +1,6 @@
 """MiniCPM 1 to 4 (Hu et al. 2024). No class in transformers. Source of shapes: modeling_minicpm.py
-in openbmb/MiniCPM-2B-sft-bf16 and MiniCPM4-8B; for MiniCPM-MoE-8x2B the names that vLLM's minicpm.py
-loads.
+in openbmb/MiniCPM-2B-sft-bf16 and MiniCPM4-8B; for MiniCPM-MoE-8x2B the names that vLLM's
+minicpm.py loads.
 
 Llama's block; scalings of embeddings and residuals have no tensors, nor has sparse attention.
 """

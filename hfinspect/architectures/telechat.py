@@ -130,7 +130,14 @@ def wide_model(c: ModelConfig) -> Module:
     )
 
 
-_narrow = causal_lm("TelechatForCausalLM", model, prefix="transformer", embedding="word_embeddings")
+# The 7B ties its head, the library's default; the 12B says tie_word_embeddings: false.
+_narrow = causal_lm(
+    "TelechatForCausalLM",
+    model,
+    prefix="transformer",
+    embedding="word_embeddings",
+    tied_default=True,
+)
 _wide = causal_lm("TELECHAT", wide_model, prefix="transformer", embedding="wte", tied_default=True)
 
 
