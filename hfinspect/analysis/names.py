@@ -27,7 +27,8 @@ _WORDS: dict[Component, str] = {
         class_embed_tokens x_embedder context_embedder embed_tokens_per_layer position_embeds
         token_embedding mask_emb r_w_bias_embedding entity_embeddings x_position_embeddings
         y_position_embeddings h_position_embeddings w_position_embeddings lang_embeddings
-        position_embedding_type code_embed feature_projection masked_spec_embed""",
+        position_embedding_type code_embed feature_projection masked_spec_embed project_in
+        project_out""",
     _A: """self_attn self_attention attn attention selfattention encdecattention cross_attn
         crossattention cross_attention encoder_attn attn1 attn2 multi_head_attention mha
         attentions q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn
@@ -72,7 +73,8 @@ _WORDS: dict[Component, str] = {
         norm_kv norm_context post_attn_norm pre_attn_norm ln_q attention_layernorm ffn_layernorm
         embedding_norm operator_norm temporal_pre_norm channel_pre_norm layernorm_1 layernorm_2
         dt_layernorm b_layernorm c_layernorm post_attention_rmsnorm pre_mlp_layernorm
-        input_layer_norm post_attention_layer_norm mlp_layer_norm""",
+        input_layer_norm post_attention_layer_norm mlp_layer_norm layernorm1 layernorm2
+        ln_cross_attn ln_kv q_ln k_ln output_layernorm token_layernorm hidden_layernorm""",
     _H: """lm_head embed_out classifier score qa_outputs pooler predictions cls head
         lm_prediction_head mc_head classification_head output_layer vocab_transform
         vocab_projector vocab_layer_norm generator_predictions generator_lm_head
@@ -80,7 +82,8 @@ _WORDS: dict[Component, str] = {
         qa_classifier nsp_head mlm_head bbox_predictor class_labels_classifier ctc_head
         codebook_head project_hid project_q quantizer pooling_layer sequence_summary logits_proj
         start_logits end_logits answer_class decode_head segmentation_head box_head class_head
-        bbox_embed discriminator_predictions""",
+        bbox_embed discriminator_predictions lm_loss multiple_choice_head output_projection
+        v_head""",
 }
 
 #: Segments that decide only where nothing stronger does.
