@@ -63,16 +63,19 @@ class Prediction:
 
     @cached_property
     def active_parameters(self) -> int:
-        """Parameters that serve one token: routed experts count k of n."""
-        return sum(active_share(spec.parameters, spec.active) for spec in self.tensors)
+        """Parameters that serve one token: of routed experts, k of n.
+
+        Exact: what k of n serves is summed first, and n experts of a shape divide evenly; one
+        expert's tensor alone need not.
+        """
+        sums: dict[tuple[int, int] | None, int] = {}
+        for spec in self.tensors:
+            sums[spec.active] = sums.get(spec.active, 0) + spec.parameters
+        return sum(active_share(parameters, active) for active, parameters in sums.items())
 
 
 def active_share(parameters: int, active: tuple[int, int] | None) -> int:
-    """``parameters * k / n``. Exact: n experts of one shape divide evenly, in sum if not singly.
-
-    For one tensor per expert each counts k/n of itself, which is fractional for a tensor alone;
-    sums over whole layers are not, so callers that need exactness sum numerators first.
-    """
+    """``parameters * k / n`` of a sum over all n experts; of a single tensor, rounded down."""
     if active is None:
         return parameters
     k, n = active
