@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .core.results import Failure, Inspection, Totals
     from .core.tensors import TensorInfo, TensorSpec
     from .errors import HfinspectError
+    from .scanning import scan
 
 #: Where each public name lives. They are imported on first use, so that ``import hfinspect`` and
 #: ``hfinspect --version`` cost nothing.
@@ -25,6 +26,7 @@ _HOMES = {
     "compare": "api",
     "inspect": "api",
     "predict": "api",
+    "scan": "scanning",
     "Prediction": "architectures.prediction",
     "Component": "core.components",
     "Role": "core.components",
@@ -51,6 +53,7 @@ __all__ = [
     "errors",
     "inspect",
     "predict",
+    "scan",
 ]
 
 

@@ -23,7 +23,8 @@
     │   ├── ShardIndexError                     an index file against its format
     │   ├── LimitError                          a declared size beyond a named limit
     │   └── UnsupportedFormatError              recognised, refused by name
-    └── UnknownArchitectureError            5   no catalogued model_type, and no headers
+    ├── UnknownArchitectureError            5   no catalogued model_type, and no headers
+    └── LostError                           3   a scan's engine gave up on a target
 
 Every error says what it is about (``subject``), what was found, what was expected, where, and a
 hint what to do.  ``kind`` is a stable identifier for scripts.
@@ -256,3 +257,9 @@ class UnknownArchitectureError(HfinspectError):
     ) -> None:
         super().__init__(subject, found, expected=expected, where=where, hint=hint)
         self.nearest = tuple(nearest)
+
+
+class LostError(HfinspectError):
+    """A scan's engine gave up on a target: its worker died, or hfinspect has a bug."""
+
+    kind = "lost"

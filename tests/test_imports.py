@@ -22,9 +22,10 @@ HEIGHTS = {
     "audit": 4,
     "reports": 4,
     "api": 5,
-    "cli": 6,
-    "__main__": 7,
-    "__init__": 7,
+    "scanning": 6,
+    "cli": 7,
+    "__main__": 8,
+    "__init__": 8,
 }
 #: Rooms of one height that know nothing of each other. Reports lay out what an audit found.
 ALLOWED_SIDEWAYS = {("reports", "audit")}

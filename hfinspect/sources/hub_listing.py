@@ -78,6 +78,10 @@ def is_commit(text: str) -> bool:
     return _COMMIT.fullmatch(text) is not None
 
 
+def is_repo_id(text: str) -> bool:
+    return _REPO_ID.fullmatch(text) is not None
+
+
 def check_repo_id(asked: Asked) -> None:
     """UsageError if a repo id is none by huggingface_hub's rules."""
     from huggingface_hub import utils

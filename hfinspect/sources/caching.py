@@ -1,0 +1,126 @@
+"""A source whose small reads are remembered in a header cache."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from ..core.refs import Origin
+from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
+from .base import FileEntry, Source
+from .header_cache import HeaderCache
+from .pool import run_all
+
+T = TypeVar("T")
+
+
+class CachingSource:
+    """``inner`` with its reads remembered (see ``sources.base.Source``).
+
+    The Hub is still asked which commit a revision is: one request.  Everything below that commit
+    comes from the cache if it was read before.  Where the Hub is out of reach, the commit last seen
+    for the revision is taken, and the origin says ``cache``.
+    """
+
+    def __init__(self, inner: Source, cache: HeaderCache, place: str) -> None:
+        self.inner = inner
+        self.cache = cache
+        self.place = place
+        self._origin: Origin | None = None
+        self._files: Mapping[str, FileEntry] | None = None
+
+    @property
+    def origin(self) -> Origin:
+        return self._origin or self.inner.origin
+
+    def list_files(self) -> Mapping[str, FileEntry]:
+        if self._files is None:
+            try:
+                self._files = self.inner.list_files()
+                self._remember(self._files)
+            except (OfflineError, NetworkError, RequestTimeoutError):
+                found = self._remembered()
+                if found is None:
+                    raise
+                self._files = found
+        return self._files
+
+    @property
+    def _list_key(self) -> str:
+        origin = self.inner.origin
+        return f"list {self.place} {origin.repo_id} {origin.revision or 'main'}"
+
+    def _remember(self, files: Mapping[str, FileEntry]) -> None:
+        origin = self.inner.origin
+        if origin.kind == "hub" and origin.commit:
+            entries = [[e.path, e.size, e.sha256] for e in files.values()]
+            payload = json.dumps({"commit": origin.commit, "files": entries})
+            self.cache.put(self._list_key, payload.encode())
+
+    def _remembered(self) -> Mapping[str, FileEntry] | None:
+        payload = self.cache.get(self._list_key)
+        if payload is None:
+            return None
+        found = json.loads(payload)
+        origin = self.inner.origin
+        self._origin = Origin(
+            "cache", origin.name, origin.repo_id, origin.revision, found["commit"]
+        )
+        return {path: FileEntry(path, size, sha) for path, size, sha in found["files"]}
+
+    def size(self, path: str) -> int:
+        entry = self.list_files().get(path)
+        if entry is not None and entry.size is not None:
+            return entry.size
+        return self.inner.size(path)
+
+    def known_size(self, path: str) -> int | None:
+        entry = self.list_files().get(path)
+        return None if entry is None else entry.size
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        return self._through(self._key(path, f"{start}-{stop}"),
+                             lambda: self.inner.read(path, start, stop))  # fmt: skip
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        return self._through(self._key(path, f"all {limit}"),
+                             lambda: self.inner.read_all(path, limit))  # fmt: skip
+
+    def shard_headers(self, index_file: str) -> Mapping[str, bytes | Mapping[str, object]] | None:
+        key = self._key(index_file, "headers")
+        payload = self.cache.get(key) if key else None
+        if payload is not None:
+            found: Mapping[str, Mapping[str, object]] = json.loads(payload)
+            return found
+        headers = None if self._origin is not None else self.inner.shard_headers(index_file)
+        if key and headers is not None and not any(isinstance(h, bytes) for h in headers.values()):
+            self.cache.put(key, json.dumps(headers).encode())
+        return headers
+
+    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        if self._origin is not None:  # nothing waits for a network
+            return run_all(tasks, 1)
+        return self.inner.gather(tasks)
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def _key(self, path: str, what: str) -> str | None:
+        """By content where the Hub tells its hash, else by commit; None if neither is known."""
+        entry = self.list_files().get(path)
+        if entry is not None and entry.sha256:
+            return f"sha256 {entry.sha256} {what}"
+        commit = self.origin.commit
+        return (
+            f"commit {self.place} {self.origin.repo_id} {commit} {what} {path}" if commit else None
+        )
+
+    def _through(self, key: str | None, ask: Callable[[], bytes]) -> bytes:
+        if key is None:
+            return ask()
+        data = self.cache.get(key)
+        if data is None:
+            data = ask()
+            self.cache.put(key, data)
+        return data

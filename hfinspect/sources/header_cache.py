@@ -1,0 +1,121 @@
+"""Header bytes that were read before, kept on this machine between runs.
+
+An entry is what one read returned. Files whose content hash the Hub tells are keyed by it, so that
+equal files of two repos share their entries; others by repo, commit and path.  Every entry carries
+the digest of its payload and the key it was written for: one that does not match is dropped, never
+trusted.  Writing is a rename, so several processes may share a cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+#: A thousand sharded models, or a hundred thousand single-file ones.
+DEFAULT_MAX_BYTES: Final = 512 << 20
+#: A larger answer costs more to keep than to ask again.
+MAX_ENTRY_BYTES: Final = 32 << 20
+#: Entries between two looks at the cache's size: looking reads every file's stat.
+_WRITES_BETWEEN_SWEEPS: Final = 500
+_MAGIC: Final = b"hfinspect-cache-1\n"
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """Where a cache is and how full: entries and bytes."""
+
+    path: str
+    entries: int
+    nbytes: int
+    max_bytes: int
+
+
+class HeaderCache:
+    """A directory of entries, oldest dropped first when it grows beyond ``max_bytes``."""
+
+    def __init__(self, root: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        self.root = Path(root)
+        self.max_bytes = max_bytes
+        self._writes = 0
+
+    def get(self, key: str) -> bytes | None:
+        """The payload of an entry, or None. A damaged entry is deleted."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        head = _head(key)
+        digest_end = len(head) + 32
+        payload = data[digest_end:]
+        if (
+            data[: len(head)] != head
+            or hashlib.sha256(payload).digest() != data[len(head) : digest_end]
+        ):
+            path.unlink(missing_ok=True)
+            return None
+        return payload
+
+    def put(self, key: str, payload: bytes) -> None:
+        """Keep a payload. A cache that cannot be written is no error: it is only slower."""
+        if len(payload) > MAX_ENTRY_BYTES:
+            return
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
+                file.write(_head(key) + hashlib.sha256(payload).digest() + payload)
+            Path(file.name).replace(path)
+        except OSError:
+            return
+        self._writes += 1
+        if self._writes % _WRITES_BETWEEN_SWEEPS == 0:
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Delete the oldest entries until the cache is a tenth below its bound."""
+        entries = sorted(self._entries(), key=lambda entry: entry[1].st_mtime)
+        total = sum(stat.st_size for _, stat in entries)
+        if total <= self.max_bytes:
+            return
+        for path, stat in entries:
+            path.unlink(missing_ok=True)
+            total -= stat.st_size
+            if total <= self.max_bytes * 9 // 10:
+                return
+
+    def info(self) -> CacheInfo:
+        sizes = [stat.st_size for _, stat in self._entries()]
+        return CacheInfo(str(self.root), len(sizes), sum(sizes), self.max_bytes)
+
+    def clear(self) -> CacheInfo:
+        """Delete every entry; what there was."""
+        before = self.info()
+        for path, _ in self._entries():
+            path.unlink(missing_ok=True)
+        return before
+
+    def _path(self, key: str) -> Path:
+        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        return self.root / name[:2] / name
+
+    def _entries(self) -> list[tuple[Path, os.stat_result]]:
+        folders = self.root.glob("[0-9a-f][0-9a-f]")
+        stats = [(path, _stat(path)) for folder in folders for path in folder.iterdir()]
+        return [(path, stat) for path, stat in stats if stat is not None]
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:  # another process has just deleted it
+        return None
+
+
+def _head(key: str) -> bytes:
+    encoded = key.encode("utf-8", "surrogatepass")
+    return _MAGIC + len(encoded).to_bytes(4, "little") + encoded

@@ -1,0 +1,97 @@
+"""The Hub's own lists of models, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urljoin
+
+from .hub_answer import Answer, BrokenAnswerError
+from .hub_client import GZIP, Ask, HubClient, api_json
+from .hub_listing import commit_of, is_repo_id
+from .hub_session import is_same_host
+
+#: The Hub's largest page.
+PAGE = 1000
+#: A page of 1,000 models with safetensors totals is about 1 MB.
+_MAX_PAGE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """One entry of a list. ``reported`` are the parameters by dtype that the Hub tells of itself:
+    counted by its own rules, not by ours; empty where it tells none."""
+
+    repo_id: str
+    commit: str | None = None
+    reported: Mapping[str, int] = field(default_factory=dict)
+    reported_total: int | None = None
+
+
+def list_models(
+    client: HubClient,
+    *,
+    author: str | None = None,
+    search: str | None = None,
+    filters: tuple[str, ...] = (),
+    sort: str | None = None,
+    limit: int | None = None,
+) -> Iterator[ListedModel]:
+    """Models that match, one request a page. Raises AccessError subclasses."""
+    query = [("expand", "sha"), ("expand", "safetensors")]
+    query += [(key, value) for key, value in (("author", author), ("search", search)) if value]
+    query += [("filter", value) for value in filters]
+    if sort:
+        query += [("sort", sort), ("direction", "-1")]
+    query.append(("limit", str(min(limit or PAGE, PAGE))))
+    url: str | None = f"{client.endpoint}/api/models?{urlencode(query)}"
+    left = limit
+    seen: set[str] = set()
+    while url is not None and url not in seen and (left is None or left > 0):
+        seen.add(url)
+        page, url = _page(client, url)
+        page = page if left is None else page[:left]
+        left = None if left is None else left - len(page)
+        yield from page
+
+
+def _page(client: HubClient, url: str) -> tuple[list[ListedModel], str | None]:
+    def handle(answer: Answer) -> tuple[list[ListedModel], str | None]:
+        following = _next(answer.headers.get("link", ""), url)
+        found = api_json(answer, _MAX_PAGE_BYTES)
+        if not isinstance(found, list):
+            raise BrokenAnswerError("answered something that is not a list of models")
+        return [_model(item) for item in found], following
+
+    result, following = client.fetch(
+        Ask(url, client.asked("the list of models"), "api", GZIP), handle
+    )
+    # The token goes with the next request, so it goes to the same host or nowhere.
+    if following is not None and not is_same_host(client.endpoint, following):
+        following = None
+    return result, following
+
+
+def _next(link: str, url: str) -> str | None:
+    """The address in ``<...>; rel="next"`` of a Link header."""
+    for part in link.split(","):
+        address, _, rest = part.partition(";")
+        if 'rel="next"' in rest.replace(" ", "") and address.strip().startswith("<"):
+            return urljoin(url, address.strip()[1:-1])
+    return None
+
+
+def _model(item: object) -> ListedModel:
+    repo_id = item.get("id") if isinstance(item, dict) else None
+    if not isinstance(item, dict) or not isinstance(repo_id, str) or not is_repo_id(repo_id):
+        raise BrokenAnswerError("lists a model without a name")
+    told = item.get("safetensors")
+    parameters = told.get("parameters") if isinstance(told, dict) else None
+    total = told.get("total") if isinstance(told, dict) else None
+    counts = parameters.items() if isinstance(parameters, dict) else ()
+    return ListedModel(
+        repo_id,
+        commit_of(item),
+        {str(k): v for k, v in counts if isinstance(v, int) and not isinstance(v, bool)},
+        total if isinstance(total, int) and not isinstance(total, bool) else None,
+    )
