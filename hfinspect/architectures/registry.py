@@ -35,6 +35,7 @@ _VOCABULARY = frozenset(
         "multimodal",
         "encoders",
         "seq2seq",
+        "speech",
         "structure",
         "prediction",
         "fallback",
