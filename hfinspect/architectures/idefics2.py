@@ -1,0 +1,101 @@
+"""Idefics2 (Laurençon et al. 2024). Source: transformers/models/idefics2/modeling_idefics2.py.
+
+A SigLIP tower without pooling, a gated projection to the text's width, a Perceiver that reads all
+patches into 64 latents, and Mistral.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .idefics3 import vision_model
+from .modules import Layers, Linear, Module, RMSNorm, Weight
+from .multimodal import Decoder, decoder, lm_head
+from .registry import register
+
+
+def _mlp(inputs: int, inner: int, outputs: int, act: str | None) -> Module:
+    return Module(
+        "Idefics2MLP",
+        gate_proj=Linear(inputs, inner, bias=False, kind="gate"),
+        up_proj=Linear(inputs, inner, bias=False, kind="up"),
+        down_proj=Linear(inner, outputs, bias=False, kind="down"),
+        act_fn=activation(act),
+    )
+
+
+def resampler(c: ModelConfig, hidden: Dim) -> Module:
+    """Latents attend to the patches and to themselves, layer by layer."""
+    head = c.dim("resampler_head_dim", default=96)
+    query = c.dim("resampler_n_heads", default=16) * head
+    kv = c.dim("num_key_value_heads", default=4) * head
+
+    def norm() -> Module:
+        return RMSNorm(hidden, class_name="Idefics2RMSNorm")
+
+    layer = Module(
+        "Idefics2PerceiverLayer",
+        input_latents_norm=norm(),
+        input_context_norm=norm(),
+        self_attn=Module(
+            "Idefics2PerceiverAttention",
+            q_proj=Linear(hidden, query, bias=False, kind="query"),
+            k_proj=Linear(hidden, kv, bias=False, kind="key"),
+            v_proj=Linear(hidden, kv, bias=False, kind="value"),
+            o_proj=Linear(query, hidden, bias=False, kind="output"),
+        ),
+        post_attention_layernorm=norm(),
+        mlp=_mlp(hidden, 4 * hidden, hidden, c.text("hidden_act", default="silu")),
+    )
+    return Module(
+        "Idefics2PerceiverResampler",
+        latents=Weight(c.dim("resampler_n_latents", default=64), hidden),
+        layers=Layers.of(c.count("resampler_depth", default=3), layer),
+        norm=norm(),
+    )
+
+
+def connector(c: ModelConfig, text: Decoder) -> Module:
+    vision, section = c.section("vision_config"), c.section("text_config")
+    # Mistral's own default stands in where the section is silent.
+    inner = section.dim("intermediate_size", default=14336)
+    return Module(
+        "Idefics2Connector",
+        modality_projection=_mlp(
+            vision.dim("hidden_size", default=768), inner, text.hidden, section.text("hidden_act")
+        ),
+        # As wide as the text, whatever perceiver_config says.
+        perceiver_resampler=resampler(c.section("perceiver_config"), text.hidden),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def base(c: ModelConfig) -> Module:
+    text = decoder(c, "mistral")
+    return Module(
+        "Idefics2Model",
+        vision_model=vision_model("Idefics2", c.section("vision_config"), width=768),
+        connector=connector(c, text),
+        text_model=text.base,
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    tied = "model.text_model.embed_tokens.weight" if c.tied(default=False) else None
+    return Module(
+        "Idefics2ForConditionalGeneration",
+        model=base(c),
+        lm_head=lm_head(decoder(c, "mistral"), tied),
+    )
+
+
+register(
+    "idefics2",
+    {"Idefics2ForConditionalGeneration": generation, "Idefics2Model": base},
+    base="Idefics2Model",
+    base_prefix="model",
+    category="multimodal",
+)

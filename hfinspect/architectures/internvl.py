@@ -1,0 +1,144 @@
+"""InternVL 3 in transformers' own form (Zhu et al. 2025). Source: transformers/models/internvl.
+
+InternViT (a BEiT with scales per channel), a projector over squares of patches joined together, and
+any decoder. Checkpoints of the authors' own code have the type internvl_chat.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
+from .multimodal import LLAVA_ALIASES, decoder, language_model
+from .registry import register
+from .vision import pair, patch_conv, patch_count, plain_mlp
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=1024)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("layer_norm_eps", default=1e-6)
+    kind = c.text("norm_type", default="layer_norm")
+    if kind == "layer_norm":
+        return LayerNorm(_hidden(c), eps=eps)
+    if kind == "rms_norm":
+        return RMSNorm(_hidden(c), eps=eps, class_name="InternVLVisionRMSNorm")
+    raise c.error("norm_type", kind, "layer_norm or rms_norm")
+
+
+def embeddings(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    image, patch = pair(c, "image_size", default=448), pair(c, "patch_size", default=14)
+    masked = c.flag("use_mask_token", default=False)
+    absolute = c.flag("use_absolute_position_embeddings", default=True)
+    positions = Weight(1, patch_count(image, patch) + 1, h, kind="position")
+    return Module(
+        "InternVLVisionEmbeddings",
+        cls_token=Weight(1, 1, h, kind="class_token"),
+        mask_token=Weight(1, 1, h, kind="mask_token") if masked else None,
+        position_embeddings=positions if absolute else None,
+        patch_embeddings=Module(
+            "InternVLVisionPatchEmbeddings",
+            projection=patch_conv(c.dim("num_channels", default=3), h, patch),
+        ),
+        component=Component.EMBEDDING,
+    )
+
+
+def attention(c: ModelConfig) -> Module:
+    h, bias = _hidden(c), c.flag("attention_bias", default=False)
+    normed = c.flag("use_qk_norm", default=False)
+
+    def head_norm() -> Module:
+        return RMSNorm(h, class_name="InternVLVisionRMSNorm") if normed else Activation("Identity")
+
+    return Module(
+        "InternVLVisionAttention",
+        q_proj=Linear(h, h, bias=bias, kind="query"),
+        k_proj=Linear(h, h, bias=bias, kind="key"),
+        v_proj=Linear(h, h, bias=bias, kind="value"),
+        projection_layer=Linear(h, h, kind="output"),
+        q_norm=head_norm(),
+        k_norm=head_norm(),
+        component=Component.ATTENTION,
+    )
+
+
+def layer(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("intermediate_size", default=4096)
+    return Module(
+        "InternVLVisionLayer",
+        lambda_1=Weight(h, kind="scale"),
+        lambda_2=Weight(h, kind="scale"),
+        attention=attention(c),
+        mlp=plain_mlp("InternVLVisionMLP", h, inner, act=c.text("hidden_act", default="gelu")),
+        layernorm_before=_norm(c),
+        layernorm_after=_norm(c),
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    mean = c.flag("use_mean_pooling", default=True)
+    norm = LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-6))
+    layers = Layers.of(c.count("num_hidden_layers", default=24), layer(c))
+    return Module(
+        "InternVLVisionModel",
+        embeddings=embeddings(c),
+        encoder=Module("InternVLVisionEncoder", layer=layers),
+        layernorm=Activation("Identity") if mean else norm,
+        part="vision",
+    )
+
+
+def projector(c: ModelConfig, hidden: Dim) -> Module:
+    """A norm and two layers over the patches of a square, whose side is 1 / downsample_ratio."""
+    ratio = c.number("downsample_ratio", default=0.5)
+    if not 1 / 64 <= ratio <= 1:
+        raise c.error("downsample_ratio", ratio, "between 1/64 and 1")
+    side = int(1 / ratio)
+    joined = _hidden(c.section("vision_config")) * (side * side)
+    return Module(
+        "InternVLMultiModalProjector",
+        layer_norm=LayerNorm(joined),
+        linear_1=Linear(joined, hidden),
+        act=activation(c.text("projector_hidden_act", default="gelu")),
+        linear_2=Linear(hidden, hidden),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
+    text = decoder(c, "qwen2")
+    return {
+        "vision_tower": vision_model(c.section("vision_config")),
+        "multi_modal_projector": projector(c, text.hidden),
+        "language_model": language_model(text, head=head, tied=c.tied(default=True)),
+    }
+
+
+def generation(c: ModelConfig) -> Module:
+    return Module("InternVLForConditionalGeneration", dict(parts(c, head=True)))
+
+
+def base(c: ModelConfig) -> Module:
+    return Module("InternVLModel", dict(parts(c, head=False)))
+
+
+register(
+    "internvl",
+    {"InternVLForConditionalGeneration": generation, "InternVLModel": base},
+    base="InternVLModel",
+    aliases=LLAVA_ALIASES,
+    category="multimodal",
+)
+register(
+    "internvl_vision",
+    {"InternVLVisionModel": vision_model},
+    base="InternVLVisionModel",
+    category="vision",
+)

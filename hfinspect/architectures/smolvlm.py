@@ -1,0 +1,10 @@
+"""SmolVLM (Marafioti et al. 2025). Source: transformers/models/smolvlm/modeling_smolvlm.py.
+
+Idefics3 with other sizes.
+"""
+
+from __future__ import annotations
+
+from .idefics3 import register_idefics3
+
+register_idefics3("SmolVLM", "smolvlm")
