@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..architectures.prediction import Prediction
 from ..core.checkpoint import Shard
 from ..core.components import Component, Role
 from ..core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
+from .lookup import spec_finder
 from .names import labels_of, layer_of
 from .quantization import Decoded
 
@@ -53,7 +54,7 @@ def place_stored(
     shape. ``untied``: the config says tie_word_embeddings false, so a head that is stored beside
     the embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
     """
-    find = _lookup(prediction)
+    find = spec_finder(prediction)
     infos: list[TensorInfo] = []
     specs: dict[str, TensorSpec] = {}
     for shard in shards:
@@ -101,41 +102,6 @@ def _is_causal_mask(stored: StoredTensor) -> bool:
     if not stored.name.endswith(".bias") or len(shape) < 2 or shape[-1] != shape[-2]:
         return False
     return (len(shape) == 4 and shape[:2] == (1, 1)) or stored.dtype in ("BOOL", "U8")
-
-
-# ---- finding the spec of a stored name
-
-
-def _lookup(prediction: Prediction | None) -> Callable[[str], TensorSpec | None]:
-    """Names as the tree spells them, then without and with the base model's prefix, then by the
-    family's other spellings."""
-    if prediction is None:
-        return lambda _name: None
-    by_name = {spec.name: spec for spec in prediction.specs}
-    family = prediction.family
-    prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
-    aliases = tuple(family.aliases.items()) if family else ()
-
-    def find(name: str) -> TensorSpec | None:
-        for candidate in _spellings(name, prefix, aliases):
-            spec = by_name.get(candidate)
-            if spec is not None:
-                return spec
-        return None
-
-    return find
-
-
-def _spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
-    yield name
-    if prefix:
-        yield name.removeprefix(prefix) if name.startswith(prefix) else prefix + name
-    for old, new in aliases:
-        if name.startswith(old):
-            other = new + name[len(old) :]
-            yield other
-            if prefix:
-                yield other.removeprefix(prefix) if other.startswith(prefix) else prefix + other
 
 
 # ---- ties
