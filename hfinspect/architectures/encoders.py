@@ -24,12 +24,13 @@ from .modules import (
     Layers,
     Linear,
     Module,
+    Parameter,
     Weight,
 )  # fmt: skip
 from .registry import Builder
 
 #: A part of a class: what stands on one line of its ``__init__``.
-Part = Callable[[ModelConfig], "Module | None"]
+Part = Callable[[ModelConfig], "Module | Parameter | None"]
 
 #: Sizes of BERT base, which most descendants keep as the defaults of their config class.
 BASE: dict[str, Any] = {
@@ -42,12 +43,16 @@ BASE: dict[str, Any] = {
 # ---- putting classes together
 
 
-def composed(classes: Mapping[str, Builder | Mapping[str, Part]]) -> dict[str, Builder]:
+def composed(
+    classes: Mapping[str, Builder | Mapping[str, Part]], *, part: str | None = None
+) -> dict[str, Builder]:
     """Class name -> builder, where a class may be written as what its ``__init__`` makes, in
-    order: attribute name -> part."""
+    order: attribute name -> part.  ``part`` is the report's: text unless said."""
 
-    def build(name: str, parts: Mapping[str, Part]) -> Builder:
-        return lambda c: Module(name, {attribute: part(c) for attribute, part in parts.items()})
+    def build(name: str, made: Mapping[str, Part]) -> Builder:
+        return lambda c: Module(
+            name, {attribute: make(c) for attribute, make in made.items()}, part=part
+        )
 
     return {
         name: build(name, form) if isinstance(form, Mapping) else form

@@ -44,6 +44,7 @@ class Style:
     length: int = 1024
     act: str = "gelu"
     labels: int = 2
+    key_bias: bool = True
     encoder_attention: Callable[[ModelConfig, Style], Module] | None = None
     length_keys: tuple[str, str] = ("max_position_embeddings", "max_position_embeddings")
     lengths: tuple[int, int] | None = None
@@ -92,7 +93,7 @@ def attention(c: ModelConfig, s: Style, side: int, *, class_name: str | None = N
     c.divided(d, c.dim(*heads, default=s.heads[side]), "d_model", key)
     return Module(
         class_name or f"{s.name}Attention",
-        k_proj=Linear(d, d, kind="key"),
+        k_proj=Linear(d, d, bias=s.key_bias, kind="key"),
         v_proj=Linear(d, d, kind="value"),
         q_proj=Linear(d, d, kind="query"),
         out_proj=Linear(d, d, kind="output"),

@@ -1,0 +1,47 @@
+"""HuBERT (Hsu et al. 2021). Source of shapes: transformers/models/hubert/modeling_hubert.py.
+
+wav2vec 2.0's model, learned otherwise; some files norm positions by batch, some lack the norm
+before the projection.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import speech
+from .encoders import composed, with_defaults
+from .modules import Module
+from .registry import register
+
+_NAME = "Hubert"
+
+
+def model(c: ModelConfig) -> Module:
+    normed = c.flag("feat_proj_layer_norm", default=True)
+    return Module(
+        "HubertModel",
+        {
+            "masked_spec_embed": speech.masked_spec_embed(c),
+            "feature_extractor": speech.feature_encoder(c, _NAME),
+            "feature_projection": speech.feature_projection(c, _NAME, normed=normed),
+            "encoder": speech.encoder(c, _NAME),
+        },
+        part="audio",
+    )
+
+
+_CLASSES = composed(
+    {
+        "HubertForCTC": {"hubert": model, "dropout": speech.dropout, "lm_head": speech.ctc_head},
+        "HubertModel": model,
+        "HubertForSequenceClassification": {"hubert": model, **speech.SEQUENCE},
+    },
+    part="audio",
+)
+
+register(
+    "hubert",
+    with_defaults(speech.DEFAULTS, _CLASSES),
+    base="HubertModel",
+    base_prefix="hubert",
+    category="audio",
+)

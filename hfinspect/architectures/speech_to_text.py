@@ -1,0 +1,74 @@
+"""Speech2Text (Wang et al. 2020). Source: transformers/models/speech_to_text.
+
+Strided convolutions over filter banks, then BART's kind of encoder and decoder with norms before;
+positions are computed.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import seq2seq
+from .encoders import composed
+from .modules import Conv, Layers, Module, ModuleList
+from .registry import register
+
+STYLE = seq2seq.Style(
+    "Speech2Text",
+    final_norm=True,
+    vocab=10000,
+    width=256,
+    layers=(12, 6),
+    inner=(2048, 2048),
+    heads=(4, 4),
+    act="relu",
+)
+
+
+def subsampler(c: ModelConfig) -> Module:
+    """Each convolution but the last makes ``conv_channels``, of which gating leaves half."""
+    kernels = c.dims("conv_kernel_sizes", default=(5, 5))
+    if len(kernels) != c.count("num_conv_layers", default=2):
+        raise c.error("conv_kernel_sizes", f"{len(kernels)} entries", "num_conv_layers entries")
+    bands, inner = c.dim("input_feat_per_channel", default=80), c.dim("conv_channels", default=1024)
+    first = bands * c.dim("input_channels", default=1)
+    last = len(kernels) - 1
+    out = seq2seq.width(c, STYLE) * 2
+    built = [
+        Conv(inner // 2 if i else first, out if i == last else inner, kernel, dims=1, stride=2)
+        for i, kernel in enumerate(kernels)
+    ]
+    return Module("Conv1dSubsampler", conv_layers=ModuleList(built), component=Component.CONV)
+
+
+def encoder(c: ModelConfig) -> Module:
+    layers = c.count("encoder_layers", "num_hidden_layers", default=12)
+    return Module(
+        "Speech2TextEncoder",
+        conv=subsampler(c),
+        layers=Layers.of(layers, seq2seq.encoder_layer(c, STYLE)),
+        layer_norm=seq2seq.norm(c, STYLE),
+        part="audio",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module("Speech2TextModel", encoder=encoder(c), decoder=seq2seq.stack(c, STYLE, 1))
+
+
+def lm_head(c: ModelConfig) -> Module:
+    return seq2seq.lm_head(c, STYLE, "model.decoder.embed_tokens.weight")
+
+
+register(
+    "speech_to_text",
+    composed(
+        {
+            "Speech2TextForConditionalGeneration": {"model": model, "lm_head": lm_head},
+            "Speech2TextModel": model,
+        }
+    ),
+    base="Speech2TextModel",
+    base_prefix="model",
+    category="audio",
+)
