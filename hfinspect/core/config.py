@@ -176,7 +176,7 @@ class ModelConfig:
     def with_defaults(self, **defaults: Any) -> ModelConfig:
         """The same config with family defaults under what the file says."""
         present = {key: value for key, value in self.values.items() if value is not None}
-        return ModelConfig({**defaults, **present}, self.path)
+        return ModelConfig({**self.values, **defaults, **present}, self.path)
 
     # ---- keys that every family shares
 
