@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .analysis.compare import Comparison
 from .analysis.inspection import from_checkpoint, from_prediction
-from .analysis.quantization import Decoding
+from .analysis.quantization import decode
 from .architectures.prediction import Prediction, predict
 from .checkpoints.config import read_config
 from .checkpoints.read import ModelFiles, no_weights, read_model
@@ -21,6 +21,7 @@ from .sources.base import Source
 from .sources.local import LocalSource
 
 if TYPE_CHECKING:
+    from .sources.header_cache import HeaderCache
     from .sources.hub_client import HubClient
 
 SourceChoice = Literal["auto", "checkpoint", "config"]
@@ -40,6 +41,7 @@ def inspect(
     endpoint: str | None = None,
     timeout: float | None = None,
     client: HubClient | None = None,
+    cache: HeaderCache | None = None,
 ) -> Inspection:
     """What is inside a model, from headers or config.json alone.
 
@@ -47,7 +49,8 @@ def inspect(
     file or directory, or a config given as a mapping. ``source``: ``checkpoint`` reads weight
     headers, ``config`` only config.json, ``auto`` headers if there are any. ``file`` picks one
     weight file. ``overrides`` change config keys (dotted for nested ones) and imply ``config``.
-    ``token`` as in huggingface_hub: None is the saved one, False none.
+    ``token`` as in huggingface_hub: None is the saved one, False none. ``client`` shares
+    connections and rate limits between calls, ``cache`` keeps headers between runs.
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
@@ -59,7 +62,9 @@ def inspect(
         return _from_mapping(target, overrides)
     ref = resolve(target, revision=revision, endpoint=endpoint)
     name = str(target)
-    opened = open_source(ref, token=token, endpoint=endpoint, timeout=timeout, client=client)
+    opened = open_source(
+        ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache
+    )
     try:
         if ref.path is not None and ref.path.endswith(".json"):
             return _from_config_file(name, opened, Path(ref.path).name, overrides)
@@ -116,6 +121,7 @@ def open_source(
     endpoint: str | None = None,
     timeout: float | None = None,
     client: HubClient | None = None,
+    cache: HeaderCache | None = None,
 ) -> Source:
     """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
     if ref.path is not None:
@@ -123,9 +129,14 @@ def open_source(
     from .sources.hub_cache import CachedHubSource
 
     assert ref.repo_id is not None
-    return CachedHubSource(
+    hub = CachedHubSource(
         ref.repo_id, ref.revision, token=token, endpoint=endpoint, timeout=timeout, client=client
     )
+    if cache is None:
+        return hub
+    from .sources.caching import CachingSource
+
+    return CachingSource(hub, cache, hub.hub.client.endpoint)
 
 
 def predict_target(
@@ -216,8 +227,9 @@ def _from_weights(
         except (ConfigError, UnknownArchitectureError) as error:
             text = f"{error}; labels are told from tensor names"
             findings.append(Finding(error.kind, text, "config.json", severity="note"))
+    decoding = decode(checkpoint.shards, read.config, read.companions, prediction)
     return from_checkpoint(
-        name, origin, checkpoint, prediction, Decoding(), config=read.config, findings=findings
+        name, origin, checkpoint, prediction, decoding, config=read.config, findings=findings
     )
 
 

@@ -205,11 +205,14 @@ def _compare(placed: Placed, prediction: Prediction, decoded: Mapping[str, Decod
     reshaped = {
         info.name: (info.shape, placed.specs[info.name].shape)
         for info in held.values()
-        if info.name not in decoded and not _same_shape(info, placed.specs[info.name])
+        if not _as_promised(info, placed.specs[info.name], decoded.get(info.name))
     }
     return Expectation(prediction.parameters, missing, unexpected, reshaped)
 
 
-def _same_shape(info: TensorInfo, spec: TensorSpec) -> bool:
+def _as_promised(info: TensorInfo, spec: TensorSpec, meaning: Decoded | None) -> bool:
+    if meaning is not None and info.shape != spec.shape:
+        # Packing rearranges; what has to agree is how many parameters come out of it.
+        return meaning.parameters is None or meaning.parameters == spec.parameters
     # Buffers' shapes changed between library versions (masks, position ids) and carry no weights.
     return info.shape == spec.shape or spec.role is Role.BUFFER

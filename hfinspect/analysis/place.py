@@ -9,7 +9,7 @@ from ..architectures.prediction import Prediction
 from ..core.checkpoint import Shard
 from ..core.components import Component, Role
 from ..core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
-from .lookup import spec_finder
+from .lookup import spec_finder as spec_finder
 from .names import labels_of, layer_of
 from .quantization import Decoded
 
@@ -137,8 +137,9 @@ def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[
 
 def _tied_by_name(infos: Sequence[TensorInfo]) -> dict[str, str]:
     """An untold architecture with tie_word_embeddings true that stores both ends."""
-    tables = [i for i in infos if i.component is Component.EMBEDDING and len(i.shape) == 2]
-    heads = [i for i in infos if i.component is Component.HEAD and len(i.shape) == 2]
+    matrices = [i for i in infos if len(i.shape) == 2 and i.role is Role.PARAMETER]
+    tables = [i for i in matrices if i.component is Component.EMBEDDING]
+    heads = [i for i in matrices if i.component is Component.HEAD]
     tied = {}
     for head in heads:
         same = [t for t in tables if t.shape == head.shape and t.dtype == head.dtype]

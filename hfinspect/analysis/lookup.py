@@ -1,0 +1,40 @@
+"""The spec of a stored tensor's name: how files spell what the tree calls otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..architectures.prediction import Prediction
+from ..core.tensors import TensorSpec
+
+
+def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | None]:
+    """Names as the tree spells them, then without and with the base model's prefix, then by the
+    family's other spellings."""
+    if prediction is None:
+        return lambda _name: None
+    by_name = {spec.name: spec for spec in prediction.specs}
+    family = prediction.family
+    prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
+    aliases = tuple(family.aliases.items()) if family else ()
+
+    def find(name: str) -> TensorSpec | None:
+        for candidate in _spellings(name, prefix, aliases):
+            spec = by_name.get(candidate)
+            if spec is not None:
+                return spec
+        return None
+
+    return find
+
+
+def _spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
+    yield name
+    if prefix:
+        yield name.removeprefix(prefix) if name.startswith(prefix) else prefix + name
+    for old, new in aliases:
+        if name.startswith(old):
+            other = new + name[len(old) :]
+            yield other
+            if prefix:
+                yield other.removeprefix(prefix) if other.startswith(prefix) else prefix + other

@@ -1,0 +1,131 @@
+"""compressed-tensors: ``weight_packed`` beside ``weight_scale``, and all of ``scaled``.
+
+Sources: compressed_tensors/compressors. pack-quantized: words (out, ceil(in / (32 // bits))),
+so 3 bits waste two of each 32; ``weight_shape`` has (out, in) as data, which no header shows.
+nvfp4-pack-quantized and mxfp4-pack-quantized: bytes (out, in / 2). The number of inputs follows
+from ``weight_g_idx`` (in), from groups of the config's size, or, where words are full (2, 4 and 8
+bits), from the words.
+"""
+
+from __future__ import annotations
+
+from ...core.tensors import StoredTensor
+from .declared import Declared
+from .decoding import Holds, Module, Modules, Sheet
+from .scaled import read_module
+
+_SPARSE = ("bitmask", "compressed", "row_offsets")
+_TABLES = frozenset({"weight_shape", "weight_g_idx", "shape", *_SPARSE})
+
+#: Bits whose words hold no waste; rows of other lengths than whole words are not seen for them.
+_FULL = (1, 2, 4, 8)
+
+
+def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+    """Every module that is packed or scaled."""
+    claimed = _claimed(said)
+    for module in modules.values():
+        packed = module.get("weight_packed")
+        if packed is not None:
+            _read_packed(module, packed, claimed, sheet)
+        elif module.get("bitmask") is not None and module.get("compressed") is not None:
+            _read_sparse(module, said, sheet)
+        read_module(module, said, sheet)
+        if packed is not None:
+            for suffix in _TABLES & set(module.tensors):
+                sheet.aside(module.tensors[suffix], module.full("weight"), Holds.TABLES)
+
+
+def _claimed(said: Declared) -> list[tuple[int, int | None]]:
+    """(bits, group size) of every group of integers in the config."""
+    found = []
+    for weights in said.weight_schemes():
+        bits, group = weights.get("num_bits"), weights.get("group_size")
+        if type(bits) is int and 1 <= bits <= 8 and weights.get("type") in (None, "int"):
+            found.append((bits, group if type(group) is int and group > 0 else None))
+    return list(dict.fromkeys(found))
+
+
+def _read_packed(
+    module: Module, packed: StoredTensor, claimed: list[tuple[int, int | None]], sheet: Sheet
+) -> None:
+    name = module.full("weight")
+    if module.get("meta", "scale_packed") is not None:
+        sheet.unknown(packed, name, "the sparse layout marlin-24 is not read")
+        for suffix in ("meta", "scale_packed"):
+            tensor = module.get(suffix)
+            if tensor is not None:
+                sheet.aside(tensor, name, Holds.TABLES)
+        return
+    scale = module.get("weight_scale")
+    if packed.dtype == "U8":
+        _read_four_bit_floats(packed, name, scale, sheet)
+        return
+    if packed.dtype != "I32" or not packed.shape or not claimed:
+        sheet.unknown(packed, name, f"{packed.dtype} words of bits that no config says")
+        return
+    columns = packed.shape[-1]
+    rows = packed.elements // columns if columns else 0
+    order = module.get("weight_g_idx")
+    known = order.elements if order is not None and order.elements else None
+    promised = sheet.promised(name)
+    if known is None and promised is not None and rows and promised % rows == 0:
+        known = promised // rows
+    fits = {
+        (bits, inputs)
+        for bits, group in claimed
+        for inputs in [_inputs(columns, bits, group, scale, known)]
+        if inputs is not None
+    }
+    if len(fits) == 1:
+        bits, inputs = fits.pop()
+        sheet.weight(packed, name, rows * inputs, bits, f"INT{bits}")
+    else:
+        shape = None if scale is None else scale.shape
+        sheet.unknown(
+            packed, name, f"{packed.shape} words with scales {shape} fit {len(fits)} ways"
+        )
+
+
+def _inputs(
+    columns: int, bits: int, group: int | None, scale: StoredTensor | None, known: int | None
+) -> int | None:
+    """The number of inputs that fill ``columns`` words of ``bits``, None if that cannot be."""
+    room = 32 // bits
+    least, most = (columns - 1) * room + 1, columns * room
+    groups = scale.shape[-1] if scale is not None and scale.shape else 1
+    if known is None and group is not None and least <= groups * group <= most:
+        known = groups * group  # rows divide into whole groups
+    if known is None and bits in _FULL:
+        known = most
+    if known is None or not least <= known <= most:
+        return None
+    return known if group is None or -(-known // group) == groups else None
+
+
+def _read_four_bit_floats(
+    packed: StoredTensor, name: str, scale: StoredTensor | None, sheet: Sheet
+) -> None:
+    weights = 2 * packed.elements
+    if scale is not None and scale.dtype == "F8_E4M3" and scale.elements * 16 == weights:
+        sheet.weight(packed, name, weights, 4, "NVFP4")
+    elif scale is not None and scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weights:
+        sheet.weight(packed, name, weights, 4, "MXFP4")
+    else:
+        shape = None if scale is None else (scale.dtype, scale.shape)
+        sheet.unknown(packed, name, f"bytes {packed.shape} with scales {shape} are no FP4 known")
+
+
+def _read_sparse(module: Module, said: Declared, sheet: Sheet) -> None:
+    """Values and a bitmask of which are zero: how many there were is data, not header."""
+    inner = said.section("sparsity_config").get("format")
+    format_name = inner if isinstance(inner, str) else "sparse-bitmask"
+    name = module.full("weight")
+    for suffix in ("compressed", "bitmask", "row_offsets", "shape"):
+        tensor = module.get(suffix)
+        if tensor is None:
+            continue
+        if suffix == "compressed":
+            sheet.unknown(tensor, name, f"the sparse layout {format_name[:40]} is not read")
+        else:
+            sheet.aside(tensor, name, Holds.TABLES)

@@ -1,0 +1,135 @@
+"""From a checkpoint's headers to the meaning of its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...architectures.prediction import Prediction
+from ...core.checkpoint import Finding, Shard
+from ...core.components import Role
+from ...core.results import Quantization
+from ...core.tensors import StoredTensor
+from ..lookup import spec_finder
+from ..names import labels_of
+from . import gguf
+from .declared import Declared, declared_in
+from .decoding import Decoding, Module, Modules, Sheet
+from .registry import find_method, method_by_names
+
+#: Dtypes that nobody keeps unquantised weights in.
+_PACKED_DTYPES = frozenset({"I8", "U8", "I16", "U16", "I32", "U32"})
+
+
+def decode(
+    shards: Sequence[Shard],
+    config: Mapping[str, object] | None,
+    companions: Mapping[str, Mapping[str, object]],
+    prediction: Prediction | None,
+) -> Decoding:
+    """What packed tensors and their bookkeeping stand for.
+
+    ``companions`` are hf_quant_config.json and quantize_config.json where there are. Pure; raises
+    nothing: what cannot be told is unknown in the result and named in its findings.
+    """
+    if shards and all(shard.format == "gguf" for shard in shards):
+        return gguf.decode(shards)
+    declared = declared_in(config, companions)
+    suffixes = {tensor.name.rpartition(".")[2] for shard in shards for tensor in shard.tensors}
+    told = "" if declared.method else method_by_names(suffixes, _dtypes(shards))
+    if not declared.method and not told:
+        return Decoding(findings=tuple(_integer_weights(shards)))
+    return _decode(shards, declared, declared.method or told, prediction)
+
+
+def _decode(
+    shards: Sequence[Shard], declared: Declared, method: str, prediction: Prediction | None
+) -> Decoding:
+    find = spec_finder(prediction)
+
+    def promised(name: str) -> int | None:
+        spec = find(name)
+        return spec.parameters if spec is not None and spec.parameters else None
+
+    sheet = Sheet(promised, _metadata(shards) if method == "torchao" else {})
+    read = find_method(method)
+    if read is None:
+        text = f"{declared.where} names the method {method!r:.80}, which is not known"
+        sheet.note("unknown-quantization", text, None)
+    else:
+        read(modules_of(shards), declared, sheet)
+    if not declared.method:
+        text = f"the weights are packed as {method} does, told by names and shapes: no config says"
+        sheet.note("undeclared-quantization", text, None, "note")
+    for tensor in _left_over(shards, sheet):
+        spec = find(tensor.name)
+        if spec is None or spec.role is Role.PARAMETER:
+            sheet.unknown(tensor, tensor.name, f"{tensor.dtype} is no layout of {method} known")
+    if read is not None and not sheet.tensors and shards:
+        text = f"{declared.where} names {method}, but no tensor is packed that way"
+        sheet.note("not-quantized", text, None, "note")
+    return Decoding(sheet.tensors, _summary(declared, method, sheet), sheet.all_findings())
+
+
+def modules_of(shards: Sequence[Shard]) -> Modules:
+    """Tensors by module and last segment; of a name in two shards the last counts, as loaded."""
+    found: dict[str, dict[str, StoredTensor]] = {}
+    for shard in shards:
+        for tensor in shard.tensors:
+            module, _, suffix = tensor.name.rpartition(".")
+            found.setdefault(module, {})[suffix] = tensor
+    return {name: Module(name, tensors) for name, tensors in found.items()}
+
+
+def _metadata(shards: Sequence[Shard]) -> Mapping[str, object]:
+    merged: dict[str, object] = {}
+    for shard in shards:
+        merged.update(shard.metadata)
+    return merged
+
+
+def _dtypes(shards: Sequence[Shard]) -> frozenset[str]:
+    return frozenset(tensor.dtype for shard in shards for tensor in shard.tensors)
+
+
+def _left_over(shards: Sequence[Shard], sheet: Sheet) -> Iterator[StoredTensor]:
+    """Tensors of packed dtypes that no layout explains."""
+    for shard in shards:
+        for tensor in shard.tensors:
+            if tensor.dtype not in _PACKED_DTYPES or tensor.name in sheet.tensors:
+                continue
+            if tensor.shape and labels_of(tensor.name).role is Role.PARAMETER:
+                yield tensor
+
+
+def _integer_weights(shards: Sequence[Shard]) -> Iterator[Finding]:
+    """Matrices of integers in a checkpoint that nothing calls quantised."""
+    found = [
+        tensor.name
+        for shard in shards
+        for tensor in shard.tensors
+        if tensor.dtype in _PACKED_DTYPES
+        and len(tensor.shape) == 2
+        and tensor.name.endswith("weight")
+    ]
+    if found:
+        text = (
+            f"{found[0]} and {len(found) - 1:,} more are matrices of integers although nothing "
+            "calls the model quantised; they are counted as stored"
+        )
+        yield Finding("integer-weights", text, tensor=found[0])
+
+
+def _summary(declared: Declared, method: str, sheet: Sheet) -> Quantization | None:
+    if not sheet.tensors and not declared.method:
+        return None
+    known = {bits: parameters for bits, parameters in sheet.widths.items() if bits is not None}
+    single = len(known) == 1 and None not in sheet.widths
+    return Quantization(
+        method=method,
+        bits=next(iter(known)) if single else None,
+        packed_parameters=None if sheet.has_unknown else sum(sheet.widths.values()),
+        packed_bytes=sheet.roles.get("weights", 0),
+        roles=sheet.roles,
+        scheme=", ".join(sorted(sheet.schemes)),
+        widths={str(bits): parameters for bits, parameters in sorted(known.items())},
+    )

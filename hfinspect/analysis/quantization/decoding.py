@@ -1,0 +1,144 @@
+"""The meaning of stored tensors, and the sheet on which a method's file writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from ...core.checkpoint import Finding
+from ...core.components import Role
+from ...core.results import Quantization
+from ...core.tensors import StoredTensor
+
+#: Findings of one rule that are kept; the rest is counted in one more finding.
+MAX_FINDINGS = 5
+
+
+class Holds(str, Enum):
+    """What a tensor of a quantised module holds."""
+
+    WEIGHTS = "weights"
+    SCALES = "scales"
+    ZERO_POINTS = "zero points"
+    TABLES = "tables"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Decoded(NamedTuple):
+    """The meaning of one stored tensor of a quantised module.
+
+    ``name`` is the name that the unquantised tensor would have (its labels are looked up by it),
+    ``parameters`` the logical parameters: unpacked for a packed weight, 0 for bookkeeping, None
+    where the packing is not known. ``bits`` are those of one weight, None where it is no whole
+    number or not known.
+    """
+
+    name: str
+    role: Role
+    parameters: int | None
+    holds: Holds = Holds.WEIGHTS
+    bits: int | None = None
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """The meaning of every tensor that is not simply what it looks like, by stored name."""
+
+    tensors: Mapping[str, Decoded] = field(default_factory=dict)
+    summary: Quantization | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+class Module(NamedTuple):
+    """The tensors of one module by the last segment of their names (``qweight``, ``scales``)."""
+
+    name: str
+    tensors: Mapping[str, StoredTensor]
+
+    def get(self, *suffixes: str) -> StoredTensor | None:
+        """The first of these that is there."""
+        return next((self.tensors[s] for s in suffixes if s in self.tensors), None)
+
+    def full(self, suffix: str) -> str:
+        """The name of a tensor of this module."""
+        return f"{self.name}.{suffix}" if self.name else suffix
+
+
+Modules = Mapping[str, Module]
+
+#: Parameters that the architecture's tree gives a tensor of this unquantised name, None if unknown.
+Promised = Callable[[str], "int | None"]
+
+
+@dataclass
+class Sheet:
+    """Collects what a method finds out, and the sums of it.
+
+    ``roles`` are bytes by what tensors hold, ``widths`` logical parameters by bits, ``schemes``
+    packed weights by the name of their scheme. ``metadata`` is the files' own.
+    """
+
+    promised: Promised = lambda _name: None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    tensors: dict[str, Decoded] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    roles: dict[str, int] = field(default_factory=dict)
+    widths: dict[int | None, int] = field(default_factory=dict)
+    schemes: dict[str, int] = field(default_factory=dict)
+    has_unknown: bool = False
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def weight(
+        self, tensor: StoredTensor, name: str, parameters: int, bits: int | None, scheme: str = ""
+    ) -> None:
+        """A packed weight of ``parameters`` logical parameters."""
+        meaning = Decoded(name, Role.PARAMETER, parameters, Holds.WEIGHTS, bits)
+        if not self._put(tensor, meaning):
+            return
+        self.widths[bits] = self.widths.get(bits, 0) + parameters
+        if scheme:
+            self.schemes[scheme] = self.schemes.get(scheme, 0) + 1
+
+    def unknown(self, tensor: StoredTensor, name: str, why: str) -> None:
+        """A packed weight whose packing cannot be told."""
+        if self._put(tensor, Decoded(name, Role.PARAMETER, None)):
+            self.has_unknown = True
+            text = f"the parameters of {tensor.name} cannot be counted: {why}"
+            self.note("unknown-packing", text, tensor.name)
+
+    def aside(self, tensor: StoredTensor, name: str, holds: Holds) -> None:
+        """Bookkeeping of the weight called ``name``."""
+        self._put(tensor, Decoded(name, Role.QUANTIZATION, 0, holds))
+
+    def note(self, rule: str, text: str, tensor: str | None, severity: str = "warning") -> None:
+        """A finding; at most MAX_FINDINGS of a rule are kept."""
+        count = self._counts[rule] = self._counts.get(rule, 0) + 1
+        if count <= MAX_FINDINGS:
+            self.findings.append(Finding(rule, text, tensor=tensor, severity=severity))
+
+    def all_findings(self) -> tuple[Finding, ...]:
+        """The findings, with one for each rule that had too many to keep."""
+        rest = [
+            Finding(rule, f"{rule}: the same holds for {count - MAX_FINDINGS:,} more tensors")
+            for rule, count in self._counts.items()
+            if count > MAX_FINDINGS
+        ]
+        return (*self.findings, *rest)
+
+    def _put(self, tensor: StoredTensor, meaning: Decoded) -> bool:
+        """Whether this is the tensor's first meaning; a later one does not count."""
+        if tensor.name in self.tensors:
+            return False
+        self.tensors[tensor.name] = meaning
+        held = str(meaning.holds)
+        self.roles[held] = self.roles.get(held, 0) + tensor.nbytes
+        return True
+
+
+def whole_ratio(number: int, by: int) -> int | None:
+    """``number / by`` if that is a positive whole number, else None."""
+    return number // by if by > 0 and number > 0 and number % by == 0 else None

@@ -1,0 +1,71 @@
+"""MLX: ``weight`` of 32-bit words (..., out, in·bits/32) with ``scales`` and ``biases``
+(..., out, in/group).
+
+Sources: mlx/nn/layers/quantized.py, mlx_lm/utils.py. All widths are packed densely (three bits as
+32 values in three words). The config's entry of a module, or else its common one, has the group
+size; the bits follow from the shapes. Without a group size the widths that fit decide, if they
+agree. The kernels of transformers' ``metal`` call the biases ``qbiases``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...core.tensors import StoredTensor
+from .declared import Declared
+from .decoding import Holds, Module, Modules, Sheet, whole_ratio
+
+_BITS = (2, 3, 4, 5, 6, 8)
+_GROUPS = (16, 32, 64, 128)
+
+
+def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+    """Every module with a weight of words and scales."""
+    for module in modules.values():
+        weight, scales = module.get("weight"), module.get("scales")
+        if weight is None or scales is None or weight.dtype != "U32":
+            continue
+        found = _bits_and_inputs(weight, scales, _entry(module, said))
+        if found is None:
+            why = f"words {weight.shape} with scales {scales.shape} fit no bits and group size"
+            sheet.unknown(weight, weight.name, why)
+        else:
+            bits, inputs = found
+            rows = weight.elements // weight.shape[-1]
+            sheet.weight(weight, weight.name, rows * inputs, bits, _scheme(module, scales, bits))
+        sheet.aside(scales, weight.name, Holds.SCALES)
+        zeros = module.get("biases", "qbiases")
+        if zeros is not None:
+            sheet.aside(zeros, weight.name, Holds.ZERO_POINTS)
+
+
+def _entry(module: Module, said: Declared) -> Mapping[str, object]:
+    own = said.values.get(module.name)
+    return own if isinstance(own, Mapping) else said.values
+
+
+def _bits_and_inputs(
+    weight: StoredTensor, scales: StoredTensor, entry: Mapping[str, object]
+) -> tuple[int, int] | None:
+    if not weight.shape or weight.shape[:-1] != scales.shape[:-1] or not weight.elements:
+        return None
+    groups = scales.shape[-1]
+    said_group, said_bits = entry.get("group_size"), entry.get("bits")
+    sizes = (said_group,) if type(said_group) is int and said_group > 0 else _GROUPS
+    fits = [
+        (bits, size * groups)
+        for size in sizes
+        for bits in [whole_ratio(weight.shape[-1] * 32, size * groups)]
+        if bits in _BITS
+    ]
+    exact = [fit for fit in fits if fit[0] == said_bits]
+    if len(exact) == 1:
+        return exact[0]
+    return fits[0] if len(fits) == 1 else None
+
+
+def _scheme(module: Module, scales: StoredTensor, bits: int) -> str:
+    if module.get("biases", "qbiases") is not None:
+        return f"{bits}-bit affine"
+    # Microscaling modes have no biases, and bytes as scales.
+    return {4: "FP4", 8: "FP8"}.get(bits, f"{bits}-bit") if scales.dtype == "U8" else f"{bits}-bit"

@@ -1,0 +1,71 @@
+"""Methods by their exact ``quant_method``, each with the file that reads its layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from importlib import import_module
+from types import MappingProxyType
+from typing import cast
+
+from .declared import Declared
+from .decoding import Modules, Sheet
+
+Read = Callable[[Modules, Declared, Sheet], None]
+
+#: ``quant_method`` -> file of this folder with ``read``.
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        "gptq": "words", "gptq_marlin": "words", "marlin": "words", "gptqmodel": "words",
+        "awq": "words", "awq_marlin": "words",
+        "auto-round": "words", "intel/auto-round": "words", "auto_round": "words",
+        "bitsandbytes": "bitsandbytes",
+        "fp8": "scaled", "fbgemm_fp8": "scaled", "ptpc_fp8": "scaled", "mxfp8": "scaled",
+        "modelopt": "scaled", "modelopt_fp4": "scaled", "nvfp4": "scaled", "quark": "scaled",
+        "compressed-tensors": "compressed", "compressed_tensors": "compressed",
+        "mxfp4": "mxfp4",
+        "mlx": "mlx", "metal": "mlx",
+        "hqq": "hqq",
+        "eetq": "eetq",
+        "aqlm": "aqlm",
+        "bitnet": "bitnet",
+        "torchao": "torchao",
+        "quanto": "quanto",
+    }
+)  # fmt: skip
+
+#: Last segments of names that only one layout uses -> method, in the order of being asked.
+_MARKS = (
+    ({"weight_packed"}, "compressed-tensors"),
+    ({"codes", "codebooks"}, "aqlm"),
+    ({"qweight", "weight_scales"}, "eetq"),
+    ({"qweight", "scales"}, "gptq"),
+    ({"B", "s"}, "marlin"),
+    ({"W_q"}, "hqq"),
+    ({"absmax", "quant_map"}, "bitsandbytes"),
+    ({"SCB"}, "bitsandbytes"),
+    ({"_weight_qdata"}, "torchao"),
+    ({"weight_scale_2"}, "modelopt"),
+    ({"weight_scale_inv"}, "fp8"),
+    ({"gate_up_proj_blocks", "gate_up_proj_scales"}, "mxfp4"),
+    ({"weight_scale"}, "fp8"),
+)
+
+
+def find_method(name: str) -> Read | None:
+    """The reader of a method, None for a name that is not registered."""
+    file = METHODS.get(name)
+    if file is None:
+        return None
+    return cast("Read", import_module(f".{file}", __package__).read)
+
+
+def method_by_names(suffixes: Set[str], dtypes: Set[str]) -> str:
+    """The method that names alone show, for files that come without a config; or empty."""
+    for mark, method in _MARKS:
+        if mark <= suffixes:
+            return method
+    if "U32" in dtypes and "scales" in suffixes:
+        return "mlx"
+    if dtypes & {"F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F4"}:
+        return "fp8"
+    return ""

@@ -1,0 +1,135 @@
+"""GPTQ, AWQ, AutoRound and Marlin: integers of a few bits packed densely into words.
+
+GPTQ (AutoGPTQ, GPTQModel: ``qlinear``): ``qweight`` (in·bits/32, out), ``qzeros``
+(groups, out·bits/32), ``scales`` (groups, out), ``g_idx`` (in). Three bits pack 32 values in three
+words, which is the same formula. AWQ (AutoAWQ: ``WQLinear_*``): gemm ``qweight`` (in, out·bits/32)
+and ``scales`` (groups, out); gemv ``qweight`` (out, in·bits/32), ``scales`` (out, groups padded);
+gemv_fast ``qweight`` of 16-bit words (out/4, in) and ``scales`` (groups padded, out). AutoRound
+writes either. Marlin: ``B`` (in/16, out·16·bits/32) and ``s`` (groups, out).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...core.tensors import DTYPE_BITS, StoredTensor
+from .declared import Declared
+from .decoding import Holds, Module, Modules, Sheet, whole_ratio
+
+_ASIDE = {
+    "scales": Holds.SCALES,
+    "qzeros": Holds.ZERO_POINTS,
+    "g_idx": Holds.TABLES,
+    "s": Holds.SCALES,
+    "workspace": Holds.TABLES,
+    "perm": Holds.TABLES,
+}
+_WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8)
+
+
+class _Layout(NamedTuple):
+    """The logical shape and the bits that shapes agree on."""
+
+    parameters: int
+    bits: int
+    scheme: str
+
+
+def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+    """Every module with a ``qweight``, or Marlin's ``B``."""
+    for module in modules.values():
+        packed = module.get("qweight")
+        if packed is None:
+            _read_marlin(module, sheet)
+            continue
+        name = module.full("weight")
+        found = _layout(module, packed, said)
+        if isinstance(found, str):
+            sheet.unknown(packed, name, found)
+        else:
+            _check_bits(found, packed, said, sheet)
+            sheet.weight(packed, name, found.parameters, found.bits, found.scheme)
+        _set_aside(module, name, sheet)
+
+
+def _set_aside(module: Module, name: str, sheet: Sheet) -> None:
+    for suffix, holds in _ASIDE.items():
+        tensor = module.get(suffix)
+        if tensor is not None:
+            sheet.aside(tensor, name, holds)
+
+
+def _check_bits(found: _Layout, packed: StoredTensor, said: Declared, sheet: Sheet) -> None:
+    claimed = said.whole("bits", "w_bit")
+    if claimed is not None and claimed != found.bits and not said.section("dynamic"):
+        text = f"{packed.name} holds {found.bits} bits a weight where {said.where} says {claimed}"
+        sheet.note("quantization-mismatch", text, packed.name)
+
+
+def _layout(module: Module, packed: StoredTensor, said: Declared) -> _Layout | str:
+    """The layout that the shapes allow, or why there is none."""
+    word = DTYPE_BITS.get(packed.dtype, 0)
+    if packed.dtype not in ("I32", "U32", "I16", "I64", "I8", "U8"):
+        return f"{packed.dtype} words are not known"
+    if len(packed.shape) != 2:
+        return f"its shape {packed.shape} is no matrix"
+    scales = module.get("scales")
+    if scales is None or len(scales.shape) != 2:
+        return "there are no scales to tell the layout from"
+    rows, columns = packed.shape
+    if columns == scales.shape[1]:
+        return _gptq(module, packed, scales.shape[1], word, said)
+    if packed.dtype == "I16":
+        if scales.shape[1] == rows * 4:
+            return _Layout(packed.elements * 4, 4, "AWQ gemv_fast")
+        return "its 16-bit words do not fit its scales"
+    bits = whole_ratio(columns * word, scales.shape[1])
+    if bits in _WIDTHS and whole_ratio(rows, scales.shape[0]):
+        return _Layout(rows * scales.shape[1], bits, "AWQ gemm")
+    bits = said.whole("bits", "w_bit") or 4
+    if rows == scales.shape[0] and bits in _WIDTHS:
+        total = whole_ratio(packed.elements * word, bits)
+        return "its bits do not divide" if total is None else _Layout(total, bits, "AWQ gemv")
+    return f"its shape {packed.shape} does not fit scales of {scales.shape}"
+
+
+def _gptq(
+    module: Module, packed: StoredTensor, out: int, word: int, said: Declared
+) -> _Layout | str:
+    rows = packed.shape[0]
+    order, zeros = module.get("g_idx"), module.get("qzeros")
+    inputs = order.elements if order is not None and order.elements else None
+    if inputs is not None:
+        bits = whole_ratio(rows * word, inputs)
+    elif zeros is not None and len(zeros.shape) == 2 and zeros.elements:
+        bits = whole_ratio(zeros.shape[1] * DTYPE_BITS.get(zeros.dtype, 0), out)
+    else:
+        bits = said.whole("bits")
+    if bits not in _WIDTHS:
+        return f"{rows} rows of {word}-bit words do not divide among its {inputs or '?'} inputs"
+    inputs = whole_ratio(rows * word, bits)
+    if inputs is None:
+        return f"{rows} rows of {word}-bit words hold no whole number of {bits}-bit values"
+    return _Layout(inputs * out, bits, "GPTQ")
+
+
+def _read_marlin(module: Module, sheet: Sheet) -> None:
+    packed, scales = module.get("B"), module.get("s")
+    sparse = module.get("B_24")
+    if sparse is not None:
+        sheet.unknown(sparse, module.full("weight"), "the 2:4 sparse Marlin layout is not read")
+    elif packed is not None and scales is not None and packed.dtype in ("I32", "U32"):
+        out = scales.shape[-1] if scales.shape else 0
+        values = whole_ratio(packed.shape[-1] * 32, 16 * out) if packed.shape else None
+        if len(packed.shape) != 2 or values not in _WIDTHS:
+            why = f"its shape {packed.shape} does not fit scales of {scales.shape}"
+            sheet.unknown(packed, module.full("weight"), why)
+        else:
+            total = packed.shape[0] * 16 * out
+            sheet.weight(packed, module.full("weight"), total, values, "Marlin")
+    else:
+        return
+    _set_aside(module, module.full("weight"), sheet)
+    meta = module.get("B_meta")
+    if meta is not None:
+        sheet.aside(meta, module.full("weight"), Holds.TABLES)

@@ -1,0 +1,194 @@
+"""What the verbs return: plain data, each with one documented JSON form.
+
+``hfinspect/schemas/inspection.schema.json`` describes ``Inspection.to_dict()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..errors import HfinspectError
+from .checkpoint import Finding
+from .refs import Origin
+from .tensors import TensorInfo
+
+#: Version of the JSON form: the major number changes when a field changes its meaning or goes.
+SCHEMA_VERSION: Final = "1.0"
+
+
+@dataclass(frozen=True)
+class Totals:
+    """A group's sums. ``parameters`` is unique (tied weights once, buffers and bookkeeping not at
+    all) and None where a tensor's packing is unknown; ``nbytes`` is None where a dtype is."""
+
+    parameters: int | None
+    tensors: int
+    nbytes: int | None
+
+
+@dataclass(frozen=True)
+class WeightFile:
+    """One weight file that was read: size in bytes if known, tensors and header bytes."""
+
+    path: str
+    format: str
+    size: int | None
+    tensors: int
+    header_bytes: int
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What config.json promises beside what the headers hold.
+
+    ``parameters`` is the catalog's unique count. ``missing`` are promised tensors that no file
+    holds, ``unexpected`` are held and not promised, ``reshaped`` maps name -> (held, promised).
+    """
+
+    parameters: int
+    missing: tuple[str, ...] = ()
+    unexpected: tuple[str, ...] = ()
+    reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether names and shapes are just those promised."""
+        return not (self.missing or self.unexpected or self.reshaped)
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """How the weights are packed.
+
+    ``method`` is the key that the config names, ``scheme`` what was found (``NVFP4``, ``AWQ
+    gemm``). ``bits`` are those of one packed weight, None where they differ or are no whole number;
+    ``widths`` are the packed parameters by bits (by type for GGUF). ``packed_bytes`` are the bytes
+    of the packed weights alone, ``roles`` the bytes by what they hold: weights, scales, zero
+    points, tables. ``packed_parameters`` is None where a packing is unknown.
+    """
+
+    method: str
+    bits: int | None = None
+    packed_parameters: int | None = None
+    packed_bytes: int = 0
+    roles: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    scheme: str = ""
+    widths: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def weight_bits(self) -> tuple[int, int] | None:
+        """Bits of the packed weights in the file and the parameters in them; their ratio is the
+        bits per weight."""
+        if not self.packed_parameters:
+            return None
+        return 8 * self.packed_bytes, self.packed_parameters
+
+    @property
+    def effective_bits(self) -> tuple[int, int] | None:
+        """The same with all bookkeeping."""
+        if not self.packed_parameters:
+            return None
+        return 8 * sum(self.roles.values()), self.packed_parameters
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What is inside a model.
+
+    ``source`` is ``checkpoint`` (read from headers) or ``config`` (predicted from config.json).
+    ``parameters`` are unique parameters; ``stored`` are the elements in the files, ``logical``
+    the parameters in the files before ties are merged, ``buffers`` the elements that are no
+    parameters.  None means unknown, and a finding says why.
+    """
+
+    target: str
+    origin: Origin
+    source: str
+    tensors: tuple[TensorInfo, ...]
+    parameters: int | None
+    logical: int | None
+    stored: int | None
+    buffers: int
+    bookkeeping: int
+    nbytes: int | None
+    components: Mapping[str, Totals]
+    parts: Mapping[str, Totals]
+    dtypes: Mapping[str, Totals]
+    model_type: str | None = None
+    architecture: str | None = None
+    catalogued: bool = False
+    format: str | None = None
+    files: tuple[WeightFile, ...] = ()
+    other_files: Mapping[str, str] = field(default_factory=dict)
+    chosen_because: str = ""
+    missing_files: tuple[str, ...] = ()
+    tied: Mapping[str, str] = field(default_factory=dict)
+    parameters_with_head: int | None = None
+    active_parameters: int | None = None
+    expectation: Expectation | None = None
+    quantization: Quantization | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    config: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def repo_id(self) -> str | None:
+        return self.origin.repo_id
+
+    @property
+    def revision(self) -> str | None:
+        """The revision asked."""
+        return self.origin.revision
+
+    @property
+    def commit(self) -> str | None:
+        """The commit read."""
+        return self.origin.commit
+
+    @property
+    def complete(self) -> bool:
+        """False if a shard is missing: every total is then a lower bound."""
+        return not self.missing_files
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes for the weights alone at 4, 2, 1 and 0.5 bytes per unique parameter."""
+        return {} if self.parameters is None else weight_memory(self.parameters)
+
+    def to_dict(self, *, tensors: bool = False) -> dict[str, Any]:
+        """The JSON form (schema version ``SCHEMA_VERSION``); ``tensors`` adds every tensor."""
+        from .serial import inspection_to_dict
+
+        return inspection_to_dict(self, tensors=tensors)
+
+
+def weight_memory(parameters: int) -> dict[str, int]:
+    """Bytes of the weights at float32, 16 bits, int8 and int4 (rounded up to whole bytes)."""
+    return {
+        "float32": parameters * 4,
+        "16-bit": parameters * 2,
+        "int8": parameters,
+        "int4": (parameters + 1) // 2,
+    }
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A target that could not be inspected, as a value: one bad model never stops a list."""
+
+    target: str
+    error: HfinspectError
+
+    @property
+    def kind(self) -> str:
+        return self.error.kind
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "error": self.error.to_dict(),
+        }

@@ -1,0 +1,134 @@
+"""The JSON forms of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .checkpoint import Finding
+from .results import SCHEMA_VERSION, Inspection, Quantization, Totals
+from .tensors import TensorInfo
+
+
+def inspection_to_dict(inspection: Inspection, *, tensors: bool) -> dict[str, Any]:
+    """``Inspection`` as described by schemas/inspection.schema.json."""
+    origin = inspection.origin
+    expectation = inspection.expectation
+    result: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "target": inspection.target,
+        "origin": {
+            "kind": origin.kind,
+            "name": origin.name,
+            "repo_id": origin.repo_id,
+            "revision": origin.revision,
+            "commit": origin.commit,
+            "path": origin.path,
+        },
+        "source": inspection.source,
+        "model_type": inspection.model_type,
+        "architecture": inspection.architecture,
+        "catalogued": inspection.catalogued,
+        "format": inspection.format,
+        "complete": inspection.complete,
+        "parameters": inspection.parameters,
+        "parameters_with_head": inspection.parameters_with_head,
+        "active_parameters": inspection.active_parameters,
+        "logical": inspection.logical,
+        "stored": inspection.stored,
+        "buffers": inspection.buffers,
+        "bookkeeping": inspection.bookkeeping,
+        "nbytes": inspection.nbytes,
+        "components": _groups(inspection.components),
+        "parts": _groups(inspection.parts),
+        "dtypes": _groups(inspection.dtypes),
+        "memory": inspection.memory,
+        "tied": dict(inspection.tied),
+        "files": [
+            {
+                "path": file.path,
+                "format": file.format,
+                "size": file.size,
+                "tensors": file.tensors,
+                "header_bytes": file.header_bytes,
+            }
+            for file in inspection.files
+        ],
+        "other_files": dict(inspection.other_files),
+        "missing_files": list(inspection.missing_files),
+        "chosen_because": inspection.chosen_because,
+        "expectation": None
+        if expectation is None
+        else {
+            "parameters": expectation.parameters,
+            "missing": list(expectation.missing),
+            "unexpected": list(expectation.unexpected),
+            "reshaped": {
+                name: {"found": list(found), "expected": list(expected)}
+                for name, (found, expected) in expectation.reshaped.items()
+            },
+        },
+        "quantization": _quantization(inspection.quantization),
+        "findings": [finding_to_dict(finding) for finding in inspection.findings],
+    }
+    if tensors:
+        result["tensors"] = [tensor_to_dict(tensor) for tensor in inspection.tensors]
+    return result
+
+
+def _groups(groups: Mapping[str, Totals]) -> dict[str, dict[str, int | None]]:
+    return {
+        name: {"parameters": t.parameters, "tensors": t.tensors, "nbytes": t.nbytes}
+        for name, t in groups.items()
+    }
+
+
+def _quantization(found: Quantization | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "method": found.method,
+        "bits": found.bits,
+        "packed_parameters": found.packed_parameters,
+        "packed_bytes": found.packed_bytes,
+        "roles": dict(found.roles),
+        "scheme": found.scheme,
+        "widths": dict(found.widths),
+        "weight_bits": _ratio(found.weight_bits),
+        "effective_bits": _ratio(found.effective_bits),
+    }
+
+
+def _ratio(pair: tuple[int, int] | None) -> dict[str, int] | None:
+    return None if pair is None else {"bits": pair[0], "parameters": pair[1]}
+
+
+def finding_to_dict(finding: Finding) -> dict[str, str | None]:
+    """A finding: rule, severity, text, file and tensor where it concerns one."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "text": finding.text,
+        "file": finding.file,
+        "tensor": finding.tensor,
+    }
+
+
+def tensor_to_dict(tensor: TensorInfo) -> dict[str, Any]:
+    """One tensor with its labels."""
+    return {
+        "name": tensor.name,
+        "shape": [int(size) for size in tensor.shape],
+        "dtype": tensor.dtype,
+        "parameters": tensor.parameters,
+        "elements": tensor.elements,
+        "nbytes": tensor.nbytes,
+        "component": str(tensor.component),
+        "kind": tensor.kind,
+        "role": str(tensor.role),
+        "part": tensor.part,
+        "stack": tensor.stack,
+        "layer": tensor.layer,
+        "file": tensor.file,
+        "tied_to": tensor.tied_to,
+    }
