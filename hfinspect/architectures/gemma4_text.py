@@ -12,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import Heads, activation, gated_mlp, layer_types
-from .gemma3n import saved_unless
+from .gemma3n_text import saved_unless
 from .heads import causal_lm
 from .modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .registry import register

@@ -1,0 +1,154 @@
+"""Gemma 3n's text model (Gemma Team 2025).
+
+Source of shapes: transformers/models/gemma3n/modeling_gemma3n.py.
+Beside Gemma 3's layer: AltUp (several copies of the residual stream, predicted and corrected by
+small matrices), LAuReL (a low-rank branch) and an embedding of its own for every layer. The last
+layers reuse the keys and values of earlier ones: files hold projections that are never used.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, gated_mlp, grouped_heads
+from .heads import causal_lm
+from .modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Weight
+from .registry import register
+
+
+def hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2048)
+
+
+def _norm(c: ModelConfig, width: Dim) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-6)
+    return RMSNorm(width, eps=eps, class_name="Gemma3nRMSNorm")
+
+
+def _per_layer(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size_per_layer_input", default=256)
+
+
+def saved_unless(unused: bool, module: Module) -> Module:
+    """What the class does not build (and a save leaves out) although files on the Hub hold it."""
+    module.saved = not unused
+    return module
+
+
+def attention(c: ModelConfig, *, shared: bool) -> Module:
+    """``shared``: keys and values come from an earlier layer."""
+    h = hidden(c)
+    heads = grouped_heads(c, h, heads=8, kv=2, head_dim=256)
+    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
+    bias = c.flag("attention_bias", default=False)
+    return Module(
+        "Gemma3nTextAttention",
+        q_proj=Linear(h, width, bias=bias, kind="query"),
+        q_norm=_norm(c, heads.dim),
+        k_proj=saved_unless(shared, Linear(h, kv_width, bias=bias, kind="key")),
+        v_proj=saved_unless(shared, Linear(h, kv_width, bias=bias, kind="value")),
+        k_norm=saved_unless(shared, _norm(c, heads.dim)),
+        v_norm=None if shared else Activation("Gemma3nRMSNorm"),
+        o_proj=Linear(width, h, bias=bias, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def altup(c: ModelConfig) -> Module:
+    """Alternating updates (Baykal et al. 2023): n copies of the stream, n² + n³ coefficients."""
+    h, inputs = hidden(c), c.count("altup_num_inputs", default=4, minimum=1)
+    return Module(
+        "Gemma3nTextAltUp",
+        correct_output_scale=Weight(h, kind="scale"),
+        correction_coefs=Linear(inputs, inputs, bias=False),
+        prediction_coefs=Linear(inputs, inputs * inputs, bias=False),
+        modality_router=Linear(h, inputs, bias=False, component=Component.ROUTER),
+        router_norm=_norm(c, h),
+    )
+
+
+def laurel(c: ModelConfig) -> Module:
+    """Learned augmented residual layer (Menghani et al. 2024): rank r, 2·H·r."""
+    h, rank = hidden(c), c.dim("laurel_rank", default=64)
+    return Module(
+        "Gemma3nTextLaurelBlock",
+        linear_left=Linear(h, rank, bias=False),
+        linear_right=Linear(rank, h, bias=False),
+        post_laurel_norm=_norm(c, h),
+    )
+
+
+def layer(c: ModelConfig, inner: Dim, *, shared: bool) -> Module:
+    h = hidden(c)
+    act = c.text("hidden_activation", default="gelu_pytorch_tanh")
+    return Module(
+        "Gemma3nTextDecoderLayer",
+        self_attn=attention(c, shared=shared),
+        mlp=gated_mlp("Gemma3nTextMLP", h, inner, act=act),
+        input_layernorm=_norm(c, h),
+        post_attention_layernorm=_norm(c, h),
+        pre_feedforward_layernorm=_norm(c, h),
+        post_feedforward_layernorm=_norm(c, h),
+        act_fn=activation(act),
+        altup=altup(c),
+        laurel=laurel(c),
+        per_layer_input_gate=Linear(h, _per_layer(c), bias=False),
+        per_layer_projection=Linear(_per_layer(c), h, bias=False),
+        post_per_layer_input_norm=_norm(c, h),
+    )
+
+
+def layers(c: ModelConfig) -> Layers:
+    """The last num_kv_shared_layers have no keys and values of their own."""
+    count = c.count("num_hidden_layers", default=35)
+    widths = c.dims("intermediate_size", default=(16384,))
+    if len(widths) == 1:
+        widths *= int(count)
+    if len(widths) != count:
+        found = f"{len(widths)} entries"
+        raise c.error("intermediate_size", found, f"one for each of {count} layers")
+    first_shared = int(count) - c.count("num_kv_shared_layers", default=15)
+    built: dict[tuple[int, bool], Module] = {}
+    blocks = []
+    for i, inner in enumerate(widths):
+        key = (int(inner), i >= first_shared)
+        if key not in built:
+            built[key] = layer(c, inner, shared=key[1])
+        blocks.append(built[key])
+    return Layers(blocks)
+
+
+def text_model(c: ModelConfig) -> Module:
+    h, per_layer = hidden(c), _per_layer(c)
+    count = c.count("num_hidden_layers", default=35)
+    copies = int(c.count("altup_num_inputs", default=4, minimum=1)) - 1
+    table = "Gemma3nTextScaledWordEmbedding"
+    return Module(
+        "Gemma3nTextModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=262400), h, class_name=table),
+        layers=layers(c),
+        norm=_norm(c, h),
+        rotary_emb=Activation("Gemma3nRotaryEmbedding"),
+        embed_tokens_per_layer=Embedding(
+            c.dim("vocab_size_per_layer_input", default=262144), count * per_layer, class_name=table
+        ),
+        per_layer_model_projection=Linear(
+            h, count * per_layer, bias=False, component=Component.EMBEDDING
+        ),
+        per_layer_projection_norm=_norm(c, per_layer),
+        altup_projections=ModuleList([Linear(h, h, bias=False)] * copies),
+        altup_unembed_projections=ModuleList([Linear(h, h, bias=False)] * copies),
+    )
+
+
+register(
+    "gemma3n_text",
+    {
+        "Gemma3nForCausalLM": causal_lm("Gemma3nForCausalLM", text_model, tied_default=True),
+        "Gemma3nTextModel": text_model,
+    },
+    base="Gemma3nTextModel",
+    base_prefix="model",
+    category="text decoder",
+)
