@@ -1,0 +1,65 @@
+"""IQuest-Coder (IQuest 2026): Llama's classes with defaults of its own. Source of shapes:
+transformers/models/iquestcoder/configuration_iquestcoder.py.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import gated_mlp, grouped_attention, grouped_heads
+from .heads import causal_lm
+from .modules import Embedding, Layers, Module, RMSNorm
+from .registry import register
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=5120)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name="LlamaRMSNorm")
+
+
+def layer(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    # head_dim present and null means hidden / heads; absent it is 128.
+    heads = grouped_heads(c, h, heads=40, kv=8, head_dim=None if "head_dim" in c.values else 128)
+    return Module(
+        "LlamaDecoderLayer",
+        self_attn=grouped_attention(
+            "LlamaAttention", h, heads, bias=c.flag("attention_bias", default=False)
+        ),
+        mlp=gated_mlp(
+            "LlamaMLP",
+            h,
+            c.dim("intermediate_size", default=27648),
+            bias=c.flag("mlp_bias", default=False),
+            act=c.text("hidden_act", default="silu"),
+        ),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "LlamaModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=76800), _hidden(c)),
+        layers=Layers.of(c.count("num_hidden_layers", default=80), layer(c)),
+        norm=_norm(c),
+    )
+
+
+register(
+    "iquestcoder",
+    {
+        "LlamaForCausalLM": causal_lm("LlamaForCausalLM", model),
+        "LlamaModel": model,
+        "IQuestCoderForCausalLM": causal_lm("IQuestCoderForCausalLM", model),
+        "IQuestCoderModel": model,
+    },
+    base="LlamaModel",
+    base_prefix="model",
+    category="text decoder",
+)
