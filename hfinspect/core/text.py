@@ -1,0 +1,45 @@
+"""Text from strangers, made safe to show."""
+
+from __future__ import annotations
+
+import unicodedata
+
+#: Longest piece of foreign text shown in a message; names of real tensors stay below 200.
+MAX_SHOWN = 300
+
+
+def clean(text: str, limit: int = MAX_SHOWN) -> str:
+    """``text`` without control, bidirectional and other invisible format characters.
+
+    Each of them becomes U+FFFD, so that something odd stays visible; long text is cut in the
+    middle of nothing: at ``limit`` characters, with an ellipsis.
+    """
+    if text.isascii() and text.isprintable():
+        shown = text
+    else:
+        shown = "".join(
+            "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char)[0] == "C" else char
+            for char in text[: limit + 1]
+        )
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def spelled(number: int) -> str:
+    """A count in words: 1.30 B, 117 M, 512. Three significant digits, never rounded up a unit
+    without changing the unit (999,999 is 1.00 M)."""
+    for size, unit in ((10**12, " T"), (10**9, " B"), (10**6, " M"), (10**3, " K")):
+        if number * 1000 >= size * 999.5:
+            value = number / size
+            digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+            return f"{value:.{digits}f}{unit}"
+    return str(number)
+
+
+def byte_size(nbytes: int) -> str:
+    """Bytes in decimal units, as the Hub and disks count: 2.61 GB."""
+    for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if nbytes * 1000 >= size * 999.5:
+            value = nbytes / size
+            digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+            return f"{value:.{digits}f} {unit}"
+    return f"{nbytes} B"
