@@ -24,38 +24,55 @@ _WORDS: dict[Component, str] = {
         patch_embed patch_embedding patch_embeddings tokens_embed positions_embed wpe wte
         embed_out_tokens cls_token class_embedding mask_token distillation_token time_embedding
         time_embed time_text_embed add_embedding positional_embedding pos_embedding w word_emb
-        class_embed_tokens x_embedder context_embedder embed_tokens_per_layer position_embeds
+        class_embed_tokens x_embedder embed_tokens_per_layer position_embeds
         token_embedding mask_emb r_w_bias_embedding entity_embeddings x_position_embeddings
         y_position_embeddings h_position_embeddings w_position_embeddings lang_embeddings
         position_embedding_type code_embed feature_projection masked_spec_embed project_in
-        project_out""",
+        project_out
+        embeddings_project embedding_hidden_mapping_in segment_embedding input_embedding
+        per_layer_model_projection per_layer_input_gate position_embedding_table
+        patch_embedder img_temporal_embedding positional_embedding_vlm patch_conv img_in
+        time_proj""",
     _A: """self_attn self_attention attn attention selfattention encdecattention cross_attn
         crossattention cross_attention encoder_attn attn1 attn2 multi_head_attention mha
         attentions q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn
-        query key value query_key_value wqkv wq wk wv wo w_pack to_q to_k to_v to_out
+        query key value query_key_value wqkv wq wk wv w_pack to_q to_k to_v to_out
         q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj in_proj_weight in_proj_bias rel_attn
         attn_q attn_k attn_v attn_qkv attn_output attn_kv_a_mqa attn_kv_b attn_q_a attn_q_b
         attn_k_b attn_v_b sinks attn_sinks relative_attention_bias add_q_proj add_k_proj
         add_v_proj to_add_out r_w_bias r_r_bias r_s_bias seg_embed self_attn_output indexer
-        temporal_block multi_head_attn image_attn""",
+        multi_head_attn image_attn
+        self_att transientglobalselfattention localselfattention rel_pos_bias
+        rel_pos_x_bias rel_pos_y_bias rel_embeddings project_q project_k project_v""",
     _M: """mlp ffn feed_forward feedforward dense_h_to_4h dense_4h_to_h fc1 fc2 lin1 lin2
         gate_proj up_proj down_proj gate_up_proj c_fc densereludense intermediate w1 w2 w3
         ffn_up ffn_gate ffn_down ffn_up_exps ffn_gate_exps ffn_down_exps ffn_gate_up_exps
         ffn_up_shexp ffn_gate_shexp ffn_down_shexp experts shared_expert shared_experts
-        block_sparse_moe moe ff ff_context wi wo wi_0 wi_1 shared_mlp ffn_output channel_mixing
+        block_sparse_moe moe ff ff_context wi wi_0 wi_1 shared_mlp ffn_output channel_mixing
         expert feed_forward_chunk mlp_block linear_fc1 linear_fc2 proj_mlp ff_layer
-        full_layer full_layer_layer_norm_ffn gate_up_proj_blocks gate_up_proj_scales""",
+        full_layer full_layer_layer_norm_ffn gate_up_proj_blocks gate_up_proj_scales
+        ffn1 ffn2 output_dense intermediate_dense adapter_layer ffw_layer_start
+        ffw_layer_end ffw_layer_1 ffw_layer_2 feed_forward1 feed_forward2 txt_mlp img_mlp
+        intermediate_ffn fc1_latent_proj fc2_latent_proj""",
     _R: """router ffn_gate_inp ffn_gate_inp_shexp shared_expert_gate gate_moe exp_probs_b
-        e_score_correction_bias""",
+        e_score_correction_bias
+        modality_router router_gate expert_bias""",
     _S: """mixer ssm mamba a_log d dt_proj x_proj dt_bias ssm_in ssm_out ssm_conv1d ssm_dt ssm_a
-        ssm_d ssm_x linear_attn time_mixing recurrent_block rglru time_mix short_conv""",
-    _C: """conv conv_in conv_out conv1 conv2 conv_shortcut conv_norm_out conv1d conv2d resnets
+        ssm_d ssm_x linear_attn time_mixing recurrent_block rglru time_mix short_conv
+        temporal_block rg_lru""",
+    _C: """conv conv_in conv_out conv1 conv2 conv_shortcut conv1d conv2d resnets
         downsamplers upsamplers quant_conv post_quant_conv convs pos_conv_embed conv_layers
         feature_extractor conv_module stem depthwise_conv pointwise_conv1 pointwise_conv2
-        downsampling_layer dwconv pwconv1 pwconv2""",
+        downsampling_layer dwconv pwconv1 pwconv2
+        lconv1d depthwise_conv1d depthwise pointwise key_conv_attn_layer conv_kernel_layer
+        conv_out_layer convolution subsample_conv_projection controlnet_down_blocks
+        controlnet_cond_embedding conv3 conv4 vit_downsampler1 vit_downsampler2
+        residual_conv self_attn_conv""",
     _P: """multi_modal_projector mm_projector projector connector merger modality_projection
         visual_projection text_projection aligner image_projection vision_projection
-        embed_vision embed_audio vision_language_adapter proj_out_vision""",
+        embed_vision embed_audio vision_language_adapter proj_out_vision
+        deepstack_merger_list enc_to_dec_proj encoder_hid_proj context_embedder txt_in
+        controlnet_mid_block vit_large_projector vision_adapter""",
     _N: """norm norm1 norm2 norm3 ln_1 ln_2 ln_f ln_3 layernorm layer_norm input_layernorm
         post_attention_layernorm pre_feedforward_layernorm post_feedforward_layernorm
         final_layer_norm final_layernorm self_attn_layer_norm encoder_attn_layer_norm
@@ -74,25 +91,42 @@ _WORDS: dict[Component, str] = {
         embedding_norm operator_norm temporal_pre_norm channel_pre_norm layernorm_1 layernorm_2
         dt_layernorm b_layernorm c_layernorm post_attention_rmsnorm pre_mlp_layernorm
         input_layer_norm post_attention_layer_norm mlp_layer_norm layernorm1 layernorm2
-        ln_cross_attn ln_kv q_ln k_ln output_layernorm token_layernorm hidden_layernorm""",
+        ln_cross_attn ln_kv q_ln k_ln output_layernorm token_layernorm hidden_layernorm
+        pre_ff_layernorm post_per_layer_input_norm pre_self_attn_layernorm conv_norm
+        pre_layer_norm feedforward_layernorm grn layernorm_before_attention
+        layernorm_before_ffn post_laurel_norm router_norm per_layer_projection_norm
+        norm_post_attn norm_pre_attn pre_feedforward_layernorm_2
+        post_feedforward_layernorm_1 post_feedforward_layernorm_2 input_latents_norm
+        input_context_norm mlp_norm normalization post_cross_attn_layernorm
+        pre_cross_attn_layernorm ffn1_layer_norm ffn2_layer_norm depthwise_layer_norm
+        mm_soft_emb_norm emb_layer_norm_after post_layer_norm layernorm_post layernorm_pre
+        norm0 global_input_layer_norm groupnorm emb_ln txt_norm image_norm text_norm
+        proj_layer_norm ffn_layer_norm residual_layer_norm img_mod txt_mod norm4
+        conv_norm_out vocab_layer_norm norm1_context layer_norms layer_norm_emb""",
     _H: """lm_head embed_out classifier score qa_outputs pooler predictions cls head
         lm_prediction_head mc_head classification_head output_layer vocab_transform
-        vocab_projector vocab_layer_norm generator_predictions generator_lm_head
+        vocab_projector generator_predictions generator_lm_head
         final_logits_bias seq_relationship sop_classifier mask_predictions pre_classifier
         qa_classifier nsp_head mlm_head bbox_predictor class_labels_classifier ctc_head
         codebook_head project_hid project_q quantizer pooling_layer sequence_summary logits_proj
         start_logits end_logits answer_class decode_head segmentation_head box_head class_head
         bbox_embed discriminator_predictions lm_loss multiple_choice_head output_projection
-        v_head""",
+        v_head
+        tdnn objective cls_classifier distillation_classifier contact_head layer_weights
+        proj_out_head""",
 }
 
 #: Segments that decide only where nothing stronger does.
 _WEAK: dict[str, Component] = {
     "gate": _R, "output": _M, "dense": _M, "c_proj": _M, "proj": _P, "out_proj": _A,
-    "mask_token": _E, "relative_position_bias": _A, "rel_pos": _A, "linear": _P,
+    "mask_token": _E, "proj_out": _H, "decoder": _H, "relative_position_bias": _A, "rel_pos": _A,
+    "linear": _P, "wo": _M,
 }  # fmt: skip
 
 _TABLE = {word: component for component, words in _WORDS.items() for word in words.split()}
+
+#: Components whose parts would by themselves be something else.
+_WHOLES = {_S: {_C}, _P: {_A, _M, _C}}
 
 #: Last segments that hold no parameters: rotary tables, causal masks, position counters, running
 #: statistics. Each has been seen in files on the Hub.
@@ -114,12 +148,11 @@ _PARTS = {
 }
 _PART_TABLE = {word: part for part, words in _PARTS.items() for word in words.split()}
 
-#: Lists whose members people call layers, and lists whose members they don't.
+#: Lists whose members people call layers (not experts, not the parts of an MLP).
 _LAYER_LISTS = frozenset(
-    "layers h blocks block blk layer resblocks transformer_blocks single_transformer_blocks".split()
-)
-_NOT_LAYERS = frozenset(
-    "experts local_experts shared_experts net mlp to_out ff layer_norms".split()
+    """layers h blocks block blk layer resblocks transformer_blocks single_transformer_blocks stages
+    down_blocks up_blocks encoder_layers decoder_layers mtp_layers transformer_layers
+    albert_layer_groups attentions_layers""".split()
 )
 
 _NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
@@ -165,27 +198,22 @@ def _component(words: list[str]) -> Component:
     if words in (["output", "weight"], ["output", "bias"], ["output"]):
         return _H  # GGUF's and the original Llama's LM head
     # The last segment says which tensor of a module it is; it counts only where it is known.
-    for word in reversed(words):
-        found = _TABLE.get(word)
-        if found is not None:
-            # "mlp.gate" is a router: the weaker word below the stronger one.
-            if found is _M and "gate" in words:
-                return _R
-            return found
-    for word in reversed(words):
-        if word in _WEAK:
-            return _WEAK[word]
-    return Component.OTHER
+    known = [_TABLE[word] for word in reversed(words) if word in _TABLE]
+    if known:
+        first = known[0]
+        if first is _M and "gate" in words:
+            return _R  # "mlp.gate" is a router: the weaker word below the stronger one
+        # A mixer's convolution and a connector's layers belong to what they are part of.
+        for whole, parts in _WHOLES.items():
+            if first in parts and whole in known:
+                return whole
+        return first
+    return next((_WEAK[word] for word in reversed(words) if word in _WEAK), Component.OTHER)
 
 
 def _layer_position(words: list[str]) -> int | None:
-    numbered = [i for i, word in enumerate(words) if word == "0" and i > 0]
-    for i in numbered:
-        if words[i - 1] in _LAYER_LISTS:
-            # Stages hold blocks of their own (Swin): the inner number is the layer.
-            inner = [j for j in numbered if j > i and words[j - 1] == "blocks"]
-            return inner[0] if inner else i
-    for i in numbered:
-        if words[i - 1] not in _NOT_LAYERS:
+    """The first number under a list that people call layers."""
+    for i, word in enumerate(words):
+        if word == "0" and i > 0 and words[i - 1] in _LAYER_LISTS:
             return i
     return None
