@@ -61,7 +61,7 @@ def _embeddings(name: str, c: ModelConfig, extra: int, masked: bool) -> Module:
     )
 
 
-def _layer(name: str, c: ModelConfig, width: Dim, attention: Module) -> Module:
+def stage_layer(name: str, c: ModelConfig, width: Dim, attention: Module) -> Module:
     inner = scaled(c, width, "mlp_ratio", default=4.0)
     eps = c.number("layer_norm_eps", default=1e-5)
     return Module(
@@ -88,7 +88,7 @@ def _layer(name: str, c: ModelConfig, width: Dim, attention: Module) -> Module:
     )
 
 
-def _merging(name: str, width: Dim, *, norm_after: bool) -> Module:
+def merging(name: str, width: Dim, *, norm_after: bool) -> Module:
     """Four neighbours side by side, then projected to twice the width: 8·W² weights."""
     return Module(
         f"{name}PatchMerging",
@@ -104,12 +104,12 @@ def register_swin(name: str, model_type: str, attention: Attention, *, second: b
         found = stages(c)
         built = []
         for i, (width, heads, depth) in enumerate(found):
-            layer = _layer(name, c, width, attention(c, width, heads))
+            layer = stage_layer(name, c, width, attention(c, width, heads))
             last = i == len(found) - 1
             stage = Module(
                 f"{name}Stage",
                 blocks=ModuleList([layer] * int(depth)),
-                downsample=None if last else _merging(name, width, norm_after=second),
+                downsample=None if last else merging(name, width, norm_after=second),
             )
             built.append(stage)
         return {
@@ -155,7 +155,7 @@ def register_swin(name: str, model_type: str, attention: Attention, *, second: b
     register(model_type, classes, base=f"{name}Model", base_prefix=model_type, category="vision")
 
 
-def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
+def window_attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
     """q, k, v and a bias per head for every offset within a window: (2·w - 1)²."""
     window, bias = c.dim("window_size", default=7), c.flag("qkv_bias", default=True)
     c.divided(width, heads, "width of the stage", "num_heads")
@@ -172,4 +172,4 @@ def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
     )
 
 
-register_swin("Swin", "swin", _attention, second=False)
+register_swin("Swin", "swin", window_attention, second=False)

@@ -1,0 +1,204 @@
+"""CLAP (Wu et al. 2022). Source of shapes: transformers/models/clap/modeling_clap.py.
+
+RoBERTa over texts and Swin over spectrograms, each followed by two matrices into a common space.
+The file holds counters and window indices that are computed elsewhere.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import encoders
+from .blocks import activation
+from .encoders import BASE, hidden
+from .modules import (
+    Activation,
+    BatchNorm,
+    Buffer,
+    Conv,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+    Weight,
+)
+from .registry import register
+from .swin import merging, stage_layer, window_attention
+from .vision import pair
+
+_NAME = "ClapText"
+_TEXT = {**BASE, "vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
+_AUDIO = {
+    "window_size": 8, "num_mel_bins": 64, "spec_size": 256, "hidden_act": "gelu", "patch_size": 4,
+    "hidden_size": 768, "depths": (2, 2, 6, 2), "num_attention_heads": (4, 8, 16, 32),
+    "patch_embed_input_channels": 1, "patch_embeds_hidden_size": 96, "layer_norm_eps": 1e-5,
+}  # fmt: skip
+
+
+def _text(c: ModelConfig) -> ModelConfig:
+    return c.with_defaults(**_TEXT)
+
+
+def _audio(c: ModelConfig) -> ModelConfig:
+    return c.with_defaults(**_AUDIO)
+
+
+def text_model(c: ModelConfig) -> Module:
+    embeddings = encoders.embeddings(c, _NAME)
+    counters = Buffer(1, c.dim("max_position_embeddings"), dtype="I64")
+    embeddings.children |= {"position_ids": counters, "token_type_ids": counters}
+    return Module(
+        "ClapTextModel",
+        embeddings=embeddings,
+        encoder=encoders.encoder(c, _NAME),
+        pooler=encoders.pooler(c, _NAME),
+    )
+
+
+def _fusion_path(width: Dim, inner: Dim, *, pooled: bool) -> Module:
+    parts = [
+        Conv(width, inner, 1),
+        BatchNorm(inner),
+        Activation("ReLU"),
+        Conv(inner, width, 1),
+        BatchNorm(width),
+    ]
+    return Sequential(*([Activation("AdaptiveAvgPool2d")] if pooled else []), *parts)
+
+
+def patch_embed(c: ModelConfig) -> Module:
+    """One convolution to patches; long clips (``enable_fusion``) have another and a gate."""
+    width, channels = c.dim("patch_embeds_hidden_size"), c.dim("patch_embed_input_channels")
+    high, wide = pair(c, "patch_size", default=4)
+    fused = c.flag("enable_fusion", default=False)
+    mapped = fused and c.text("fusion_type") == "channel_map"
+    inner = width // c.dim("aff_block_r", default=4)
+    embedding = Component.EMBEDDING
+    fusion = Module(
+        "ClapAudioAFFBlock",
+        local_att=_fusion_path(width, inner, pooled=False),
+        global_att=_fusion_path(width, inner, pooled=True),
+        sigmoid=Activation("Sigmoid"),
+        component=Component.CONV,
+    )
+    return Module(
+        "ClapAudioPatchEmbed",
+        proj=Conv(
+            channels * 4 if mapped else channels,
+            width,
+            (high, wide),
+            component=embedding,
+            kind="patch",
+        ),
+        norm=LayerNorm(width)
+        if c.flag("enable_patch_layer_norm", default=True)
+        else Activation("Identity"),
+        fusion_model=fusion if fused else None,
+        mel_conv2d=Conv(channels, width, (high, wide * 3), component=embedding, kind="patch")
+        if fused
+        else None,
+    )
+
+
+def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
+    block = window_attention(c, width, heads)
+    area = c.dim("window_size") * c.dim("window_size")
+    block.class_name = "ClapAudioSelfAttention"
+    block.children["relative_position_index"] = Buffer(area, area, dtype="I64")
+    return block
+
+
+def audio_model(c: ModelConfig) -> Module:
+    depths, heads = c.dims("depths"), c.dims("num_attention_heads")
+    if not depths or len(heads) < len(depths):
+        raise c.error("num_attention_heads", f"{len(heads)} entries", f"{len(depths)}: one a stage")
+    width, stages = c.dim("patch_embeds_hidden_size"), []
+    for i, depth in enumerate(depths):
+        block = stage_layer("ClapAudio", c, width, _attention(c, width, heads[i]))
+        down = merging("ClapAudio", width, norm_after=False) if i < len(depths) - 1 else None
+        blocks = ModuleList([block] * int(depth))
+        stages.append(Module("ClapAudioStage", blocks=blocks, downsample=down))
+        if down is not None:
+            width = 2 * width
+    encoder = Module(
+        "ClapAudioEncoder",
+        patch_embed=patch_embed(c),
+        layers=Layers(stages),
+        batch_norm=BatchNorm(c.dim("num_mel_bins")),
+        norm=LayerNorm(width),
+        avgpool=Activation("AdaptiveAvgPool1d"),
+    )
+    return Module("ClapAudioModel", audio_encoder=encoder, part="audio")
+
+
+def projection(c: ModelConfig, size: Dim, act: str | None) -> Module:
+    return Module(
+        "ClapProjectionLayer",
+        linear1=Linear(hidden(c), size),
+        activation=activation(act),
+        linear2=Linear(size, size),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def _size(c: ModelConfig) -> Dim:
+    return c.dim("projection_dim", default=512)
+
+
+def model(c: ModelConfig) -> Module:
+    text, audio = _text(c.section("text_config")), _audio(c.section("audio_config"))
+    act = c.text("projection_hidden_act", default="relu")
+    return Module(
+        "ClapModel",
+        logit_scale_a=Weight(component=Component.OTHER, kind="scale"),
+        logit_scale_t=Weight(component=Component.OTHER, kind="scale"),
+        text_model=text_model(text),
+        text_projection=projection(text, _size(c), act),
+        audio_model=audio_model(audio),
+        audio_projection=projection(audio, _size(c), act),
+    )
+
+
+def text_with_projection(c: ModelConfig) -> Module:
+    text = _text(c)
+    act = c.text("projection_hidden_act", default="relu")
+    return Module(
+        "ClapTextModelWithProjection",
+        text_model=text_model(text),
+        text_projection=projection(text, _size(c), act),
+    )
+
+
+def audio_with_projection(c: ModelConfig) -> Module:
+    audio = _audio(c)
+    act = c.text("projection_hidden_act", default="relu")
+    return Module(
+        "ClapAudioModelWithProjection",
+        audio_model=audio_model(audio),
+        audio_projection=projection(audio, _size(c), act),
+    )
+
+
+register("clap", {"ClapModel": model}, base="ClapModel", base_prefix="clap", category="multimodal")
+register(
+    "clap_text_model",
+    {
+        "ClapTextModel": lambda c: text_model(_text(c)),
+        "ClapTextModelWithProjection": text_with_projection,
+    },
+    base="ClapTextModel",
+    category="encoder",
+)
+register(
+    "clap_audio_model",
+    {
+        "ClapAudioModel": lambda c: audio_model(_audio(c)),
+        "ClapAudioModelWithProjection": audio_with_projection,
+    },
+    base="ClapAudioModel",
+    category="audio",
+)

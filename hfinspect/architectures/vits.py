@@ -1,0 +1,283 @@
+"""VITS (Kim et al. 2021), MMS text-to-speech. Source: transformers/models/vits/modeling_vits.py.
+
+A text encoder with relative positions, a flow of WaveNets between text and sound, a predictor of
+durations, and HiFi-GAN (Kong et al. 2020) that makes the waveform.  The posterior encoder serves
+training only, but the file holds it.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .encoders import with_defaults
+from .modules import (
+    Conv,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)  # fmt: skip
+from .registry import register
+from .speech import weight_normed
+
+_DEFAULTS = {
+    "vocab_size": 38, "hidden_size": 192, "num_hidden_layers": 6, "num_attention_heads": 2,
+    "window_size": 4, "ffn_dim": 768, "ffn_kernel_size": 3, "flow_size": 192,
+    "spectrogram_bins": 513, "num_speakers": 1, "speaker_embedding_size": 0,
+    "upsample_initial_channel": 512, "upsample_rates": (8, 8, 2, 2),
+    "upsample_kernel_sizes": (16, 16, 4, 4), "resblock_kernel_sizes": (3, 7, 11),
+    "resblock_dilation_sizes": ((1, 3, 5),) * 3, "depth_separable_channels": 2,
+    "depth_separable_num_layers": 3, "duration_predictor_flow_bins": 10,
+    "duration_predictor_kernel_size": 3, "duration_predictor_num_flows": 4,
+    "duration_predictor_filter_channels": 256, "prior_encoder_num_flows": 4,
+    "prior_encoder_num_wavenet_layers": 4, "posterior_encoder_num_wavenet_layers": 16,
+    "wavenet_kernel_size": 5,
+}  # fmt: skip
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size")
+
+
+def _speaker(c: ModelConfig) -> Dim | None:
+    """Width of a speaker's vector; None where the model knows one speaker."""
+    size = c.dim("speaker_embedding_size", minimum=0)
+    return size or None
+
+
+def _conv(inputs: int, outputs: int, kernel: int = 1, *, bias: bool = True) -> Module:
+    return Conv(inputs, outputs, kernel, dims=1, bias=bias)
+
+
+def _normed(inputs: int, outputs: int, kernel: int = 1) -> Module:
+    return weight_normed(_conv(inputs, outputs, kernel), (outputs, 1, 1))
+
+
+# ---- text
+
+
+def attention(c: ModelConfig) -> Module:
+    h, heads = _hidden(c), c.dim("num_attention_heads")
+    bias, window = c.flag("use_bias", default=True), c.dim("window_size", minimum=0)
+    size = c.divided(h, heads, "hidden_size", "num_attention_heads")
+    table = Weight(1, window * 2 + 1, size, kind="relative_position") if window else None
+    return Module(
+        "VitsAttention",
+        emb_rel_k=table,
+        emb_rel_v=table,
+        k_proj=Linear(h, h, bias=bias, kind="key"),
+        v_proj=Linear(h, h, bias=bias, kind="value"),
+        q_proj=Linear(h, h, bias=bias, kind="query"),
+        out_proj=Linear(h, h, bias=bias, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def text_encoder(c: ModelConfig) -> Module:
+    h, inner, kernel = _hidden(c), c.dim("ffn_dim"), c.dim("ffn_kernel_size")
+    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5))
+    block = Module(
+        "VitsEncoderLayer",
+        attention=attention(c),
+        dropout=Dropout(c.number("hidden_dropout", default=0.1)),
+        layer_norm=norm,
+        feed_forward=Module(
+            "VitsFeedForward",
+            conv_1=Conv(h, inner, kernel, dims=1, component=Component.MLP, kind="up"),
+            conv_2=Conv(inner, h, kernel, dims=1, component=Component.MLP, kind="down"),
+            component=Component.MLP,
+        ),
+        final_layer_norm=norm,
+    )
+    layers = Layers.of(c.count("num_hidden_layers"), block)
+    return Module(
+        "VitsTextEncoder",
+        embed_tokens=Embedding(c.dim("vocab_size"), h),
+        encoder=Module("VitsEncoder", layers=layers),
+        project=_conv(h, c.dim("flow_size") * 2),
+    )
+
+
+# ---- flow
+
+
+def wavenet(c: ModelConfig, count: Dim) -> Module:
+    """Gated convolutions; each but the last also feeds the next."""
+    h, speaker = _hidden(c), _speaker(c)
+    inner = _normed(h, 2 * h, c.dim("wavenet_kernel_size"))
+    skips = [_normed(h, 2 * h)] * (int(count) - 1) + [_normed(h, h)]
+    return Module(
+        "VitsWaveNet",
+        in_layers=ModuleList([inner] * int(count)),
+        res_skip_layers=ModuleList(skips if count else []),
+        cond_layer=_normed(speaker, 2 * h * count) if speaker else None,
+        component=Component.CONV,
+    )
+
+
+def flow(c: ModelConfig) -> Module:
+    half, h = c.dim("flow_size") // 2, _hidden(c)
+    layer = Module(
+        "VitsResidualCouplingLayer",
+        conv_pre=_conv(half, h),
+        wavenet=wavenet(c, c.count("prior_encoder_num_wavenet_layers")),
+        conv_post=_conv(h, half),
+    )
+    flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows")))
+    return Module("VitsResidualCouplingBlock", flows=flows, part="audio")
+
+
+def posterior_encoder(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    return Module(
+        "VitsPosteriorEncoder",
+        conv_pre=_conv(c.dim("spectrogram_bins"), h),
+        wavenet=wavenet(c, c.count("posterior_encoder_num_wavenet_layers")),
+        conv_proj=_conv(h, c.dim("flow_size") * 2),
+        part="audio",
+    )
+
+
+# ---- durations
+
+
+def _separable(c: ModelConfig) -> Module:
+    h, count = _hidden(c), int(c.count("depth_separable_num_layers"))
+    dilated = Conv(h, h, c.dim("duration_predictor_kernel_size"), dims=1, groups=h)
+    return Module(
+        "VitsDilatedDepthSeparableConv",
+        dropout=Dropout(0.0),
+        convs_dilated=ModuleList([dilated] * count),
+        convs_pointwise=ModuleList([_conv(h, h)] * count),
+        norms_1=ModuleList([LayerNorm(h)] * count),
+        norms_2=ModuleList([LayerNorm(h)] * count),
+    )
+
+
+def _duration_flows(c: ModelConfig) -> Module:
+    h, channels = _hidden(c), c.dim("depth_separable_channels")
+    half, bins = channels // 2, c.dim("duration_predictor_flow_bins")
+    scale = Weight(channels, 1)
+    affine = Module("VitsElementwiseAffine", translate=scale, log_scale=scale)
+    step = Module(
+        "VitsConvFlow",
+        conv_pre=_conv(half, h),
+        conv_dds=_separable(c),
+        conv_proj=_conv(h, half * (bins * 3 - 1)),
+    )
+    return ModuleList([affine, *[step] * int(c.count("duration_predictor_num_flows"))])
+
+
+def stochastic_durations(c: ModelConfig) -> Module:
+    h, speaker = _hidden(c), _speaker(c)
+    return Module(
+        "VitsStochasticDurationPredictor",
+        conv_pre=_conv(h, h),
+        conv_proj=_conv(h, h),
+        conv_dds=_separable(c),
+        cond=_conv(speaker, h) if speaker else None,
+        flows=_duration_flows(c),
+        post_conv_pre=_conv(1, h),
+        post_conv_proj=_conv(h, h),
+        post_conv_dds=_separable(c),
+        post_flows=_duration_flows(c),
+        component=Component.CONV,
+        part="audio",
+    )
+
+
+def plain_durations(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("duration_predictor_filter_channels")
+    kernel, speaker = c.dim("duration_predictor_kernel_size"), _speaker(c)
+    return Module(
+        "VitsDurationPredictor",
+        dropout=Dropout(0.5),
+        conv_1=_conv(h, inner, kernel),
+        norm_1=LayerNorm(inner, eps=c.number("layer_norm_eps", default=1e-5)),
+        conv_2=_conv(inner, inner, kernel),
+        norm_2=LayerNorm(inner, eps=c.number("layer_norm_eps", default=1e-5)),
+        proj=_conv(inner, 1),
+        cond=_conv(speaker, h) if speaker else None,
+        component=Component.CONV,
+        part="audio",
+    )
+
+
+# ---- waveform
+
+
+def residual_blocks(c: ModelConfig, channels: Dim) -> list[Module]:
+    """One block per kernel size, with two convolutions for each of its dilations."""
+    kernels, dilations = c.dims("resblock_kernel_sizes"), c.raw("resblock_dilation_sizes")
+    if not isinstance(dilations, (list, tuple)) or not all(
+        isinstance(group, (list, tuple)) for group in dilations
+    ):
+        raise c.error("resblock_dilation_sizes", dilations, "a list of lists")
+    built = []
+    for kernel, group in zip(kernels, dilations, strict=False):
+        convs = ModuleList([_conv(channels, channels, kernel)] * len(group))
+        built.append(Module("HifiGanResidualBlock", convs1=convs, convs2=convs))
+    return built
+
+
+def upsampling(c: ModelConfig) -> tuple[list[Module], list[Module], Dim]:
+    """Transposed convolutions that halve the channels, the blocks behind them, channels left."""
+    rates, kernels = c.dims("upsample_rates"), c.dims("upsample_kernel_sizes")
+    channels, up, blocks = c.dim("upsample_initial_channel"), list[Module](), list[Module]()
+    for rate, kernel in zip(rates, kernels, strict=False):
+        half = channels // 2
+        up.append(Conv(channels, half, kernel, dims=1, stride=rate, transposed=True))
+        blocks += residual_blocks(c, half)
+        channels = half
+    if not up:
+        raise c.error("upsample_rates", "empty", "one rate per transposed convolution")
+    return up, blocks, channels
+
+
+#: Kernel of the first and the last convolution of HiFi-GAN (VitsHifiGan).
+_EDGE_KERNEL = 7
+
+
+def decoder(c: ModelConfig) -> Module:
+    up, blocks, last = upsampling(c)
+    first, speaker = c.dim("upsample_initial_channel"), _speaker(c)
+    return Module(
+        "VitsHifiGan",
+        conv_pre=_conv(c.dim("flow_size"), first, _EDGE_KERNEL),
+        upsampler=ModuleList(up),
+        resblocks=ModuleList(blocks),
+        conv_post=_conv(last, 1, _EDGE_KERNEL, bias=False),
+        cond=_conv(speaker, first) if speaker else None,
+        component=Component.CONV,
+        part="audio",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    stochastic = c.flag("use_stochastic_duration_prediction", default=True)
+    speakers = c.dim("num_speakers")
+    return Module(
+        "VitsModel",
+        text_encoder=text_encoder(c),
+        flow=flow(c),
+        decoder=decoder(c),
+        duration_predictor=stochastic_durations(c) if stochastic else plain_durations(c),
+        embed_speaker=Embedding(speakers, c.dim("speaker_embedding_size"), kind="segment")
+        if speakers > 1
+        else None,
+        posterior_encoder=posterior_encoder(c),
+    )
+
+
+register(
+    "vits",
+    with_defaults(_DEFAULTS, {"VitsModel": model}),
+    base="VitsModel",
+    base_prefix="vits",
+    category="audio",
+)
