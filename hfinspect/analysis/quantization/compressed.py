@@ -1,10 +1,11 @@
 """compressed-tensors: ``weight_packed`` beside ``weight_scale``, and all of ``scaled``.
 
-Sources: compressed_tensors/compressors. pack-quantized: words (out, ceil(in / (32 // bits))),
-so 3 bits waste two of each 32; ``weight_shape`` has (out, in) as data, which no header shows.
-nvfp4-pack-quantized and mxfp4-pack-quantized: bytes (out, in / 2). The number of inputs follows
-from ``weight_g_idx`` (in), from groups of the config's size, or, where words are full (2, 4 and 8
-bits), from the words.
+Sources: compressed_tensors/compressors. pack-quantized: int32 words, in versions up to 0.13
+(out, ceil(in / (32 // bits))), so that 3 bits waste two of each 32, later 32 values in as many
+words as they have bits, the last ones padded. ``weight_shape`` has (out, in) as data, which no
+header shows: the number of inputs follows from ``weight_g_idx`` (in), from groups of the config's
+size, or, for 2, 4 and 8 bits, from the words. nvfp4-, mxfp4- and mxfp6-pack-quantized: bytes
+(out, in · bits / 8).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _read_packed(
         return
     scale = module.get("weight_scale")
     if packed.dtype == "U8":
-        _read_four_bit_floats(packed, name, scale, sheet)
+        _read_small_floats(packed, name, scale, sheet)
         return
     if packed.dtype != "I32" or not packed.shape or not claimed:
         sheet.unknown(packed, name, f"{packed.dtype} words of bits that no config says")
@@ -92,28 +93,37 @@ def _inputs(
 ) -> int | None:
     """The number of inputs that fill ``columns`` words of ``bits``, None if that cannot be."""
     room = 32 // bits
-    least, most = (columns - 1) * room + 1, columns * room
+    fits = {columns * room: range((columns - 1) * room + 1, columns * room + 1)}
+    if columns % bits == 0:
+        most = columns // bits * 32
+        fits[most] = range(most - 31, most + 1)
     groups = scale.shape[-1] if scale is not None and scale.shape else 1
-    if known is None and group is not None and least <= groups * group <= most:
+    if known is None and group is not None and any(groups * group in fit for fit in fits.values()):
         known = groups * group  # rows divide into whole groups
-    if known is None and bits in _FULL:
-        known = most
-    if known is None or not least <= known <= most:
+    if known is None and len(fits) == 1 and bits in _FULL:
+        known = columns * room
+    if known is None or not any(known in fit for fit in fits.values()):
         return None
     return known if group is None or -(-known // group) == groups else None
 
 
-def _read_four_bit_floats(
+def _read_small_floats(
     packed: StoredTensor, name: str, scale: StoredTensor | None, sheet: Sheet
 ) -> None:
     weights = 2 * packed.elements
     if scale is not None and scale.dtype == "F8_E4M3" and scale.elements * 16 == weights:
         sheet.weight(packed, name, weights, 4, "NVFP4")
-    elif scale is not None and scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weights:
+    elif _has_bytes_of_32(scale, weights):
         sheet.weight(packed, name, weights, 4, "MXFP4")
+    elif packed.elements % 3 == 0 and _has_bytes_of_32(scale, packed.elements // 3 * 4):
+        sheet.weight(packed, name, packed.elements // 3 * 4, 6, "MXFP6")
     else:
         shape = None if scale is None else (scale.dtype, scale.shape)
-        sheet.unknown(packed, name, f"bytes {packed.shape} with scales {shape} are no FP4 known")
+        sheet.unknown(packed, name, f"bytes {packed.shape} with scales {shape} are no layout known")
+
+
+def _has_bytes_of_32(scale: StoredTensor | None, weights: int) -> bool:
+    return scale is not None and scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weights
 
 
 def _read_sparse(module: Module, said: Declared, sheet: Sheet) -> None:

@@ -8,7 +8,7 @@ the config alone.
 from __future__ import annotations
 
 from .declared import Declared
-from .decoding import Holds, Modules, Sheet
+from .decoding import Holds, Modules, Sheet, whole_ratio
 
 _BITS = {"int2": 2, "qint2": 2, "int4": 4, "qint4": 4}
 _FLOATS = ("F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ")
@@ -33,6 +33,8 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
             bits = _BITS.get(said.text("weights"))
             if bits is None or packed.dtype != "U8":
                 sheet.unknown(packed, name, "no config says how many bits a value has")
+            elif whole_ratio(packed.elements * 8 // bits, scale.elements) is None:
+                sheet.unknown(packed, name, f"{packed.shape} does not fit scales of {scale.shape}")
             else:
                 sheet.weight(packed, name, packed.elements * 8 // bits, bits, f"int{bits}")
         sheet.aside(scale, name, Holds.SCALES)
