@@ -63,5 +63,7 @@ class BytesReader:
 def checked_limit(subject: str, what: str, value: int, limit: int, where: str | None = None) -> int:
     """``value`` if it is within ``limit``, else LimitError: sizes are bounded before allocating."""
     if value > limit:
-        raise LimitError(subject, f"{what} is {value:,}", expected=f"at most {limit:,}", where=where)
+        raise LimitError(
+            subject, f"{what} is {value:,}", expected=f"at most {limit:,}", where=where
+        )
     return value

@@ -1,7 +1,8 @@
 """Labels from the tree and labels from names alone, on every recorded model.
 
 They agree but for the lines of ``fixtures/oracle/name_disagreements.txt``: names that are honestly
-ambiguous (``proj_out`` is a head here and an MLP there).  ``python -m tests.architectures.test_agreement``
+ambiguous (``proj_out`` is a head here, an MLP there).
+``python -m tests.architectures.test_agreement``
 writes the list as it is now.
 """
 
