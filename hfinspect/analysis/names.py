@@ -32,7 +32,9 @@ _WORDS: dict[Component, str] = {
         embeddings_project embedding_hidden_mapping_in segment_embedding input_embedding
         per_layer_model_projection per_layer_input_gate position_embedding_table
         patch_embedder img_temporal_embedding positional_embedding_vlm patch_conv img_in
-        time_proj""",
+        time_proj
+        token_types per_layer_token_embd class_embd patch_embd pos_embd img_break boi eoi
+        image_begin image_end image_newline view_seperator pos_embd_k soft_emb""",
     _A: """self_attn self_attention attn attention selfattention encdecattention cross_attn
         crossattention cross_attention encoder_attn attn1 attn2 multi_head_attention mha
         attentions q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn
@@ -43,7 +45,12 @@ _WORDS: dict[Component, str] = {
         add_v_proj to_add_out r_w_bias r_r_bias r_s_bias seg_embed self_attn_output indexer
         multi_head_attn image_attn
         self_att transientglobalselfattention localselfattention rel_pos_bias
-        rel_pos_x_bias rel_pos_y_bias rel_embeddings project_q project_k project_v""",
+        rel_pos_x_bias rel_pos_y_bias rel_embeddings project_q project_k project_v
+        attn_rot_embd attn_gate cross_attn_q cross_attn_k cross_attn_v cross_attn_o attn_o
+        attn_rel_b cross_attn_rel_b attn_out vis_attn_qkv vis_attn_output attn_k_rel
+        attn_rel_pos_emb self_attn_q self_attn_k self_attn_v self_attn_out cross_attn_out
+        per_dim_scale per_dim_k_scale linear_pos pos_bias_u pos_bias_v pos_h pos_w attn_kv
+        attn_compressor""",
     _M: """mlp ffn feed_forward feedforward dense_h_to_4h dense_4h_to_h fc1 fc2 lin1 lin2
         gate_proj up_proj down_proj gate_up_proj c_fc densereludense intermediate w1 w2 w3
         ffn_up ffn_gate ffn_down ffn_up_exps ffn_gate_exps ffn_down_exps ffn_gate_up_exps
@@ -53,13 +60,26 @@ _WORDS: dict[Component, str] = {
         full_layer full_layer_layer_norm_ffn gate_up_proj_blocks gate_up_proj_scales
         ffn1 ffn2 output_dense intermediate_dense adapter_layer ffw_layer_start
         ffw_layer_end ffw_layer_1 ffw_layer_2 feed_forward1 feed_forward2 txt_mlp img_mlp
-        intermediate_ffn fc1_latent_proj fc2_latent_proj""",
+        intermediate_ffn fc1_latent_proj fc2_latent_proj
+        ffn_gate_chexps ffn_down_chexps ffn_up_chexps ffn_latent_down ffn_latent_up vis_gate
+        vis_down vis_up ffn_up_1 ffn_gate_1 ffn_down_1 inp_gate laurel_l laurel_r
+        channel_mix_key channel_mix_receptance channel_mix_value channel_mix_lerp_k
+        channel_mix_lerp_r altup_proj altup_unembd_proj altup_correct_coef altup_correct_scale
+        altup_predict_coef""",
     _R: """router ffn_gate_inp ffn_gate_inp_shexp shared_expert_gate gate_moe exp_probs_b
         e_score_correction_bias
-        modality_router router_gate expert_bias""",
+        modality_router router_gate expert_bias
+        altup_router""",
     _S: """mixer ssm mamba a_log d dt_proj x_proj dt_bias ssm_in ssm_out ssm_conv1d ssm_dt ssm_a
         ssm_d ssm_x linear_attn time_mixing recurrent_block rglru time_mix short_conv
-        temporal_block rg_lru""",
+        temporal_block rg_lru
+        ssm_alpha ssm_ba ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v ssm_f_a ssm_f_b ssm_beta ssm_g_a
+        ssm_g_b time_mix_w0 time_mix_w1 time_mix_w2 time_mix_a0 time_mix_a1 time_mix_a2
+        time_mix_v0 time_mix_v1 time_mix_v2 time_mix_g1 time_mix_g2 time_mix_k_k time_mix_k_a
+        time_mix_r_k time_mix_lerp_x time_mix_lerp_k time_mix_lerp_v time_mix_lerp_r
+        time_mix_lerp_g time_mix_lerp_fused time_mix_lerp_w time_mix_first time_mix_decay
+        time_mix_decay_w1 time_mix_decay_w2 time_mix_key time_mix_value time_mix_receptance
+        time_mix_gate time_mix_output""",
     _C: """conv conv_in conv_out conv1 conv2 conv_shortcut conv1d conv2d resnets
         downsamplers upsamplers quant_conv post_quant_conv convs pos_conv_embed conv_layers
         feature_extractor conv_module stem depthwise_conv pointwise_conv1 pointwise_conv2
@@ -67,12 +87,15 @@ _WORDS: dict[Component, str] = {
         lconv1d depthwise_conv1d depthwise pointwise key_conv_attn_layer conv_kernel_layer
         conv_out_layer convolution subsample_conv_projection controlnet_down_blocks
         controlnet_cond_embedding conv3 conv4 vit_downsampler1 vit_downsampler2
-        residual_conv self_attn_conv""",
+        residual_conv self_attn_conv
+        shortconv conv_stem convnext dw pw1 pw2 conv_dw conv_pw1 conv_pw2 peg neck net_2 net_3""",
     _P: """multi_modal_projector mm_projector projector connector merger modality_projection
         visual_projection text_projection aligner image_projection vision_projection
         embed_vision embed_audio vision_language_adapter proj_out_vision
         deepstack_merger_list enc_to_dec_proj encoder_hid_proj context_embedder txt_in
-        controlnet_mid_block vit_large_projector vision_adapter""",
+        controlnet_mid_block vit_large_projector vision_adapter
+        per_layer_model_proj dense_2 dense_3 input_projection a_input_projection patch_merger
+        proj_query proj_linear eh_proj embd_to_logits""",
     _N: """norm norm1 norm2 norm3 ln_1 ln_2 ln_f ln_3 layernorm layer_norm input_layernorm
         post_attention_layernorm pre_feedforward_layernorm post_feedforward_layernorm
         final_layer_norm final_layernorm self_attn_layer_norm encoder_attn_layer_norm
@@ -102,7 +125,13 @@ _WORDS: dict[Component, str] = {
         mm_soft_emb_norm emb_layer_norm_after post_layer_norm layernorm_post layernorm_pre
         norm0 global_input_layer_norm groupnorm emb_ln txt_norm image_norm text_norm
         proj_layer_norm ffn_layer_norm residual_layer_norm img_mod txt_mod norm4
-        conv_norm_out vocab_layer_norm norm1_context layer_norms layer_norm_emb""",
+        conv_norm_out vocab_layer_norm norm1_context layer_norms layer_norm_emb
+        attn_output_norm pre_ffw_norm_2 post_ffw_norm_1 post_ffw_norm_2 ffn_norm_exps
+        layer_output_norm per_layer_proj_norm altup_router_norm laurel_post_norm ssm_dt_norm
+        ssm_b_norm ssm_c_norm time_mix_ln cross_attn_norm norm_embd attn_out_norm attn_post_norm
+        ffn_post_norm soft_emb_norm hard_emb_norm post_fc_norm position_embd_norm layer_pre_norm
+        attn_pre_norm ffn_norm_1 ffn_post_norm_1 norm_pre norm_mid norm_conv proj_norm
+        self_attn_norm enorm hnorm shared_head_norm layer_output_scale""",
     _H: """lm_head embed_out classifier score qa_outputs pooler predictions cls head
         lm_prediction_head mc_head classification_head output_layer vocab_transform
         vocab_projector generator_predictions generator_lm_head
@@ -113,7 +142,8 @@ _WORDS: dict[Component, str] = {
         bbox_embed discriminator_predictions lm_loss multiple_choice_head output_projection
         v_head
         tdnn objective cls_classifier distillation_classifier contact_head layer_weights
-        proj_out_head""",
+        proj_out_head
+        enc_ctc_out enc_ctc_out_mid shared_head_head""",
 }
 
 #: Segments that decide only where nothing stronger does.
@@ -136,6 +166,11 @@ _BUFFERS = frozenset(
     causal_mask attention_mask embed_positions_sinusoid original_inv_freq rope_freqs mask
     e_score_correction_bias
     _float_tensor""".split()
+)
+
+#: Modules of GGUF whose one tensor is a buffer: rope_freqs.weight, exp_probs_b.bias.
+_BUFFER_MODULES = frozenset(
+    {"rope_freqs", "rope_factors_long", "rope_factors_short", "exp_probs_b"}
 )
 
 _PARTS = {
@@ -189,7 +224,8 @@ def _of_template(template: str) -> NameLabels:
     segments = template.split(".")
     lowered = [segment.lower() for segment in segments]
     component = _component(lowered)
-    role = Role.BUFFER if lowered[-1] in _BUFFERS else Role.PARAMETER
+    is_buffer = lowered[-1] in _BUFFERS or not _BUFFER_MODULES.isdisjoint(lowered[-2:-1])
+    role = Role.BUFFER if is_buffer else Role.PARAMETER
     part = next((_PART_TABLE[word] for word in lowered[:3] if word in _PART_TABLE), "text")
     return NameLabels(component, role, part, _layer_position(lowered))
 
