@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 #: ``hfinspect --version`` cost nothing.
 _HOMES = {
     "compare": "api",
+    "explain": "api",
     "inspect": "api",
     "predict": "api",
     "scan": "scanning",
     "Prediction": "architectures.prediction",
     "Component": "core.components",
     "Role": "core.components",
+    "Explanation": "core.explanation",
     "Failure": "core.results",
     "Inspection": "core.results",
     "Totals": "core.results",
@@ -40,6 +42,7 @@ _HOMES = {
 
 __all__ = [
     "Component",
+    "Explanation",
     "Failure",
     "HfinspectError",
     "Inspection",
@@ -51,6 +54,7 @@ __all__ = [
     "__version__",
     "compare",
     "errors",
+    "explain",
     "inspect",
     "predict",
     "scan",

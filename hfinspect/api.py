@@ -13,6 +13,7 @@ from .architectures.prediction import Prediction, predict
 from .checkpoints.config import read_config
 from .checkpoints.read import ModelFiles, no_weights, read_model
 from .core.checkpoint import Checkpoint, Finding
+from .core.explanation import Explanation
 from .core.overrides import applied
 from .core.refs import ModelRef, Origin, parse_ref
 from .core.results import Inspection
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SourceChoice = Literal["auto", "checkpoint", "config"]
 Target = str | Path | Mapping[str, Any]
 
-__all__ = ["compare", "inspect", "open_source", "predict", "predict_target", "resolve"]
+__all__ = ["compare", "explain", "inspect", "open_source", "predict", "predict_target", "resolve"]
 
 
 def inspect(
@@ -92,6 +93,42 @@ def compare(
             lambda target: inspect(target, source=source, token=token, endpoint=endpoint), targets
         )
         return compared(list(found))
+
+
+def explain(
+    target: Target,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    against: int | None = None,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    endpoint: str | None = None,
+    timeout: float | None = None,
+    client: HubClient | None = None,
+) -> Explanation:
+    """The derivation of a model's parameter count, in symbols and in numbers.
+
+    Arguments as for ``inspect``; where headers are read, they stand beside the derivation.
+    ``against`` is another count, whose difference is explained by the usual conventions.
+
+    Raises what ``inspect`` raises, NothingToInspectError for a model without a config.json to
+    derive from, and UnknownArchitectureError for one that is not in the catalog.
+    """
+    from .analysis.against import compared
+    from .analysis.explain import Derivation, explained
+    from .reports.explanation import markdown
+
+    found = inspect(
+        target, revision=revision, source=source, token=token, file=file, overrides=overrides,
+        endpoint=endpoint, timeout=timeout, client=client,
+    )  # fmt: skip
+    if found.config is None:
+        raise _no_config(found.target)
+    derivation = Derivation(predict(found.config), found.config)
+    explanation = explained(found.target, found, derivation, display=markdown)
+    return explanation if against is None else compared(explanation, derivation, against)
 
 
 def resolve(

@@ -15,11 +15,12 @@ Cell = str | int | float | bool | None
 @dataclass(frozen=True)
 class Column:
     """``name`` is the machine's spelling (csv header), ``title`` the reader's. ``kind`` tells how a
-    cell is shown: ``int`` with thousands separators, ``share`` of 1 in percent, ``bar`` of 1."""
+    cell is shown: ``int`` with thousands separators, ``share`` of 1 in percent, ``bar`` of 1,
+    ``math`` as a formula where a format can set one."""
 
     name: str
     title: str
-    kind: Literal["text", "int", "share", "bar"] = "text"
+    kind: Literal["text", "int", "share", "bar", "math"] = "text"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,75 @@
+"""The size in a model's name, and which way of counting reaches it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from ..core.explanation import Candidate, Promise
+
+_UNITS = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
+_NUMBER = r"\d{1,4}(?:\.\d{1,3})?"
+#: 8x7B; 7b, 1.4B, 350M; 1b4 and 7b1 (BLOOM's way); a3b (active). Not part of a longer word.
+_SIZE = re.compile(
+    rf"(?<![a-z0-9.])(?:(?P<times>\d{{1,3}})x)?(?P<active>a)?(?P<size>{_NUMBER})(?P<unit>[kmbt])"
+    r"(?P<tail>\d{1,2})?(?![a-z0-9])",
+    re.IGNORECASE,
+)
+
+
+def promises_of(
+    name: str, counts: Sequence[Candidate], active: int | None, dense: int | None
+) -> Promise | None:
+    """The first size in a model's name, or None.
+
+    ``counts`` are the ways to count, in order of preference; ``active`` serves names such as A3B
+    alone, ``dense`` (a model with one expert) names such as 8x7B.
+    """
+    last = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    if last.lower() in ("config.json", "model.safetensors"):
+        last = name.replace("\\", "/").rstrip("/").rsplit("/", 2)[-2]
+    for match in _SIZE.finditer(last.replace("_", "-")):
+        if match["active"]:
+            continue
+        return _promise(match, counts, active, dense, last)
+    return None
+
+
+def _promise(
+    match: re.Match[str],
+    counts: Sequence[Candidate],
+    active: int | None,
+    dense: int | None,
+    name: str,
+) -> Promise:
+    low, high, said = _range(match)
+    text = match[0]
+    says = f"{said}"
+    candidates = list(counts)
+    if match["times"] and dense is not None:
+        candidates = [Candidate("with one expert, as a dense model", dense), *candidates]
+        says = f"{match['times']} experts of a {said} model"
+    also = next((m for m in _SIZE.finditer(name.replace("_", "-")) if m["active"]), None)
+    if also is not None and active is not None:
+        a_low, a_high, a_said = _range(also)
+        fits = "reached" if a_low <= active < a_high else "not reached"
+        says += f", {a_said} active ({active:,} serve a token: {fits})"
+        text += f"-{also[0]}"
+    reached = tuple(c for c in candidates if low <= c.value < high)
+    middle = (low + high) // 2
+    nearest = min(candidates, key=lambda c: abs(c.value - middle))
+    return Promise(text, low, high, says, reached, nearest)
+
+
+def _range(match: re.Match[str]) -> tuple[int, int, str]:
+    """Numbers that a name rounds or cuts to its own: 7B is 6.5 up to 8.0 billion."""
+    unit = match["unit"].lower()
+    digits = match["size"]
+    if match["tail"] and "." not in digits:
+        digits = f"{digits}.{match['tail']}"
+    step = Decimal(1).scaleb(Decimal(digits).as_tuple().exponent)  # type: ignore[arg-type]
+    if step == 1 and unit in "mk" and int(digits) % 10 == 0:
+        step = Decimal(10)  # 110M and 350M are not meant to the million
+    value, size = Decimal(digits), _UNITS[unit]
+    return int((value - step / 2) * size), int((value + step) * size), f"{digits} {unit.upper()}"

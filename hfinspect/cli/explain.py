@@ -1,0 +1,70 @@
+"""``hfinspect explain MODEL``: where every parameter comes from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import options
+
+FORMATS = ("table", "markdown", "latex", "json")
+DEPTHS = ("model", "layer", "tensor")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "explain", epilog="Example: hfinspect explain fixtures/models/bert-base-uncased"
+    )(explain)
+
+
+def explain(
+    model: options.Model,
+    depth: Annotated[
+        str, typer.Option(help="model, layer or tensor.", autocompletion=lambda: list(DEPTHS))
+    ] = "layer",
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="A count of your own: why does it differ?"),
+    ] = None,
+    revision: options.Revision = None,
+    source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
+    set_: options.Set = None,
+    file: options.File = None,
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format", "-f", help="table, markdown, latex or json.",
+            autocompletion=lambda: list(FORMATS),
+        ),
+    ] = "table",
+    output: options.Output = None,
+    token: options.Token = None,
+) -> None:  # fmt: skip
+    """Where every parameter comes from, in symbols and in numbers."""
+    from .. import api
+    from ..analysis.against import parse_count
+    from ..core.overrides import parse_overrides
+    from ..errors import UsageError
+    from ..reports.explanation import in_ascii, lay_out
+    from .output import canvas_of_stdout, checked_format, emit
+
+    checked_format(format_, FORMATS)
+    if depth not in DEPTHS:
+        raise UsageError(f"--depth {depth}", "is unknown", expected=", ".join(DEPTHS))
+    found = api.explain(
+        model,
+        overrides=parse_overrides(set_ or ()),
+        against=None if against is None else parse_count(against),
+        revision=revision,
+        source=source,  # type: ignore[arg-type]  # api checks it
+        token=token,
+        file=file,
+    )
+    plain = output is None and not canvas_of_stdout().unicode
+
+    def document() -> object:
+        laid_out = lay_out(found, depth=depth)  # type: ignore[arg-type]  # checked above
+        return in_ascii(laid_out) if plain and format_ == "table" else laid_out
+
+    emit(format_, document, lambda: found.to_dict(), output)
