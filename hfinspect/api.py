@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from .analysis.compare import Comparison
 from .analysis.inspection import from_checkpoint, from_prediction
 from .analysis.quantization import decode
-from .architectures.prediction import Prediction, predict
+from .architectures.prediction import Prediction
+from .architectures.prediction import predict as predict_from_catalog
 from .checkpoints.config import read_config
 from .checkpoints.read import ModelFiles, no_weights, read_model
 from .core.checkpoint import Checkpoint, Finding
@@ -129,6 +130,24 @@ def explain(
     derivation = Derivation(predict(found.config), found.config)
     explanation = explained(found.target, found, derivation, display=markdown)
     return explanation if against is None else compared(explanation, derivation, against)
+
+
+def predict(config: Mapping[str, Any]) -> Prediction:
+    """The tensors that a config.json, given as a mapping, promises.
+
+    From the catalog; for a type that it does not know, and only if the extra
+    ``hfinspect[transformers]`` is installed, from the class that transformers builds on the meta
+    device (``Prediction.family`` is then None and ``because`` says so). Raises ConfigError, which
+    names the key, and UnknownArchitectureError, which names the nearest known types.
+    """
+    try:
+        return predict_from_catalog(config)
+    except UnknownArchitectureError as unknown:
+        from .analysis import fallback
+
+        if not fallback.available():
+            raise
+        return fallback.build(config, unknown)
 
 
 def resolve(
@@ -260,7 +279,7 @@ def _from_weights(
         findings.append(Finding("config", str(read.config_error), "config.json"))
     elif read.config is not None:
         try:
-            prediction = predict(read.config)
+            prediction = predict_from_catalog(read.config)
         except (ConfigError, UnknownArchitectureError) as error:
             text = f"{error}; labels are told from tensor names"
             findings.append(Finding(error.kind, text, "config.json", severity="note"))

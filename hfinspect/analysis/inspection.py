@@ -34,10 +34,17 @@ def from_prediction(
         _head_apart(placed, prediction),
         model_type=prediction.model_type,
         architecture=prediction.architecture,
-        catalogued=True,
+        catalogued=prediction.family is not None,
         config=config,
-        findings=tuple(findings),
+        findings=(*_how_built(prediction), *findings),
     )
+
+
+def _how_built(prediction: Prediction) -> list[Finding]:
+    """A prediction that is not the catalog's says whose it is."""
+    if prediction.family is not None:
+        return []
+    return [Finding("built-by-transformers", prediction.because, severity="note")]
 
 
 def from_checkpoint(

@@ -1,0 +1,51 @@
+"""Building on the meta device what the catalog does not know (needs the extra transformers)."""
+
+from __future__ import annotations
+
+import pytest
+
+from hfinspect.analysis import fallback
+from hfinspect.architectures.prediction import predict
+from hfinspect.errors import ConfigError, UnknownArchitectureError
+
+UNKNOWN = UnknownArchitectureError("model_type 'x'", "is not in the catalog")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": 2},
+        {"model_type": "bert", "architectures": ["BertForMaskedLM"], "num_hidden_layers": 2},
+        {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "num_hidden_layers": 2},
+    ],
+)
+def test_it_gives_what_the_catalog_gives(config: dict[str, object]) -> None:
+    """Where both know a model: same names, shapes, components, layers, ties."""
+    built, known = fallback.build(config, UNKNOWN), predict(config)
+    assert built.family is None
+    assert "built by transformers" in built.because
+    assert built.parameters == known.parameters
+    assert built.tied == known.tied
+    labels = {(t.name, t.shape, t.component, t.stack, t.layer) for t in built.tensors}
+    assert labels == {(t.name, t.shape, t.component, t.stack, t.layer) for t in known.tensors}
+
+
+@pytest.mark.oracle
+def test_what_transformers_does_not_know_stays_unknown() -> None:
+    with pytest.raises(UnknownArchitectureError):
+        fallback.build({"model_type": "nobody-knows"}, UNKNOWN)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", ["AutoTokenizer", "__builtins__", "os", "pipeline"])
+def test_only_model_classes_are_built(name: str) -> None:
+    """A name from a file is looked up among transformers' model classes and nowhere else."""
+    with pytest.raises(UnknownArchitectureError):
+        fallback.build({"architectures": [name]}, UNKNOWN)
+
+
+@pytest.mark.oracle
+def test_a_config_that_transformers_refuses_is_an_error_of_ours() -> None:
+    with pytest.raises(ConfigError, match="refused by transformers"):
+        fallback.build({"model_type": "gpt2", "n_embd": "wide"}, UNKNOWN)
