@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +18,13 @@ from .core.explanation import Explanation
 from .core.overrides import applied
 from .core.refs import ModelRef, Origin, parse_ref
 from .core.results import Inspection
-from .errors import ConfigError, NothingToInspectError, UnknownArchitectureError, UsageError
+from .errors import (
+    ConfigError,
+    HfinspectError,
+    NothingToInspectError,
+    UnknownArchitectureError,
+    UsageError,
+)
 from .sources.base import Source
 from .sources.local import LocalSource
 
@@ -118,7 +124,8 @@ def explain(
     derive from, and UnknownArchitectureError for one that is not in the catalog.
     """
     from .analysis.against import compared
-    from .analysis.explain import Derivation, explained
+    from .analysis.explain import explained
+    from .analysis.explain_derivation import Derivation
     from .reports.explanation import markdown
 
     found = inspect(
@@ -227,8 +234,38 @@ def predict_target(
 
 
 def _from_mapping(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> Inspection:
-    config = applied(config, overrides)
-    return from_prediction("config", Origin("mapping", "config"), predict(config), config=config)
+    return _promised("config", Origin("mapping", "config"), config, overrides)
+
+
+def _promised(
+    name: str,
+    origin: Origin,
+    config: Mapping[str, Any],
+    overrides: Mapping[str, Any] | None,
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """What a config promises, some of its keys changed."""
+    changed = applied(config, overrides)
+    prediction = predict(changed)
+    idle = _without_effect(config, overrides or {}, prediction)
+    return from_prediction(name, origin, prediction, config=changed, findings=(*idle, *findings))
+
+
+def _without_effect(
+    config: Mapping[str, Any], overrides: Mapping[str, Any], prediction: Prediction
+) -> list[Finding]:
+    """The overrides that change no tensor: left out, the prediction is the same."""
+    found = []
+    for key in overrides:
+        others = {other: value for other, value in overrides.items() if other != key}
+        try:
+            same = predict(applied(config, others)).specs == prediction.specs
+        except HfinspectError:  # without it the config is malformed: it does change something
+            same = False
+        if same:
+            text = f"--set {key} changes no tensor"
+            found.append(Finding("override-without-effect", text, severity="note"))
+    return found
 
 
 def _from_config_file(
@@ -237,8 +274,7 @@ def _from_config_file(
     config = read_config(opened, path)
     if config is None:
         raise _no_config(name)
-    config = applied(config, overrides)
-    return from_prediction(name, opened.origin, predict(config), config=config)
+    return _promised(name, opened.origin, config, overrides)
 
 
 def _from_source(
@@ -260,14 +296,11 @@ def _from_source(
         if not wants_weights:
             raise _no_config(name)
         raise no_weights(opened, read.files)
-    config = applied(read.config, overrides)
     unread = tuple(
         Finding("unread-weights", f"{other.path} was not read: {other.reason}", other.path)
         for other in read.unread
     )
-    return from_prediction(
-        name, opened.origin, predict(config), config=config, findings=(*read.findings, *unread)
-    )
+    return _promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))
 
 
 def _from_weights(

@@ -19,7 +19,7 @@ HEIGHTS = {
     "architectures": 2,
     "checkpoints": 3,
     "analysis": 3,
-    "audit": 4,
+    "auditing": 4,
     "reports": 4,
     "api": 5,
     "scanning": 6,
@@ -28,7 +28,7 @@ HEIGHTS = {
     "__init__": 8,
 }
 #: Rooms of one height that know nothing of each other. Reports lay out what an audit found.
-ALLOWED_SIDEWAYS = {("reports", "audit")}
+ALLOWED_SIDEWAYS = {("reports", "auditing")}
 
 
 def room_of(path: Path) -> str:
