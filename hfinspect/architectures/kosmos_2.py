@@ -1,0 +1,158 @@
+"""Kosmos-2 (Peng et al. 2023). Source: transformers/models/kosmos2/modeling_kosmos2.py.
+
+CLIP's vision tower, 64 learned queries that read it, and a decoder with a norm inside attention and
+MLP (Magneto). Text positions are sinusoids, without tensors.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
+from .registry import register
+from .vision import (
+    clip_attention,
+    clip_layer,
+    pair,
+    patch_conv,
+    patch_count,
+    position_table,
+)
+
+# ---- text
+
+
+def _width(c: ModelConfig) -> Dim:
+    return c.dim("embed_dim", "hidden_size", default=2048)
+
+
+def _vocab(c: ModelConfig) -> Dim:
+    return c.dim("vocab_size", default=65037)
+
+
+def text_layer(c: ModelConfig) -> Module:
+    d, inner = _width(c), c.dim("ffn_dim", default=8192)
+    eps = c.number("layer_norm_eps", default=1e-5)
+    attention = clip_attention("KosmosTextAttention", d)
+    attention.children["inner_attn_ln"] = LayerNorm(d, eps=eps)
+    cross = c.flag("add_cross_attention", default=False)
+    return Module(
+        "Kosmos2TextBlock",
+        self_attn=attention,
+        self_attn_layer_norm=LayerNorm(d, eps=eps),
+        encoder_attn=clip_attention("KosmosTextAttention", d) if cross else None,
+        encoder_attn_layer_norm=LayerNorm(d, eps=eps) if cross else None,
+        ffn=Module(
+            "Kosmos2TextFFN",
+            activation_fn=activation(c.text("activation_function", default="gelu")),
+            fc1=Linear(d, inner, kind="up"),
+            fc2=Linear(inner, d, kind="down"),
+            ffn_layernorm=LayerNorm(inner, eps=eps),
+            component=Component.MLP,
+        ),
+        final_layer_norm=LayerNorm(d, eps=eps),
+    )
+
+
+def text_transformer(c: ModelConfig) -> Module:
+    layers = c.count("layers", "num_hidden_layers", default=24)
+    return Module(
+        "Kosmos2TextTransformer",
+        embed_tokens=Embedding(_vocab(c), _width(c)),
+        embed_positions=Activation("Kosmos2TextSinusoidalPositionalEmbedding"),
+        layers=Layers.of(layers, text_layer(c)),
+        layer_norm=LayerNorm(_width(c), eps=c.number("layer_norm_eps", default=1e-5)),
+    )
+
+
+def text_lm(c: ModelConfig, *, tied_to: str | None) -> Module:
+    head = Linear(
+        _width(c),
+        _vocab(c),
+        bias=False,
+        tied_to=tied_to,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module("Kosmos2TextForCausalLM", model=text_transformer(c), lm_head=head)
+
+
+# ---- vision
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h, eps = c.dim("hidden_size", default=1024), c.number("layer_norm_eps", default=1e-5)
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=14)
+    positions = patch_count(image, patch) + 1
+    layer = clip_layer(
+        "Kosmos2Vision",
+        h,
+        c.dim("intermediate_size", default=4096),
+        eps=eps,
+        act=c.text("hidden_act", default="quick_gelu"),
+    )
+    layers = Layers.of(c.count("num_hidden_layers", default=24), layer)
+    transformer = Module(
+        "Kosmos2VisionTransformer",
+        embeddings=Module(
+            "Kosmos2VisionEmbeddings",
+            class_embedding=Weight(h, kind="class_token"),
+            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
+            position_embedding=position_table(positions, h),
+            # Older files hold the positions 0..n-1 as a tensor.
+            position_ids=Buffer(1, positions, dtype="I64", saved=False),
+            component=Component.EMBEDDING,
+        ),
+        pre_layrnorm=LayerNorm(h, eps=eps),
+        encoder=Module("Kosmos2VisionEncoder", layers=layers),
+        post_layernorm=LayerNorm(h, eps=eps),
+    )
+    return Module("Kosmos2VisionModel", model=transformer, part="vision")
+
+
+# ---- together
+
+
+def projection(c: ModelConfig) -> Module:
+    """Learned queries attend to the projected image."""
+    text, vision = c.section("text_config"), c.section("vision_config")
+    d = _width(text)
+    return Module(
+        "Kosmos2ImageToTextProjection",
+        latent_query=Weight(c.dim("latent_query_num", default=64), d),
+        dense=Linear(vision.dim("hidden_size", default=1024), d),
+        x_attn=clip_attention("KosmosTextAttention", d),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    # Either key suffices: the decoder inside ties as well.
+    tied = c.tied(default=True) or text.tied(default=True)
+    return Module(
+        "Kosmos2ForConditionalGeneration",
+        text_model=text_lm(text, tied_to="text_model.model.embed_tokens.weight" if tied else None),
+        vision_model=vision_model(c.section("vision_config")),
+        image_to_text_projection=projection(c),
+    )
+
+
+def base(c: ModelConfig) -> Module:
+    return Module(
+        "Kosmos2Model",
+        text_model=Module("Kosmos2TextModel", model=text_transformer(c.section("text_config"))),
+        vision_model=vision_model(c.section("vision_config")),
+        image_to_text_projection=projection(c),
+    )
+
+
+register(
+    "kosmos-2",
+    {"Kosmos2ForConditionalGeneration": generation, "Kosmos2Model": base},
+    base="Kosmos2Model",
+    category="multimodal",
+)
