@@ -1,0 +1,164 @@
+"""Kimi Linear (Moonshot AI 2025). Source of shapes: transformers/models/kimi_linear; names of
+files: transformers/conversion_mapping.py.
+
+Three layers in four mix with Kimi delta attention (short convolutions, a forget gate of low rank),
+the others with DeepSeek-V3's latent attention; experts as there.  A fresh save also puts the dense
+first MLP under ``block_sparse_moe``; on the Hub it is ``mlp``.  The head is never tied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, experts, gated_mlp, layer_types
+from .deepseek_v3 import corrected_router, latent_attention, latent_sizes
+from .heads import lm_head
+from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from .registry import register
+
+_NAME = "KimiLinear"
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2304)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name="KimiLinearRMSNorm")
+
+
+def _linear_size(c: ModelConfig, key: str, older: str, default: int) -> Dim:
+    """The nested spelling wins, as in the config class."""
+    own = c.dim(key, default=default)
+    return c.section("linear_attn_config").dim(older, default=own)
+
+
+def delta_attention(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    dim = _linear_size(c, "linear_head_dim", "head_dim", 128)
+    heads = _linear_size(c, "linear_num_heads", "num_heads", 32)
+    kernel = _linear_size(c, "linear_conv_kernel_dim", "short_conv_kernel_size", 4)
+    width = dim * heads
+
+    def convolution() -> Module:
+        return Conv(width, width, kernel, dims=1, groups=width, bias=False, component=None)
+
+    return Module(
+        "KimiLinearDeltaAttention",
+        q_proj=Linear(h, width, bias=False, kind="query"),
+        k_proj=Linear(h, width, bias=False, kind="key"),
+        v_proj=Linear(h, width, bias=False, kind="value"),
+        q_conv1d=convolution(),
+        k_conv1d=convolution(),
+        v_conv1d=convolution(),
+        f_a_proj=Linear(h, dim, bias=False),
+        f_b_proj=Linear(dim, width, bias=False),
+        dt_bias=Weight(width),
+        A_log=Weight(1, 1, heads, 1),
+        b_proj=Linear(h, heads, bias=False),
+        g_a_proj=Linear(h, dim, bias=False),
+        g_b_proj=Linear(dim, width, bias=False),
+        o_norm=RMSNorm(dim, class_name="KimiLinearRMSNormGated"),
+        o_proj=Linear(width, h, bias=False, kind="output"),
+        component=Component.SSM,
+    )
+
+
+def attention(c: ModelConfig) -> Module:
+    sizes = latent_sizes(c, heads=32, query_rank=None)
+    return latent_attention(_NAME, _hidden(c), sizes, bias=c.flag("attention_bias", default=False))
+
+
+def sparse(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=1024)
+    act = c.text("hidden_act", default="silu")
+    count = c.count("num_local_experts", "num_experts", default=256)
+    per_token = c.dim("num_experts_per_tok", "num_experts_per_token", default=8)
+    shared = inner * c.dim("n_shared_experts", "num_shared_experts", default=1)
+    expert = Module(
+        "KimiLinearMLP",
+        w1=Linear(h, inner, bias=False),
+        w2=Linear(inner, h, bias=False),
+        w3=Linear(h, inner, bias=False),
+        act_fn=activation(act),
+    )
+    return Module(
+        "KimiLinearMoE",
+        experts=experts(count, per_token, expert),
+        gate=corrected_router("KimiLinearTopkRouter", h, count),
+        shared_experts=gated_mlp("KimiLinearMLP", h, shared, act=act, kind="shared_expert"),
+        component=Component.MLP,
+    )
+
+
+def dense(c: ModelConfig, *, saved: bool) -> Module:
+    inner = c.dim("intermediate_size", default=9216)
+    mlp = gated_mlp("KimiLinearMLP", _hidden(c), inner, act=c.text("hidden_act", default="silu"))
+    mlp.saved = saved
+    return mlp
+
+
+def layer(c: ModelConfig, attention_kind: str, mlp_kind: str) -> Module:
+    full, routed = attention_kind == "full_attention", mlp_kind == "sparse"
+    return Module(
+        "KimiLinearDecoderLayer",
+        self_attn=attention(c) if full else delta_attention(c),
+        block_sparse_moe=sparse(c) if routed else dense(c, saved=True),
+        mlp=None if routed else dense(c, saved=False),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def attention_types(c: ModelConfig, layers: int) -> Sequence[str]:
+    """layer_types, else the lists of linear_attn_config (counted from 1), else full attention in
+    every fourth layer from the fifth on."""
+    older = c.section("linear_attn_config")
+    if c.has("layer_types") or not (older.has("full_attn_layers") and older.has("kda_layers")):
+        return layer_types(
+            c, layers, lambda i: "full_attention" if i and i % 4 == 0 else "linear_attention"
+        )
+    found: dict[int, str] = {}
+    for key, kind in (("full_attn_layers", "full_attention"), ("kda_layers", "linear_attention")):
+        found.update({int(i): kind for i in older.dims(key)})
+    if sorted(found) != list(range(1, layers + 1)):
+        raise older.error(
+            "kda_layers", sorted(found), f"with full_attn_layers all of 1 to {layers}"
+        )
+    return [found[i] for i in range(1, layers + 1)]
+
+
+def model(c: ModelConfig) -> Module:
+    count = int(c.count("num_hidden_layers", default=27))
+    first = int(c.count("first_k_dense_replace", default=1))
+    mlps = layer_types(
+        c, count, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
+    )
+    described = list(zip(attention_types(c, count), mlps, strict=True))
+    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
+    return Module(
+        "KimiLinearModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=163840), _hidden(c)),
+        layers=Layers(distinct[entry] for entry in described),
+        norm=_norm(c),
+    )
+
+
+def causal(c: ModelConfig) -> Module:
+    vocab = c.dim("vocab_size", default=163840)
+    untied = ModelConfig({})  # tie_word_embeddings has no effect
+    head = lm_head(untied, _hidden(c), vocab, tied_to="", tied_default=False)
+    return Module("KimiLinearForCausalLM", model=model(c), lm_head=head)
+
+
+register(
+    "kimi_linear",
+    {"KimiLinearForCausalLM": causal, "KimiLinearModel": model},
+    base="KimiLinearModel",
+    base_prefix="model",
+    category="text decoder",
+)
