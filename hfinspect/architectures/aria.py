@@ -1,0 +1,107 @@
+"""Aria (Rhymes AI 2024): vision tower, resampler of learned queries, text model with experts.
+
+Source of shapes: transformers/models/aria/modeling_aria.py. Files keep the layout of the first
+release, in which the language model is a causal LM of its own.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from .aria_text import hidden
+from .aria_text import model as text_model
+from .blocks import activation
+from .idefics3 import vision_model
+from .modules import LayerNorm, Linear, Module, Weight
+from .registry import register
+
+
+def _queries(c: ModelConfig) -> Dim:
+    """The most queries that any number of patches gets."""
+    default = {"1225": 128, "4900": 256}
+    table = c.section("projector_patch_to_query_dict", default=default)
+    if not table.values:
+        raise c.error("projector_patch_to_query_dict", table.values, "at least one entry")
+    most = max(table.dim(key) for key in table.values)
+    return named(int(most), "queries", "largest value of projector_patch_to_query_dict")
+
+
+def cross_attention(h: Dim) -> Module:
+    """Projections of its own, and then those of torch's MultiheadAttention: 8·H²."""
+    return Module(
+        "AriaCrossAttention",
+        q_proj=Linear(h, h, bias=False, kind="query"),
+        k_proj=Linear(h, h, bias=False, kind="key"),
+        v_proj=Linear(h, h, bias=False, kind="value"),
+        multihead_attn=Module(
+            "MultiheadAttention",
+            in_proj_weight=Weight(3 * h, h, kind="qkv"),
+            in_proj_bias=Weight(3 * h, kind="qkv"),
+            out_proj=Linear(h, h, kind="output", class_name="NonDynamicallyQuantizableLinear"),
+        ),
+        linear=Linear(h, h, kind="output"),
+        layer_norm=LayerNorm(h),
+        layer_norm_kv=LayerNorm(h),
+    )
+
+
+def projector(c: ModelConfig) -> Module:
+    vision, text = c.section("vision_config"), c.section("text_config")
+    h, width = vision.dim("hidden_size", default=1152), hidden(text)
+    return Module(
+        "AriaProjector",
+        query=Weight(_queries(c), h),
+        cross_attn=cross_attention(h),
+        layer_norm=LayerNorm(h),
+        feed_forward=Module(
+            "AriaProjectorMLP",
+            linear_in=Linear(h, width, bias=False),
+            linear_out=Linear(width, width, bias=False),
+            act=activation("gelu_new"),
+        ),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
+    vision = c.section("vision_config")
+    text = Module("AriaTextForCausalLM", model=text_model(c.section("text_config")), lm_head=head)
+    return {
+        "vision_tower": vision_model("Idefics3", vision),
+        "multi_modal_projector": projector(c),
+        "language_model": text,
+    }
+
+
+def model(c: ModelConfig) -> Module:
+    return Module("AriaModel", dict(_parts(c)))
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    head = Linear(
+        hidden(text),
+        text.dim("vocab_size", default=32000),
+        bias=False,
+        tied_to="language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module("AriaForConditionalGeneration", dict(_parts(c, head)))
+
+
+register(
+    "aria",
+    {"AriaForConditionalGeneration": conditional_generation, "AriaModel": model},
+    base="AriaModel",
+    aliases={
+        "model.language_model.": "language_model.model.",
+        "model.vision_tower.": "vision_tower.",
+        "model.multi_modal_projector.": "multi_modal_projector.",
+        "lm_head.": "language_model.lm_head.",
+        "vision_tower.vision_model.": "vision_tower.",
+    },
+    category="multimodal",
+)

@@ -1,0 +1,75 @@
+"""Fuyu (Adept 2023). Source of shapes: transformers/models/fuyu/modeling_fuyu.py.
+
+Persimmon, which reads patches through one linear layer. Files keep the layout of the first release,
+in which the language model is a causal LM of its own; old configs hold its keys at the top.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from .modules import Linear, Module
+from .registry import auto_model, register
+
+#: What the config class sets where the text section leaves a key out.
+_TEXT: dict[str, Any] = {
+    "model_type": "persimmon",
+    "vocab_size": 262144,
+    "hidden_size": 4096,
+    "intermediate_size": 16384,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 64,
+    "qk_layernorm": True,
+}
+
+
+def text_section(c: ModelConfig) -> ModelConfig:
+    if c.has("text_config"):
+        return c.section("text_config")
+    flat = {key: c.values[key] for key in _TEXT if c.has(key) and key != "model_type"}
+    return ModelConfig({**_TEXT, **flat}, c.path)
+
+
+def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
+    text = text_section(c)
+    patch = c.dim("patch_size", default=30)
+    pixels = patch * patch * c.dim("num_channels", default=3)
+    width = text.dim("hidden_size", default=4096)
+    return {
+        "language_model": Module(
+            "PersimmonForCausalLM", model=auto_model(text, default_type="persimmon"), lm_head=head
+        ),
+        "vision_embed_tokens": Linear(pixels, width, component=Component.EMBEDDING, kind="patch"),
+    }
+
+
+def model(c: ModelConfig) -> Module:
+    return Module("FuyuModel", dict(_parts(c)))
+
+
+def causal(c: ModelConfig) -> Module:
+    text = text_section(c)
+    head = Linear(
+        text.dim("hidden_size", default=4096),
+        text.dim("vocab_size", default=262144),
+        bias=False,
+        tied_to="language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module("FuyuForCausalLM", dict(_parts(c, head)))
+
+
+register(
+    "fuyu",
+    {"FuyuForCausalLM": causal, "FuyuModel": model},
+    base="FuyuModel",
+    aliases={
+        "model.language_model.": "language_model.model.",
+        "model.vision_embed_tokens.": "vision_embed_tokens.",
+        "lm_head.": "language_model.lm_head.",
+    },
+    category="multimodal",
+)
