@@ -27,7 +27,7 @@ from .modules import (
 )
 from .registry import register
 from .swin import merging, stage_layer, window_attention
-from .vision import pair
+from .vision import pair, stage_depths
 
 _NAME = "ClapText"
 _TEXT = {**BASE, "vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
@@ -112,7 +112,7 @@ def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
 
 
 def audio_model(c: ModelConfig) -> Module:
-    depths, heads = c.dims("depths"), c.dims("num_attention_heads")
+    depths, heads = stage_depths(c, (2, 2, 6, 2)), c.dims("num_attention_heads")
     if not depths or len(heads) < len(depths):
         raise c.error("num_attention_heads", f"{len(heads)} entries", f"{len(depths)}: one a stage")
     width, stages = c.dim("patch_embeds_hidden_size"), []

@@ -97,6 +97,33 @@ def renamed(root: Module, old: str, new: str) -> Module:
     return root
 
 
+def usual_classes(
+    name: str,
+    prefix: str,
+    model: Builder,
+    *,
+    bare: Builder | None = None,
+    words: Part | None = None,
+    more: Mapping[str, Mapping[str, Part]] | None = None,
+) -> dict[str, Builder]:
+    """BERT's classes: ``model`` with its pooler and ``bare`` without (where they differ) under
+    ``prefix``, ``words`` as ``cls``.  ``more`` adds classes or replaces them, by suffix."""
+    plain = bare or model
+    forms: dict[str, Mapping[str, Part]] = {
+        **({"ForMaskedLM": {prefix: plain, "cls": words}} if words else {}),
+        "ForSequenceClassification": {prefix: model, "dropout": dropout, "classifier": labels},
+        "ForMultipleChoice": {prefix: model, "dropout": dropout, "classifier": one_label},
+        "ForTokenClassification": {prefix: plain, "dropout": dropout, "classifier": labels},
+        "ForQuestionAnswering": {prefix: plain, "qa_outputs": labels},
+        **(more or {}),
+    }
+    classes: dict[str, Builder | Mapping[str, Part]] = {
+        f"{name}{suffix}": form for suffix, form in forms.items()
+    }
+    classes[f"{name}Model"] = model
+    return composed(classes)
+
+
 # ---- blocks
 
 

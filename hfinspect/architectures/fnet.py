@@ -1,0 +1,71 @@
+"""FNet (Lee-Thorp et al. 2021). Source of shapes: transformers/models/fnet/modeling_fnet.py.
+
+BERT with Fourier transforms, which have no tensors, in place of attention.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import encoders
+from .encoders import BASE, hidden, norm, usual_classes, with_defaults
+from .modules import Activation, Linear, Module
+from .registry import register
+
+_NAME = "FNet"
+_DEFAULTS = {**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"}
+
+
+def layer(c: ModelConfig) -> Module:
+    fourier = Module(
+        "FNetFourierTransform",
+        {
+            "self": Activation("FNetBasicFourierTransform"),
+            "output": Module("FNetBasicOutput", LayerNorm=norm(c)),
+        },
+    )
+    return Module(
+        "FNetLayer",
+        fourier=fourier,
+        intermediate=encoders.intermediate(c, _NAME),
+        output=encoders.output(c, _NAME),
+    )
+
+
+def model(c: ModelConfig, *, pooling: bool = True) -> Module:
+    embeddings = encoders.embeddings(c, _NAME)
+    embeddings.children["projection"] = Linear(hidden(c), hidden(c), kind="token")
+    return Module(
+        "FNetModel",
+        embeddings=embeddings,
+        encoder=encoders.encoder(c, _NAME, layer(c)),
+        pooler=encoders.pooler(c, _NAME) if pooling else None,
+    )
+
+
+def _words(c: ModelConfig, *, sentences: bool = False) -> Module:
+    table = "fnet.embeddings.word_embeddings.weight"
+    return encoders.bert_mlm_head(c, _NAME, table=table, sentences=sentences)
+
+
+register(
+    "fnet",
+    with_defaults(
+        _DEFAULTS,
+        usual_classes(
+            _NAME,
+            "fnet",
+            model,
+            words=_words,
+            more={
+                "ForPreTraining": {"fnet": model, "cls": lambda c: _words(c, sentences=True)},
+                "ForNextSentencePrediction": {
+                    "fnet": model,
+                    "cls": lambda c: encoders.next_sentence_head(c, _NAME),
+                },
+            },
+        ),
+    ),
+    base="FNetModel",
+    base_prefix="fnet",
+    category="encoder",
+)

@@ -1,0 +1,66 @@
+"""Splinter (Ram et al. 2021). Source of shapes: transformers/models/splinter/modeling_splinter.py.
+
+BERT with a head that selects spans by what a question token asks.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import encoders
+from .blocks import activation
+from .encoders import BASE, Part, composed, hidden, with_defaults
+from .modules import LayerNorm, Linear, Module
+from .registry import register
+
+_NAME = "Splinter"
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "SplinterModel",
+        embeddings=encoders.embeddings(c, _NAME),
+        encoder=encoders.encoder(c, _NAME),
+    )
+
+
+def span_selection(c: ModelConfig) -> Module:
+    h = hidden(c)
+    transform = Module(
+        "SplinterFullyConnectedLayer",
+        dense=Linear(h, h),
+        act_fn=activation("gelu"),
+        LayerNorm=LayerNorm(h),
+    )
+    pick = Linear(h, h, bias=False)
+    return Module(
+        "QuestionAwareSpanSelectionHead",
+        query_start_transform=transform,
+        query_end_transform=transform,
+        start_transform=transform,
+        end_transform=transform,
+        start_classifier=pick,
+        end_classifier=pick,
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+_SPANS: dict[str, Part] = {"splinter": model, "splinter_qass": span_selection}
+
+register(
+    "splinter",
+    with_defaults(
+        BASE,
+        composed(
+            {
+                "SplinterForQuestionAnswering": _SPANS,
+                "SplinterModel": model,
+                "SplinterForPreTraining": _SPANS,
+            }
+        ),
+    ),
+    base="SplinterModel",
+    base_prefix="splinter",
+    category="encoder",
+)
