@@ -7,24 +7,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .analysis.compare import Comparison
-from .analysis.inspection import from_checkpoint, from_prediction
-from .analysis.quantization import decode
+from .analysis.inspection import from_prediction
 from .architectures.prediction import Prediction
 from .architectures.prediction import predict as predict_from_catalog
 from .checkpoints.config import read_config
-from .checkpoints.read import ModelFiles, no_weights, read_model
-from .core.checkpoint import Checkpoint, Finding
+from .checkpoints.read import no_weights, read_model
+from .core.checkpoint import Finding
 from .core.explanation import Explanation
 from .core.overrides import applied
 from .core.refs import ModelRef, Origin, parse_ref
 from .core.results import Inspection
 from .errors import (
-    ConfigError,
     HfinspectError,
     NothingToInspectError,
     UnknownArchitectureError,
     UsageError,
 )
+from .inspecting.adapter import Reach
+from .inspecting.model import inspect_read
+from .inspecting.parts import inspect_declared
 from .sources.base import Source
 from .sources.local import LocalSource
 
@@ -74,9 +75,23 @@ def inspect(
         ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache
     )
     try:
+        picked = ref.file or file
         if ref.path is not None and ref.path.endswith(".json"):
-            return _from_config_file(name, opened, Path(ref.path).name, overrides)
-        return _from_source(name, opened, ref.file or file, source, overrides)
+            if not ref.path.endswith(".index.json"):
+                return _from_config_file(name, opened, Path(ref.path).name, overrides)
+            picked = Path(ref.path).name
+
+        def reach(base: str) -> Inspection:
+            inner = resolve(base, endpoint=endpoint)
+            base_source = open_source(
+                inner, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache
+            )
+            try:
+                return _from_source(base, base_source, inner.file, "auto", None, _no_further)
+            finally:
+                base_source.close()
+
+        return _from_source(name, opened, picked, source, overrides, reach)
     finally:
         opened.close()
 
@@ -283,13 +298,18 @@ def _from_source(
     file: str | None,
     source: SourceChoice,
     overrides: Mapping[str, Any] | None,
+    reach: Reach,
 ) -> Inspection:
     wants_weights = source != "config" and not overrides
     read = read_model(opened, file=file, weights=wants_weights)
-    if read.checkpoint is not None:
-        return _from_weights(name, opened.origin, read, read.checkpoint)
+    found = inspect_read(name, opened.origin, read, reach)
+    if found is not None:
+        return found
     if source == "checkpoint":
         raise no_weights(opened, read.files)
+    pipeline = None if overrides or file else inspect_declared(name, opened)
+    if pipeline is not None:
+        return pipeline
     if read.config is None:
         if read.config_error is not None:
             raise read.config_error
@@ -303,23 +323,9 @@ def _from_source(
     return _promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))
 
 
-def _from_weights(
-    name: str, origin: Origin, read: ModelFiles, checkpoint: Checkpoint
-) -> Inspection:
-    findings = list(read.findings)
-    prediction = None
-    if read.config_error is not None:
-        findings.append(Finding("config", str(read.config_error), "config.json"))
-    elif read.config is not None:
-        try:
-            prediction = predict_from_catalog(read.config)
-        except (ConfigError, UnknownArchitectureError) as error:
-            text = f"{error}; labels are told from tensor names"
-            findings.append(Finding(error.kind, text, "config.json", severity="note"))
-    decoding = decode(checkpoint.shards, read.config, read.companions, prediction)
-    return from_checkpoint(
-        name, origin, checkpoint, prediction, decoding, config=read.config, findings=findings
-    )
+def _no_further(base: str) -> Inspection:
+    """An adapter's base that is an adapter itself is not followed: it could lead in a circle."""
+    raise UsageError(base, "is the base of a base model")
 
 
 def _no_config(name: str) -> NothingToInspectError:

@@ -20,6 +20,7 @@ HEIGHTS = {
     "checkpoints": 3,
     "analysis": 3,
     "auditing": 4,
+    "inspecting": 4,
     "reports": 4,
     "api": 5,
     "scanning": 6,

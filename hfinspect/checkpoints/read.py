@@ -95,6 +95,8 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
         for folder, part in zip(folders, checkpoints, strict=True)
     )
     companions = {name: notes.mapping(name, texts) for name in COMPANIONS if name in texts}
+    if isinstance(pipeline := texts.get(PIPELINE_FILE), dict):
+        companions[PIPELINE_FILE] = pipeline
     if main is not None and _is_adapter(main):
         layout = Layout.ADAPTER
     return ModelFiles(

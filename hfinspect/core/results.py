@@ -95,13 +95,71 @@ class Quantization:
 
 
 @dataclass(frozen=True)
+class Member:
+    """One part of a model that consists of several: a component of a pipeline, a module.
+
+    ``declared`` is the class that the pipeline names, ``promised`` what the part's config.json
+    promises (None if the catalog does not know it).
+    """
+
+    name: str
+    declared: str | None
+    architecture: str | None
+    catalogued: bool
+    parameters: int | None
+    promised: int | None
+    nbytes: int | None
+    dtypes: tuple[str, ...]
+    files: tuple[str, ...]
+    complete: bool = True
+    quantization: Quantization | None = None
+
+
+@dataclass(frozen=True)
+class VariantFile:
+    """One of several quantisations of a model: its files, their size in bytes, the parameters in
+    them, and whether it is the one that was read."""
+
+    label: str
+    files: tuple[str, ...]
+    size: int | None
+    parameters: int | None
+    read: bool = False
+
+    @property
+    def bits_per_weight(self) -> tuple[int, int] | None:
+        """Bits of the files, headers included, and the parameters in them."""
+        if self.size is None or not self.parameters:
+            return None
+        return 8 * self.size, self.parameters
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """The settings of a PEFT adapter. ``base_parameters`` is None where the base model was not
+    reached; the adapter's own parameters are those of the inspection."""
+
+    type: str | None
+    rank: int | None
+    alpha: int | float | None
+    targets: tuple[str, ...]
+    saved: tuple[str, ...]
+    task: str | None
+    base: str | None
+    base_parameters: int | None
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What is inside a model.
 
     ``source`` is ``checkpoint`` (read from headers) or ``config`` (predicted from config.json).
     ``parameters`` are unique parameters; ``stored`` are the elements in the files, ``logical``
     the parameters in the files before ties are merged, ``buffers`` the elements that are no
-    parameters.  None means unknown, and a finding says why.
+    parameters.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
+    pipeline``, ``sentence-transformers`` or ``adapter``; ``members`` are the parts of the second
+    and third, ``variants`` the quantisations to choose from, ``contents`` what the file tells of
+    itself (GGUF's key-values, what a training checkpoint holds).
     """
 
     target: str
@@ -133,6 +191,11 @@ class Inspection:
     metadata: Mapping[str, object] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     config: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    layout: str = "model"
+    members: tuple[Member, ...] = ()
+    variants: tuple[VariantFile, ...] = ()
+    adapter: Adapter | None = None
+    contents: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def repo_id(self) -> str | None:

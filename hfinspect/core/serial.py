@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .checkpoint import Finding
-from .results import SCHEMA_VERSION, Inspection, Quantization, Totals
+from .results import SCHEMA_VERSION, Inspection, Member, Quantization, Totals, VariantFile
 from .tensors import TensorInfo
 
 
@@ -69,6 +69,11 @@ def inspection_to_dict(inspection: Inspection, *, tensors: bool) -> dict[str, An
             },
         },
         "quantization": _quantization(inspection.quantization),
+        "layout": inspection.layout,
+        "members": [_member(member) for member in inspection.members],
+        "variants": [_variant(variant) for variant in inspection.variants],
+        "adapter": _adapter(inspection),
+        "contents": dict(inspection.contents),
         "findings": [finding_to_dict(finding) for finding in inspection.findings],
     }
     if tensors:
@@ -96,6 +101,48 @@ def _quantization(found: Quantization | None) -> dict[str, Any] | None:
         "widths": dict(found.widths),
         "weight_bits": _ratio(found.weight_bits),
         "effective_bits": _ratio(found.effective_bits),
+    }
+
+
+def _member(member: Member) -> dict[str, Any]:
+    return {
+        "name": member.name,
+        "declared": member.declared,
+        "architecture": member.architecture,
+        "catalogued": member.catalogued,
+        "parameters": member.parameters,
+        "promised": member.promised,
+        "nbytes": member.nbytes,
+        "dtypes": list(member.dtypes),
+        "files": list(member.files),
+        "complete": member.complete,
+        "quantization": _quantization(member.quantization),
+    }
+
+
+def _variant(variant: VariantFile) -> dict[str, Any]:
+    return {
+        "label": variant.label,
+        "files": list(variant.files),
+        "size": variant.size,
+        "bits_per_weight": _ratio(variant.bits_per_weight),
+        "read": variant.read,
+    }
+
+
+def _adapter(inspection: Inspection) -> dict[str, Any] | None:
+    adapter = inspection.adapter
+    if adapter is None:
+        return None
+    return {
+        "type": adapter.type,
+        "rank": adapter.rank,
+        "alpha": adapter.alpha,
+        "targets": list(adapter.targets),
+        "saved": list(adapter.saved),
+        "task": adapter.task,
+        "base": adapter.base,
+        "base_parameters": adapter.base_parameters,
     }
 
 

@@ -1,0 +1,72 @@
+"""One model: its weights, its config, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..analysis.inspection import from_checkpoint
+from ..analysis.quantization import decode
+from ..architectures.prediction import Prediction, predict
+from ..core.checkpoint import Checkpoint, Finding
+from ..core.refs import Origin
+from ..core.results import Inspection
+from ..errors import ConfigError, UnknownArchitectureError
+
+_NONE: Mapping[str, Mapping[str, object]] = {}
+
+
+def inspect_weights(
+    name: str,
+    origin: Origin,
+    checkpoint: Checkpoint,
+    config: Mapping[str, object] | None,
+    companions: Mapping[str, Mapping[str, object]] = _NONE,
+    *,
+    where: str = "config.json",
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """What the headers hold, beside what ``config`` (the file ``where``) promises if it is known.
+
+    An unknown architecture or a malformed config is a finding: labels then come from names.
+    """
+    found = list(findings)
+    prediction = None
+    if config is not None:
+        try:
+            prediction = predict(config)
+        except (ConfigError, UnknownArchitectureError) as error:
+            text = f"{error}; labels are told from tensor names"
+            found.append(Finding(error.kind, text, where, severity="note"))
+    if checkpoint.format == "gguf" and prediction is not None:
+        # llama.cpp has names of its own; only the total can be compared.
+        inspection = _inspected(name, origin, checkpoint, None, config, companions, found)
+        return _with_promise(inspection, prediction, where)
+    return _inspected(name, origin, checkpoint, prediction, config, companions, found)
+
+
+def _inspected(
+    name: str,
+    origin: Origin,
+    checkpoint: Checkpoint,
+    prediction: Prediction | None,
+    config: Mapping[str, object] | None,
+    companions: Mapping[str, Mapping[str, object]],
+    findings: Sequence[Finding],
+) -> Inspection:
+    decoding = decode(checkpoint.shards, config, companions, prediction)
+    return from_checkpoint(
+        name, origin, checkpoint, prediction, decoding, config=config, findings=findings
+    )
+
+
+def _with_promise(inspection: Inspection, prediction: Prediction, where: str) -> Inspection:
+    from dataclasses import replace
+
+    if inspection.parameters in (None, prediction.parameters):
+        return inspection
+    text = (
+        f"{where} promises {prediction.parameters:,} parameters, the file holds "
+        f"{inspection.parameters:,}; names cannot be compared"
+    )
+    finding = Finding("config-differs", text, where, severity="note")
+    return replace(inspection, findings=(*inspection.findings, finding))
