@@ -1,0 +1,225 @@
+"""``hfinspect MODEL`` at the terminal: what is shown, where, and how it ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from hfinspect.cli.app import COMMANDS
+
+from ..builders import write_config, write_safetensors, write_sharded
+from ..hub_repos import weights
+from ..hub_server import HubServer
+from .program import ROOT, hfinspect, process
+
+BLOOM = "fixtures/models/bloom-1b4-zh"
+SCHEMA = json.loads((ROOT / "hfinspect/schemas/inspection.schema.json").read_text())
+
+
+def test_the_table_says_the_figures() -> None:
+    done = hfinspect(BLOOM)
+    assert done.code == 0
+    for text in ("94,504,960", "402,849,792", "805,552,128", "204,800", "1,303,111,680",
+                 "1,397,616,640", "1.30 B", "lm_head.weight = transformer.word_embeddings.weight",
+                 "BloomForCausalLM", "local directory"):  # fmt: skip
+        assert text in done.out
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_lines_fit_the_terminal(columns: int) -> None:
+    for by in ("component", "dtype", "part"):
+        done = hfinspect(BLOOM, "--by", by, env={"COLUMNS": str(columns)})
+        assert max(map(len, done.out.splitlines())) <= columns
+
+
+def test_no_colour_in_a_pipe() -> None:
+    assert "\033" not in hfinspect(BLOOM).out
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colour_on_a_terminal_unless_no_color(no_color: str, coloured: bool) -> None:
+    parent, child = pty.openpty()
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": no_color, "TERM": "xterm"}
+    command = [sys.executable, "-m", "hfinspect", BLOOM]
+    subprocess.run(command, cwd=ROOT, env=env, stdout=child, timeout=60, check=True)
+    os.close(child)
+    shown = os.read(parent, 100_000).decode()
+    os.close(parent)
+    assert ("\033[" in shown) is coloured
+
+
+def test_a_terminal_without_unicode_gets_ascii() -> None:
+    done = hfinspect(BLOOM, encoding="ascii")
+    assert done.code == 0
+    assert done.out.isascii()
+    assert "######" in done.out
+
+
+def test_json_is_valid_by_its_schema() -> None:
+    for command in ((BLOOM,), ("tensors", BLOOM)):
+        found = json.loads(hfinspect(*command, "--format", "json").out)
+        jsonschema.validate(found, SCHEMA)
+        assert found["parameters"] == 1_303_111_680
+    assert len(found["tensors"]) == 293
+
+
+def test_csv_carries_plain_numbers() -> None:
+    rows = list(csv.DictReader(io.StringIO(hfinspect(BLOOM, "-f", "csv").out)))
+    by_name = {row["component"]: row for row in rows}
+    assert by_name["norm"]["parameters"] == "204800"
+    assert by_name["total"]["nbytes"] == "2606223360"
+
+
+def test_markdown_is_a_table() -> None:
+    out = hfinspect(BLOOM, "-f", "markdown").out
+    assert "| embedding | 94,504,960 | 7.3% |" in out
+
+
+def test_output_goes_to_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    done = hfinspect(BLOOM, "-f", "json", "--output", file)
+    assert (done.code, done.out) == (0, "")
+    assert json.loads(file.read_text())["parameters"] == 1_303_111_680
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+    assert hfinspect(BLOOM, "--output", tmp_path / "no" / "where").code == 3
+
+
+def test_by_layer_and_file(tmp_path: Path) -> None:
+    write_sharded(tmp_path, [{"model.layers.0.mlp.up_proj.weight": ("BF16", (4, 2))},
+                             {"model.layers.1.mlp.up_proj.weight": ("BF16", (4, 2))}])  # fmt: skip
+    layers = list(csv.reader(io.StringIO(hfinspect(tmp_path, "--by", "layer", "-f", "csv").out)))
+    assert [row[0] for row in layers[1:]] == ["model.layers.0", "model.layers.1", "total"]
+    files = list(csv.reader(io.StringIO(hfinspect(tmp_path, "--by", "file", "-f", "csv").out)))
+    assert [row[1] for row in files[1:]] == ["8", "8", "16"]
+
+
+def test_tensors_matches_globs() -> None:
+    done = hfinspect("tensors", BLOOM, "--match", "transformer.h.3.*.bias", "-f", "csv")
+    names = [row["name"] for row in csv.DictReader(io.StringIO(done.out))]
+    assert names and all(n.startswith("transformer.h.3.") and n.endswith(".bias") for n in names)
+
+
+def test_tree_folds_layers() -> None:
+    out = hfinspect("tree", BLOOM).out
+    assert "(0-23): 24 x BloomBlock(" in out
+    assert "(word_embeddings): Embedding(46145, 2048)" in out
+
+
+def test_several_models_are_compared() -> None:
+    done = hfinspect(BLOOM, "fixtures/models/gpt2")
+    assert done.code == 0
+    assert "1,303,111,680" in done.out and "124,439,808" in done.out
+
+
+# ---- how it ends
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--no-such-option", BLOOM), ("inspect",), ("tensors",), (BLOOM, "--format", "xml"),
+    (BLOOM, "--by", "moon"), (BLOOM, "--set", "nonsense"), (BLOOM, "--source", "moon"),
+    ("org/na me",), ("https://example.com/a/b",),
+])  # fmt: skip
+def test_usage_errors_are_2(arguments: tuple[str, ...]) -> None:
+    assert hfinspect(*arguments).code == 2
+
+
+def test_errors_are_a_sentence_and_a_hint(tmp_path: Path) -> None:
+    write_config(tmp_path / "type", {"model_type": "lama"})
+    write_config(tmp_path / "key", {"model_type": "llama", "hidden_size": "wide"})
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "config.json").write_text("{")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "cut.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0{}")
+    for name, code, told in (
+        ("type", 5, "llama"), ("key", 4, "hidden_size"), ("text", 4, "config.json"),
+        ("empty", 3, "neither weights nor a config.json"), ("cut.safetensors", 4, "safetensors"),
+        ("nowhere", 3, "does not exist"),
+    ):  # fmt: skip
+        done = hfinspect(tmp_path / name)
+        assert (done.code, done.out) == (code, ""), name
+        assert done.err.startswith("error: ") and told in done.err, name
+
+
+def test_json_mode_gives_errors_as_json(tmp_path: Path) -> None:
+    done = hfinspect(tmp_path / "nowhere", "--format", "json")
+    assert done.code == 3
+    assert json.loads(done.out)["error"]["kind"] == "entry_not_found"
+
+
+def test_foreign_text_reaches_no_terminal_raw(tmp_path: Path) -> None:
+    """Escape sequences and bidirectional marks in names and configs."""
+    evil = "evil\x1b[31m\u202e\x07"
+    write_safetensors(tmp_path / "model.safetensors", {f"{evil}.weight": ("F32", (2,))})
+    write_config(tmp_path, {"model_type": evil, "architectures": [evil]})
+    for command in ((), ("tensors",)):
+        for format_name in ("table", "csv", "markdown", "json"):
+            done = hfinspect(*command, tmp_path, "-f", format_name)
+            assert done.code == 0
+            assert not {"\x1b", "\u202e", "\x07"} & set(done.out + done.err), format_name
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m hfinspect tensors {BLOOM} | head -1"
+    done = subprocess.run(
+        command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_help_has_an_example_for_each_command() -> None:
+    assert "Example: hfinspect" in hfinspect("--help").out
+    for command in COMMANDS:
+        assert "Example: hfinspect" in hfinspect(command, "--help").out, command
+
+
+def test_completion_offers_commands() -> None:
+    env = {"_HFINSPECT_COMPLETE": "complete_bash", "COMP_WORDS": "hfinspect te", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "hfinspect")],
+        env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.split() == ["tensors"]
+
+
+# ---- the Hub
+
+
+def test_a_hub_repo(hub: HubServer, tmp_path: Path) -> None:
+    tensors = {"model.embed_tokens.weight": ("BF16", (8, 4)), "lm_head.weight": ("BF16", (8, 4))}
+    config = json.dumps({"model_type": "nobody-knows"}).encode()
+    repo = hub.add("org/tiny", {"config.json": config, "model.safetensors": weights(tensors)})
+    for target in ("org/tiny", "org/tiny@main", "hf://org/tiny", f"{hub.endpoint}/org/tiny"):
+        done = process(target, "-f", "json", env=hub.env(tmp_path))
+        assert done.code == 0, done.err
+        found = json.loads(done.out)
+        jsonschema.validate(found, SCHEMA)
+        assert (found["parameters"], found["origin"]["commit"]) == (64, repo.sha)
+
+
+def test_a_local_path_wins_over_a_repo(hub: HubServer, tmp_path: Path) -> None:
+    hub.add("org/tiny", {"config.json": b'{"model_type": "gpt2"}'})
+    write_config(tmp_path / "org" / "tiny", {"model_type": "bert"})
+    done = process("org/tiny", env=hub.env(tmp_path), cwd=tmp_path)
+    assert "local directory" in done.out and "model_type bert" in done.out
+    assert hub.meter.count("hub") == 0
+
+
+def test_hub_errors(hub: HubServer, tmp_path: Path) -> None:
+    hub.add("org/gated", {"config.json": b"{}"}, gated=True)
+    hub.add("org/open", {"config.json": b'{"model_type": "gpt2"}'})
+    env = hub.env(tmp_path)
+    for target, kind in (("org/missing", "repo_not_found"), ("org/gated", "gated"),
+                         ("org/open@nope", "revision_not_found")):  # fmt: skip
+        done = process(target, "-f", "json", env=env)
+        assert (done.code, json.loads(done.out)["error"]["kind"]) == (3, kind), target
+    offline = process("org/open", "-f", "json", env={**env, "HF_HUB_OFFLINE": "1"})
+    assert json.loads(offline.out)["error"]["kind"] == "offline"
