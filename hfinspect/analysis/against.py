@@ -10,9 +10,10 @@ from itertools import combinations
 from ..core.explanation import Against, Convention, Explanation, Term
 from ..core.formula import Formula
 from ..errors import UsageError
-from .explain import Derivation
-from .explain_conventions import Way, ways_of
+from .explain_conventions import ways_of
+from .explain_derivation import Derivation
 from .explain_ledger import MAX_PRINTED_TERMS
+from .explain_ways import Way
 from .formulas import Monomial, Number, Polynomial, monomial_value, total
 
 #: Beyond five conventions at once almost any number can be reached, which explains nothing.

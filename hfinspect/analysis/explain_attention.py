@@ -110,6 +110,8 @@ def _block(path: str, weights: Mapping[str, Polynomial], config: Mapping[str, An
     width = next((q for q in sorted(known) if q.name.rsplit(".", 1)[-1] in _WIDTHS), None)
     if width is None and heads and hidden and hidden.value % heads.value == 0:
         width = Quantity("head_dim", hidden.value // heads.value, quotient=(hidden, heads))
+    if "kv_down" in weights:  # latents: heads have widths of their own, and no groups
+        return Block(path, weights, heads, None, None, hidden)
     groups = find(_GROUPS) if "qkv" not in weights else None
     return Block(path, weights, heads, groups, width, hidden)
 
@@ -212,6 +214,4 @@ def hidden_of(quantities: Iterable[Quantity]) -> Quantity | None:
     """The hidden size to collect formulas by: a top-level key, else the text model's."""
     found = [q for q in quantities if _is_hidden(q)]
     plain = [q for q in found if "." not in q.name or q.name.startswith("text_config.")]
-    return (plain or found or [None])[0]
-
-
+    return next(iter(plain or found), None)

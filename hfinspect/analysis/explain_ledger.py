@@ -9,10 +9,13 @@ from ..core.components import Component
 from ..core.explanation import Row, Section, Share
 from ..core.formula import Formula
 from .explain_tree import Branch, Kind, Leaf, Node, Stack, counted, leaves, numbered
-from .formulas import ONE, Polynomial, Quantity, Writer, number, total
+from .explain_writer import Writer
+from .formulas import ONE, Polynomial, Quantity, number, total
 
 #: A formula with more terms than this hides more than it tells; its parts are printed anyway.
 MAX_PRINTED_TERMS = 16
+#: Up to this many terms read best side by side.
+MAX_LOOSE_TERMS = 4
 
 
 @dataclass(frozen=True)
@@ -23,10 +26,11 @@ class Ledger:
     main: Quantity | None
 
     def sum(self, polynomial: Polynomial) -> Formula | None:
-        """A sum over many modules, collected by powers of H; None where too long."""
+        """A sum over many modules, collected by powers of H if long; None where too long."""
         if len(polynomial.terms) > MAX_PRINTED_TERMS:
             return None
-        return self.writer.collected(polynomial, self.main)
+        by = self.main if len(polynomial.terms) > MAX_LOOSE_TERMS else None
+        return self.writer.collected(polynomial, by)
 
     def product(self, count: Polynomial, one: Polynomial) -> Formula | None:
         if len(one.terms) > MAX_PRINTED_TERMS:
@@ -155,9 +159,9 @@ def shares_of(
     shares = []
     for component in (c.value for c in Component):
         if component in sums:
-            weights, biases = (total(part) for part in sums[component])
-            formula = ledger.sum(weights + biases)
-            shares.append(Share(component, weights.value, biases.value, formula))
+            matrices, vectors = (total(part) for part in sums[component])
+            formula = ledger.sum(matrices + vectors)
+            shares.append(Share(component, matrices.value, vectors.value, formula))
     return tuple(shares)
 
 

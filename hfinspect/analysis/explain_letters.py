@@ -69,12 +69,16 @@ def assign(quantities: Iterable[Quantity]) -> dict[Quantity, str]:
 
 
 def _is_nested(quantity: Quantity) -> bool:
+    if quantity.name.startswith(("layer ", "layers ")):
+        return False
     return "." in quantity.name and not quantity.name.startswith("text_config.")
 
 
 def _candidates(quantity: Quantity) -> Iterator[str]:
     """Letters from the usual to the certain to be free."""
-    if quantity.name.startswith("layers "):  # some of the layers, or a list that no key counts
+    if quantity.name.startswith(
+        ("layer ", "layers ")
+    ):  # some of the layers, or a list that no key counts
         yield from _numbered("L", "", 1)
     *sections, last = quantity.name.split(".")
     key, index = _indexed(last)

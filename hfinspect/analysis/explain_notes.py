@@ -164,6 +164,10 @@ def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
         mine = [(leaf, times) for leaf, times in routed if leaf.active == (k, n)]
         whole = sum(leaf.count.value * times.value for leaf, times in mine)
         active = whole * k // n
+        each = _one_expert(mine, n)
+        if each is not None:
+            formula = ledger.rows_formula(each)
+            yield f"one expert of a layer: {formula.text} = {formula.value:,}"
         yield (
             f"{k} of {n} experts serve a token: {whole:,} ({spelled(whole)}) parameters are in "
             f"experts, {active:,} ({spelled(active)}) of them active"
@@ -173,6 +177,18 @@ def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
     )
     if shared:
         yield f"shared experts serve every token: {shared:,} ({spelled(shared)})"
+
+
+def _one_expert(routed: list[tuple[Leaf, Polynomial]], count: int) -> Polynomial | None:
+    """The polynomial of one expert, where all layers with experts have the same ones."""
+    if len({times for _, times in routed}) != 1:
+        return None
+    whole = total(leaf.count for leaf, _ in routed)
+    factors = [dict(key) for key in whole.terms]
+    for quantity in {q for key in factors for q in key if q.value == count}:
+        if all(key.get(quantity, 0) > 0 for key in factors):
+            return whole * Polynomial({((quantity, -1),): 1})
+    return None
 
 
 # ---- ties, and what is not counted
@@ -186,6 +202,11 @@ def _tied(found: Found, ledger: Ledger) -> Iterator[str]:
             yield f"{name} is {leaf.tied_to}: its {size} are counted once"
 
 
+def extra_name(name: str, leaf: Leaf) -> str:
+    """What a parameter that a fresh save leaves out belongs to."""
+    return "multi-token prediction" if leaf.part == "mtp" else leaf.kind or name
+
+
 def _left_out(found: Found) -> Iterator[str]:
     saved = [i for i in found if i[1].status == "buffer"]
     if saved:
@@ -195,7 +216,7 @@ def _left_out(found: Found) -> Iterator[str]:
     more = [i for i in found if i[1].status == "unsaved" and i[1].role is Role.PARAMETER]
     if more:
         elements = sum(leaf.count.value * times.value for _, leaf, times in more)
-        names = ", ".join(dict.fromkeys(leaf.kind or name for name, leaf, _ in more))
+        names = ", ".join(dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in more))
         yield (
             f"files on the Hub may hold {elements:,} ({spelled(elements)}) parameters more that "
             f"this class does not load: {names}"

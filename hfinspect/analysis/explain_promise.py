@@ -18,13 +18,17 @@ _SIZE = re.compile(
 )
 
 
-def promises_of(
-    name: str, counts: Sequence[Candidate], active: int | None, dense: int | None
-) -> Promise | None:
+#: Counts that names of models never mean.
+_UNUSUAL = frozenset({"norms left out", "biases left out"})
+#: What names such as 8x7B count.
+ONE_EXPERT = "one expert counted"
+
+
+def promise_of(name: str, counts: Sequence[Candidate], active: int | None) -> Promise | None:
     """The first size in a model's name, or None.
 
-    ``counts`` are the ways to count, in order of preference; ``active`` serves names such as A3B
-    alone, ``dense`` (a model with one expert) names such as 8x7B.
+    ``counts`` are the ways to count, in order of preference; ``active`` serves names such as
+    30B-A3B.
     """
     last = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     if last.lower() in ("config.json", "model.safetensors"):
@@ -32,7 +36,8 @@ def promises_of(
     for match in _SIZE.finditer(last.replace("_", "-")):
         if match["active"]:
             continue
-        return _promise(match, counts, active, dense, last)
+        usual = [count for count in counts if count.name not in _UNUSUAL]
+        return _promise(match, usual, active, last)
     return None
 
 
@@ -40,15 +45,15 @@ def _promise(
     match: re.Match[str],
     counts: Sequence[Candidate],
     active: int | None,
-    dense: int | None,
     name: str,
 ) -> Promise:
     low, high, said = _range(match)
     text = match[0]
     says = f"{said}"
-    candidates = list(counts)
-    if match["times"] and dense is not None:
-        candidates = [Candidate("with one expert, as a dense model", dense), *candidates]
+    candidates = [count for count in counts if count.name != ONE_EXPERT]
+    dense = [count for count in counts if count.name == ONE_EXPERT]
+    if match["times"] and dense:
+        candidates = dense + candidates
         says = f"{match['times']} experts of a {said} model"
     also = next((m for m in _SIZE.finditer(name.replace("_", "-")) if m["active"]), None)
     if also is not None and active is not None:

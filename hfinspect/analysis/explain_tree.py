@@ -106,22 +106,34 @@ def numbered(indices: tuple[int, ...], everyone: bool) -> str:
 
 
 class _Layers:
-    """How many layers, as a polynomial; ``inside`` while a stack's layer is being counted."""
+    """How many layers, as a polynomial; ``inside`` while a stack's layer is being counted,
+    ``path`` of the module whose children are."""
 
-    def __init__(self, config: Mapping[str, Any], inside: bool = False) -> None:
+    def __init__(self, config: Mapping[str, Any], path: str = "", inside: bool = False) -> None:
         self.config = config
+        self.path = path
         self.inside = inside
 
     def within(self) -> _Layers:
         return _Layers(self.config, inside=True)
 
+    def at(self, name: str) -> _Layers:
+        return self if self.inside else _Layers(self.config, f"{self.path}{name}.")
+
+    def some(self, indices: tuple[int, ...], name: str) -> Polynomial:
+        """Some of the layers: a quantity that no config key names."""
+        which = numbered(indices, False).strip("[]")
+        plural = "layers" if len(indices) > 1 else "layer"
+        return unknown(Quantity(f"{plural} {which} of {self.path}{name}", len(indices)))
+
     def count(self, modules: ModuleList, found: int, name: str) -> Polynomial:
+        """All of them."""
         if modules.count is not None and int(modules.count) == found:
             return of_size(modules.count)
         for key in _LAYER_KEYS:
             if self.config.get(key) == found and not isinstance(self.config[key], bool):
                 return unknown(Quantity(key, found))
-        return unknown(Quantity(f"layers of {name}", found))
+        return unknown(Quantity(f"layers of {self.path}{name}", found))
 
 
 def _children(module: Module, context: Context, layers: _Layers) -> tuple[Node, ...]:
@@ -136,7 +148,7 @@ def _children(module: Module, context: Context, layers: _Layers) -> tuple[Node, 
             else:
                 nodes.extend(_folded(name, child, inner, layers))
         else:
-            inside = _children(child, inner, layers)
+            inside = _children(child, inner, layers.at(name))
             if inside:
                 nodes.append(Branch(name, child.class_name, inside))
     return tuple(nodes)
@@ -199,8 +211,7 @@ def _stack(name: str, modules: ModuleList, context: Context, layers: _Layers) ->
             if len(saved) == 1:
                 times = layers.count(modules, len(indices), name)
             else:
-                which = numbered(tuple(indices), False)
-                times = unknown(Quantity(f"layers {which} of {name}", len(indices)))
+                times = layers.some(tuple(indices), name)
             kinds.append(Kind(Branch("", class_name, content), tuple(indices), times))
         nodes.append(Stack(name, tuple(kinds)))
     # Layers that a fresh save leaves out (multi-token prediction) are no layers of the model.

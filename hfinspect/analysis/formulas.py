@@ -15,7 +15,6 @@ from functools import cached_property
 from math import prod
 
 from ..core.dims import Binary, Constant, Expr, Symbol, expr_of
-from ..core.formula import Formula, Op, Tree
 
 #: More terms than this are no formula for people; products beyond it are kept as plain numbers.
 MAX_TERMS = 64
@@ -57,12 +56,12 @@ class Polynomial:
         terms: dict[Monomial, Number] = {}
         for left, a in self.terms.items():
             for right, b in other.terms.items():
-                key = _joined(left, right)
+                key = joined(left, right)
                 terms[key] = terms.get(key, 0) + a * b
-        return _polynomial(terms)
+        return of_terms(terms)
 
     def times(self, factor: Number) -> Polynomial:
-        return _polynomial({key: factor * c for key, c in self.terms.items()})
+        return of_terms({key: factor * c for key, c in self.terms.items()})
 
     @cached_property
     def value(self) -> int:
@@ -89,7 +88,7 @@ class Polynomial:
         return total(parts)
 
 
-def _polynomial(terms: Mapping[Monomial, Number]) -> Polynomial:
+def of_terms(terms: Mapping[Monomial, Number]) -> Polynomial:
     return Polynomial({key: _plain(c) for key, c in terms.items() if c})
 
 
@@ -115,10 +114,10 @@ def total(parts: Iterable[Polynomial]) -> Polynomial:
     for part in parts:
         for key, coefficient in part.terms.items():
             terms[key] = terms.get(key, 0) + coefficient
-    return _polynomial(terms)
+    return of_terms(terms)
 
 
-def _joined(left: Monomial, right: Monomial) -> Monomial:
+def joined(left: Monomial, right: Monomial) -> Monomial:
     exponents = dict(left)
     for quantity, exponent in right:
         exponents[quantity] = exponents.get(quantity, 0) + exponent
@@ -179,18 +178,19 @@ def _quotient(expr: Binary, left: Polynomial, right: Polynomial) -> Polynomial |
         ((key, coefficient),) = right.terms.items()
         inverse = tuple((quantity, -exponent) for quantity, exponent in key)
         parts = {
-            _joined(term, inverse): Fraction(c) / Fraction(coefficient)
+            joined(term, inverse): Fraction(c) / Fraction(coefficient)
             for term, c in left.terms.items()
         }
         # Term by term the division has to be exact, else the whole and its floor differ in form.
         if all((monomial_value(term) * c).denominator == 1 for term, c in parts.items()):
-            return _polynomial(parts)
+            return of_terms(parts)
     value = left.value // right.value
     rounding = "" if left.value % right.value == 0 else ", rounded down"
     return unknown(Quantity(str(expr), value, f"{expr}{rounding}")) if value else ZERO
 
 
-#: What a quotient of two keys is called: last part of the divisor's key -> (of the dividend's, name).
+#: What a quotient of two keys is called: last part of the divisor's key -> (those of dividends,
+#: name).
 _WIDTHS: dict[str, tuple[frozenset[str], str]] = {
     **dict.fromkeys(
         ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads",
@@ -226,96 +226,3 @@ def _name_quotient(exponents: dict[Quantity, int], under: Quantity) -> None:
             exponents[under] += times
             exponents[width] = exponents.get(width, 0) + times
             return
-
-
-# ---- to written formulas
-
-#: Order of factors in a product and of terms in a sum, by letter; others come in between.
-_FACTORS, _TERMS = "LEAGKVPTCNSp", "VPTCLEAGKNSp"
-_LAST = "HID"
-
-
-class Writer:
-    """Polynomials as formulas, in the letters given."""
-
-    def __init__(self, letters: Mapping[Quantity, str]) -> None:
-        self.letters = letters
-        self.values = {letter: quantity.value for quantity, letter in letters.items()}
-
-    def formula(self, polynomial: Polynomial) -> Formula:
-        """Term by term: ``4·H² + 4·H``."""
-        return Formula.of(self.tree(polynomial), self.values, polynomial.value)
-
-    def collected(self, polynomial: Polynomial, by: Quantity | None) -> Formula:
-        """By powers of one quantity: ``12·L·H² + (V + 13·L + 4)·H``."""
-        if by is None:
-            return self.formula(polynomial)
-        powers: dict[int, dict[Monomial, Number]] = {}
-        for key, coefficient in polynomial.terms.items():
-            exponent = dict(key).get(by, 0)
-            rest = tuple(item for item in key if item[0] != by)
-            powers.setdefault(exponent, {})[rest] = coefficient
-        parts: list[Tree] = []
-        for exponent in sorted(powers, reverse=True):
-            rest_sum = Polynomial(powers[exponent])
-            if len(rest_sum.terms) == 1 or exponent <= 0:
-                back = {_joined(key, ((by, exponent),)): c for key, c in rest_sum.terms.items()}
-                parts.extend(self._terms(_polynomial(back)))
-            else:
-                power = _power(self.letters[by], exponent)
-                parts.append(Op("*", (Op("+", tuple(self._terms(rest_sum))), power)))
-        return Formula.of(_sum(parts), self.values, polynomial.value)
-
-    def product(self, count: Polynomial, one: Polynomial) -> Formula:
-        """``L·(12·H² + 13·H)``."""
-        if len(count.terms) == len(one.terms) == 1:
-            return self.formula(count * one)
-        if count == ONE:
-            return self.formula(one)
-        tree = Op("*", (*_factors(self.tree(count)), *_factors(self.tree(one))))
-        return Formula.of(tree, self.values, count.value * one.value)
-
-    def tree(self, polynomial: Polynomial) -> Tree:
-        return _sum(self._terms(polynomial))
-
-    def _terms(self, polynomial: Polynomial) -> list[Tree]:
-        def rank(item: tuple[Monomial, Number]) -> tuple[object, ...]:
-            degree = sum(exponent for _, exponent in item[0])
-            return -degree, sorted(_rank(self.letters[q], _TERMS) for q, _ in item[0])
-
-        return [self._term(key, c) for key, c in sorted(polynomial.terms.items(), key=rank)]
-
-    def _term(self, key: Monomial, coefficient: Number) -> Tree:
-        ordered = sorted(key, key=lambda item: _rank(self.letters[item[0]], _FACTORS))
-        over = [_power(self.letters[q], e) for q, e in ordered if e > 0]
-        under = [_power(self.letters[q], -e) for q, e in ordered if e < 0]
-        if coefficient.numerator != 1 or not over:
-            over.insert(0, coefficient.numerator)
-        if coefficient.denominator != 1:
-            under.insert(0, coefficient.denominator)
-        return Op("/", (_product(over), _product(under))) if under else _product(over)
-
-
-def _rank(letter: str, order: str) -> tuple[int, str]:
-    base = letter[0]
-    if base in _LAST:
-        return 100 + _LAST.index(base), letter
-    return (order.index(base) if base in order else 50), letter
-
-
-def _power(letter: str, exponent: int) -> Tree:
-    return letter if exponent == 1 else Op("^", (letter, exponent))
-
-
-def _product(factors: Sequence[Tree]) -> Tree:
-    return factors[0] if len(factors) == 1 else Op("*", tuple(factors))
-
-
-def _factors(tree: Tree) -> tuple[Tree, ...]:
-    return tree.args if isinstance(tree, Op) and tree.op == "*" else (tree,)
-
-
-def _sum(terms: Sequence[Tree]) -> Tree:
-    if not terms:
-        return 0
-    return terms[0] if len(terms) == 1 else Op("+", tuple(terms))

@@ -13,9 +13,9 @@ DEPTHS = ("model", "layer", "tensor")
 
 
 def register(app: typer.Typer) -> None:
-    app.command(
-        "explain", epilog="Example: hfinspect explain fixtures/models/bert-base-uncased"
-    )(explain)
+    app.command("explain", epilog="Example: hfinspect explain fixtures/models/bert-base-uncased")(
+        explain
+    )
 
 
 def explain(
@@ -46,8 +46,11 @@ def explain(
     from ..analysis.against import parse_count
     from ..core.overrides import parse_overrides
     from ..errors import UsageError
+    from ..reports.document import Document
     from ..reports.explanation import in_ascii, lay_out
-    from .output import canvas_of_stdout, checked_format, emit
+    from ..reports.registry import render
+    from ..reports.table import Canvas
+    from .output import PIPE_WIDTH, canvas_of_stdout, checked_format, write
 
     checked_format(format_, FORMATS)
     if depth not in DEPTHS:
@@ -61,10 +64,10 @@ def explain(
         token=token,
         file=file,
     )
-    plain = output is None and not canvas_of_stdout().unicode
+    canvas = canvas_of_stdout() if output is None else Canvas(PIPE_WIDTH)
 
-    def document() -> object:
+    def document() -> Document:
         laid_out = lay_out(found, depth=depth)  # type: ignore[arg-type]  # checked above
-        return in_ascii(laid_out) if plain and format_ == "table" else laid_out
+        return in_ascii(laid_out) if format_ == "table" and not canvas.unicode else laid_out
 
-    emit(format_, document, lambda: found.to_dict(), output)
+    write(render(format_, document, found.to_dict, canvas), output)

@@ -232,6 +232,7 @@ class Explanation:
     tied: Mapping[str, str]
     attention: tuple[Attention, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
+    counts: tuple[Candidate, ...] = ()
     approximation: Approximation | None = None
     promise: Promise | None = None
     measured: Measurement | None = None

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .explanation import (
-    Approximation, Attention, Against, Convention, Explanation, Measurement, Promise, Row,
-    Section, Share,
+    Against,
+    Approximation,
+    Attention,
+    Convention,
+    Explanation,
+    Measurement,
+    Promise,
+    Row,
+    Section,
+    Share,
 )  # fmt: skip
 from .formula import Formula
 
@@ -43,6 +51,7 @@ def explanation_to_dict(e: Explanation) -> dict[str, Any]:
         "tied": dict(e.tied),
         "attention": [_attention(block) for block in e.attention],
         "notes": [{"about": about, "text": text} for about, text in e.notes],
+        "counts": [{"convention": c.name, "parameters": c.value} for c in e.counts],
         "approximation": _approximation(e.approximation),
         "promise": _promise(e.promise),
         "measured": _measured(e.measured),

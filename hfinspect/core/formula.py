@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+_MINUS = "−"
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -51,11 +52,11 @@ class Formula:
 def written(tree: Tree) -> str:
     """The tree as text."""
     if not isinstance(tree, Op):
-        return str(tree)
+        return str(tree).replace("-", _MINUS)
     if tree.op == "+":
         return _sum(tree.args)
     if tree.op == "*":
-        minus = "-" if tree.args[0] == -1 else ""
+        minus = _MINUS if tree.args[0] == -1 else ""
         return minus + "·".join(_factor(arg) for arg in tree.args[1 if minus else 0 :])
     if tree.op == "^":
         base, exponent = tree.args
@@ -67,10 +68,10 @@ def written(tree: Tree) -> str:
 
 
 def _sum(args: tuple[Tree, ...]) -> str:
-    text = written(args[0]).replace("-", "−", 1)
+    text = written(args[0])
     for arg in args[1:]:
         shown = written(arg)
-        text += f" − {shown[1:]}" if shown.startswith("-") else f" + {shown}"
+        text += f" {_MINUS} {shown[1:]}" if shown.startswith(_MINUS) else f" + {shown}"
     return text
 
 

@@ -9,10 +9,12 @@ from typing import Literal
 from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
 from ..core.text import byte_size, spelled
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+from .document import Block, Cell, Column, Document, Facts, Table
 from .explanation_against import against_blocks, measured_blocks, promise_text
 
 Depth = Literal["model", "layer", "tensor"]
+#: Longest formula of a sum in a cell; it stands in the JSON form whatever its length.
+MAX_CELL = 32
 DEPTHS: tuple[Depth, ...] = ("model", "layer", "tensor")
 
 
@@ -24,12 +26,11 @@ def lay_out(e: Explanation, *, depth: Depth = "layer") -> Document:
     if depth != "model":
         for section in e.sections:
             blocks += _section(section, depth)
-    blocks += [ledger, _components(e)]
+    blocks += [ledger, _components(e), *_counts(e)]
     if depth != "model":
-        for block in e.attention:
-            blocks += _attention(block)
-    if e.notes:
-        blocks.append(Facts(e.notes))
+        blocks += [_attention(block) for block in e.attention]
+    notes = (*(("attention", block.sentence) for block in e.attention), *e.notes)
+    blocks += [Facts(notes)] if notes else []
     blocks.append(Facts(tuple(_closing(e))))
     blocks += measured_blocks(e)
     blocks += against_blocks(e)
@@ -111,7 +112,8 @@ def _section(section: Section, depth: Depth) -> list[Block]:
     layers = section.times is not None
     label = "one layer" if layers else "sum"
     if len([row for row in rows if row.indent == 0]) > 1:
-        cells.append((label, _text(section.one), "", "", section.value))
+        # One layer's formula stands below, where it has room.
+        cells.append((label, "" if layers else _text(section.one), "", "", section.value))
     total = len(cells) > len(rows)
     if not any(row[2] for row in cells):
         columns.pop(2)
@@ -126,30 +128,35 @@ def _row(row: Row) -> tuple[Cell, ...]:
     # Markdown and TeX would swallow plain spaces.
     label = "\N{NO-BREAK SPACE}" * (2 * row.indent) + row.label
     parts = [formula for formula in (row.weights, row.biases) if formula is not None]
-    numbers = " + ".join(formula.numbers for formula in parts)
+    numbers = "" if row.level == "group" else " + ".join(formula.numbers for formula in parts)
     shown: Cell = row.value if row.status == "counted" else row.status
-    return (label, _text(row.weights), _text(row.biases), numbers, shown)
+    write = _short if row.level == "group" else _text
+    return (label, write(row.weights), write(row.biases), numbers, shown)
 
 
 def _text(formula: Formula | None) -> str:
     return "" if formula is None else formula.text
 
 
+def _short(formula: Formula | None) -> str:
+    """Sums of many modules are told in numbers where the formula has no room in a table."""
+    return "" if formula is None or len(formula.text) > MAX_CELL else formula.text
+
+
 def _times(section: Section) -> Facts:
     """One layer by component, and all of them."""
     items = [(share.component, _share_text(share, section)) for share in section.shares]
     assert section.times is not None
+    one = f"{section.one.text} = " if section.one else ""
+    items.append(("one layer", f"{one}{section.value:,}"))
     total = section.total.text if section.total else f"{section.times.text} × {section.value:,}"
     text = f"{total} = {section.copies} × {section.value:,} = {section.parameters:,}"
-    return Facts((*items, ("layers", text)))
+    return Facts((*items, ("all of them", text)))
 
 
 def _share_text(share: Share, section: Section) -> str:
     formula = f"{share.formula.text} = " if share.formula else ""
-    return (
-        f"{formula}{share.value:,} a layer, {share.value * section.copies:,} "
-        f"in {section.copies}"
-    )
+    return f"{formula}{share.value:,} a layer, {share.value * section.copies:,} in {section.copies}"
 
 
 def _sum_table(e: Explanation) -> Table:
@@ -164,10 +171,10 @@ def _sum_table(e: Explanation) -> Table:
             for row in section.rows:
                 if row.indent == 0:
                     shown: Cell = row.value if row.status == "counted" else row.status
-                    rows.append((row.label, row.count.text, shown))
+                    rows.append((row.label, _short(row.count), shown))
         else:
             which = section.title.split(":", 1)[0]
-            rows.append((which, _text(section.total), section.parameters))
+            rows.append((which, _short(section.total), section.parameters))
     rows.append(("total", "", e.parameters))
     return Table(columns, tuple(rows), title="Sum", total=True, optional=("formula",))
 
@@ -181,17 +188,24 @@ def _components(e: Explanation) -> Table:
         Column("parameters", "parameters", "int"),
     )
     rows: list[tuple[Cell, ...]] = [
-        (s.component, _text(s.formula), s.weights, s.biases, s.value) for s in e.shares
+        (s.component, _short(s.formula), s.weights, s.biases, s.value) for s in e.shares
     ]
     weights, biases = sum(s.weights for s in e.shares), sum(s.biases for s in e.shares)
     rows.append(("total", "", weights, biases, e.parameters))
     return Table(columns, tuple(rows), title="By component", total=True, optional=("formula",))
 
 
+def _counts(e: Explanation) -> list[Block]:
+    """The same model by the usual conventions; nothing where only one applies."""
+    columns = (Column("convention", "convention"), Column("parameters", "parameters", "int"))
+    rows = tuple((count.name, count.value) for count in e.counts)
+    return [Table(columns, rows, title="Counted otherwise")] if len(rows) > 1 else []
+
+
 # ---- attention
 
 
-def _attention(block: Attention) -> list[Block]:
+def _attention(block: Attention) -> Table:
     columns = (
         Column("projection", "projection"),
         Column("weights", "weights", "math"),
@@ -202,22 +216,22 @@ def _attention(block: Attention) -> list[Block]:
     for p in block.projections:
         per_head = ""
         if p.per_head is not None:
-            per_head = f"{p.letter} × {p.per_head.text} = {p.heads} × {p.per_head.value}"
+            one = f"({p.per_head.text})" if " " in p.per_head.text else p.per_head.text
+            per_head = f"{p.letter} × {one} = {p.heads} × {p.per_head.value}"
         rows.append((p.name, p.weights.text, per_head, p.weights.value))
     title = f"Attention: {block.path} (weights)"
-    return [Table(columns, tuple(rows), title=title), Paragraph(block.sentence)]
+    return Table(columns, tuple(rows), title=title, optional=("weights",))
 
 
 # ---- closing lines
 
 
 def _closing(e: Explanation) -> Iterator[tuple[str, str]]:
-    yield "total", f"{e.parameters:,} = {e.parameters / 10**9:.3f} B parameters"
+    short = f" ({spelled(e.parameters)})" if e.parameters < 10**9 else ""
+    yield "total", f"{e.parameters:,} = {e.parameters / 10**9:.3f} B{short} parameters"
     if e.closed is not None:
         note = f" ({e.closed_note})" if e.closed_note else ""
         yield "closed form", f"{e.closed.text}{note} = {e.closed.numbers} = {e.closed.value:,}"
-    if e.parameters_with_head is not None:
-        yield "head apart", f"{e.parameters_with_head:,} with the tied head counted separately"
     if e.active_parameters is not None:
         active = e.active_parameters
         yield "active", f"{active:,} ({spelled(active)}) serve one token"
@@ -242,8 +256,8 @@ def _rule_of_thumb(e: Explanation) -> str:
             "-", "−"
         )
     rest = f" = {found.rest.text}" if found.rest else ""
+    rough, left = found.formula, f"{found.left_over:,}".replace("-", "−")
     return (
-        f"{found.formula.text} = {found.formula.value:,}{error}; embedding + {found.formula.text} "
-        f"= {found.embedding + found.formula.value:,}, and "
-        f"{f'{found.left_over:,}'.replace('-', '−')} are left over{rest}"
+        f"{rough.text} = {rough.value:,} (attention of 4·H², MLPs of 8·H²){error}; embedding + "
+        f"{rough.text} = {found.embedding + rough.value:,}, and {left} are left over{rest}"
     )

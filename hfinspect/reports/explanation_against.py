@@ -13,7 +13,7 @@ def promise_text(promise: Promise) -> str:
     """What the name says, and which count reaches it."""
     if promise.reached:
         best = promise.reached[0]
-        others = "".join(f"; also {c.name}, {c.value:,}" for c in promise.reached[1:3])
+        others = "".join(f"; also {c.name}, {c.value:,}" for c in promise.reached[1:2])
         return f"{promise.text} says {promise.says}: {best.name}, {best.value:,}{others}"
     nearest = promise.nearest
     return (

@@ -11,6 +11,8 @@ from .table import Canvas
 
 #: Name -> module of this folder with ``render``.
 FORMATS: Final = {"table": "table", "json": "json", "csv": "csv", "markdown": "markdown"}
+#: Formats for documents full of formulas alone.
+FORMULA_FORMATS: Final = {"latex": "latex"}
 
 
 def render(
@@ -20,7 +22,7 @@ def render(
     canvas: Canvas | None = None,
 ) -> str:
     """A result as text in the named format; only what the format needs is made."""
-    module = importlib.import_module(f".{FORMATS[format_name]}", __package__)
+    module = importlib.import_module(f".{(FORMATS | FORMULA_FORMATS)[format_name]}", __package__)
     if format_name == "json":
         return str(module.render(result()))
     if format_name == "table":
