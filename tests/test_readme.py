@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from . import readme_tables
 from .cli.program import ROOT, hfinspect
 
 README = (ROOT / "README.md").read_text()
@@ -48,6 +49,11 @@ def test_commands_exist() -> None:
 
     words = set(re.findall(r"^hfinspect ([a-z]+) [A-Z.<'a-z-]", README, re.MULTILINE))
     assert words <= set(COMMANDS)
+
+
+def test_tables_are_those_of_the_code() -> None:
+    """``python -m tests.readme_tables`` writes them."""
+    assert readme_tables.filled(README) == README
 
 
 def test_the_licence_is_here() -> None:

@@ -45,3 +45,28 @@ def to_dict(families: Sequence[Family]) -> dict[str, Any]:
             for f in families
         ]
     }
+
+
+#: Order of the categories in the README's table.
+_CATEGORIES = (
+    "text decoder", "encoder", "encoder-decoder", "multimodal", "vision", "audio", "diffusion",
+)  # fmt: skip
+
+
+def coverage_markdown(families: Sequence[Family]) -> str:
+    """A Markdown table of the model types by category, for the README."""
+    lines = ["| category | model types |", "| --- | --- |"]
+    known = sorted({f.category for f in families} - set(_CATEGORIES))
+    for category in (*_CATEGORIES, *known):
+        names = sorted(
+            {name for f in families if f.category == category for name in _names(f)}, key=str.lower
+        )
+        if names:
+            lines.append(f"| {category} ({len(names)}) | {', '.join(names)} |")
+    return "\n".join(lines)
+
+
+def _names(family: Family) -> list[str]:
+    """Model types; where shapes are not transformers' or diffusers' own, marked with a star."""
+    mark = "" if family.source in ("transformers", "diffusers") else "\\*"
+    return [name + mark for name in family.model_types or tuple(family.classes)]
