@@ -12,6 +12,8 @@ from ..core.refs import Origin
 from ..core.results import Expectation, Inspection, WeightFile
 from ..core.tensors import TensorInfo, TensorSpec
 from .count import by_component, grouped, sums
+from .experts import routing_of
+from .gguf_model import model_type_of, unstored_head
 from .place import Placed, place_expected, place_stored
 from .quantization import Decoded, Decoding
 
@@ -59,17 +61,22 @@ def from_checkpoint(
 ) -> Inspection:
     """What the headers hold, labelled and compared with what config.json promises."""
     said = None if config is None else config.get("tie_word_embeddings")
+    metadata = _metadata(checkpoint)
     placed = place_stored(
         checkpoint.shards,
         prediction,
         decoding.tensors,
         tie_embeddings=said is True,
         untied=said is False,
+        routing=routing_of(config, metadata),
     )
+    is_gguf = checkpoint.format == "gguf"
+    if is_gguf:
+        placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
     expectation = None if prediction is None else _compare(placed, prediction, decoding.tensors)
     architectures = (config or {}).get("architectures")
     named = architectures[0] if isinstance(architectures, list) and architectures else None
-    model_type = (config or {}).get("model_type")
+    model_type = (config or {}).get("model_type") or (model_type_of(metadata) if is_gguf else None)
     return _inspection(
         target,
         origin,
@@ -89,7 +96,7 @@ def from_checkpoint(
         missing_files=checkpoint.missing,
         expectation=expectation,
         quantization=decoding.summary,
-        metadata=_metadata(checkpoint),
+        metadata=metadata,
         config=config,
         findings=(
             *findings,
@@ -160,6 +167,8 @@ def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
     counted = set()
     for name, kept in placed.tied.items():
         info, keeper = stored.get(name), stored.get(kept)
+        if info is None and keeper is not None and prediction is None:
+            count += keeper.parameters or 0  # a head that GGUF leaves out
         if info is None or keeper is None:
             continue
         if info.component is Component.HEAD and keeper.component is not Component.HEAD:

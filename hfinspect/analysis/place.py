@@ -9,6 +9,7 @@ from ..architectures.prediction import Prediction
 from ..core.checkpoint import Shard
 from ..core.components import Component, Role
 from ..core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
+from .experts import Routing, is_routed
 from .lookup import spec_finder as spec_finder
 from .names import labels_of, layer_of
 from .quantization import Decoded
@@ -45,6 +46,7 @@ def place_stored(
     *,
     tie_embeddings: bool = False,
     untied: bool = False,
+    routing: Routing | None = None,
 ) -> Placed:
     """Tensors as stored.
 
@@ -53,7 +55,9 @@ def place_stored(
     what shares storage, and (unknown models, ``tie_embeddings``) an lm_head of the embedding's
     shape. ``untied``: the config says tie_word_embeddings false, so a head that is stored beside
     the embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
+    ``routing`` tells how many experts serve a token, for those the tree does not know.
     """
+    buffers = {name for shard in shards for name in _told_buffers(shard)}
     find = spec_finder(prediction)
     infos: list[TensorInfo] = []
     specs: dict[str, TensorSpec] = {}
@@ -63,7 +67,12 @@ def place_stored(
             spec = find(meaning.name if meaning else stored.name)
             if spec is not None:
                 specs[stored.name] = spec
-            infos.append(_labelled(stored, shard.file, spec, meaning))
+            info = _labelled(stored, shard.file, spec, meaning)
+            if spec is None and stored.name in buffers:
+                info = info._replace(role=Role.BUFFER, parameters=0)
+            if spec is None and routing is not None and is_routed(info.name, stored, routing):
+                info = info._replace(active=routing)
+            infos.append(info)
     tied = {} if untied else _ties_of_tree(infos, specs)
     tied.update(_ties_by_storage(shards, tied))
     if prediction is None and tie_embeddings:
@@ -94,6 +103,12 @@ def _labelled(
         stored.name, stored.shape, stored.dtype, parameters, component, layer, file, None,
         stored.elements, stored.nbytes, role, part, stack, kind, active,
     )  # fmt: skip
+
+
+def _told_buffers(shard: Shard) -> list[str]:
+    """What a pickled module itself calls its buffers."""
+    told = shard.metadata.get("buffers") if shard.format in ("torch", "torchscript") else None
+    return [name for name in told if isinstance(name, str)] if isinstance(told, list) else []
 
 
 def _is_causal_mask(stored: StoredTensor) -> bool:
