@@ -1,0 +1,88 @@
+"""One weight file read for an audit: whatever its header says, and everything wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..checkpoints.names import Kind, WeightName
+from ..checkpoints.reader import FirstGuess, SourceReader
+from ..core.checkpoint import Finding, Shard
+from ..errors import AccessError, FormatError, HfinspectError, LimitError, UnsupportedFormatError
+from ..formats.pickle_machine import PickleScan
+from ..formats.registry import get_format
+from ..formats.safetensors import inspect_header
+from ..formats.torch import scan_file
+from ..formats.window import Windows
+from ..sources.base import Source
+from .facts import WeightFact
+
+Scans = tuple[tuple[str, PickleScan], ...]
+
+
+class WeightRead(NamedTuple):
+    """A weight file and the names in its pickles, or why these could not be had."""
+
+    fact: WeightFact
+    scans: Scans | None = None
+    scan_error: HfinspectError | None = None
+
+
+@dataclass
+class WeightReader:
+    """Reads the weight files of one source, each range of each file at most once."""
+
+    source: Source
+    guesses: Mapping[str, FirstGuess]
+
+    def read(self, name: WeightName) -> WeightRead:
+        """Raises nothing that concerns only this file."""
+        reader = SourceReader(self.source, name.path)
+        if name.format == "safetensors":
+            return WeightRead(self._safetensors(name, reader))
+        # Two readers look at a pickle: for tensors and for names. The window answers the second.
+        windows = Windows(reader)
+        fact = self._other(name, windows)
+        if name.format != "torch":
+            return WeightRead(fact)
+        if isinstance(fact.refused, AccessError):
+            return WeightRead(fact)
+        try:
+            return WeightRead(fact, tuple(scan_file(windows)))
+        except HfinspectError as error:
+            return WeightRead(fact, None, error)
+
+    def _safetensors(self, name: WeightName, reader: SourceReader) -> WeightFact:
+        guess = self.guesses[name.path]
+        try:
+            first = guess.bytes_for("safetensors", name.path, reader.size)
+            header, findings = inspect_header(reader, first_guess=first)
+        except HfinspectError as error:
+            return _refused(name, reader.size, error)
+        shard = Shard(
+            name.path, "safetensors", header.tensors, reader.size, header.data_start,
+            header.metadata, tuple(findings),
+        )  # fmt: skip
+        guess.learn(shard)
+        return WeightFact(name, reader.size, shard, tuple(findings))
+
+    def _other(self, name: WeightName, reader: Windows) -> WeightFact:
+        try:
+            shard = get_format(name.format).read_header(reader)
+        except HfinspectError as error:
+            return _refused(name, reader.size, error)
+        return WeightFact(name, reader.size, shard, shard.findings)
+
+
+def _refused(name: WeightName, size: int | None, error: HfinspectError) -> WeightFact:
+    rule, severity = "unreadable", "error"
+    if isinstance(error, FormatError):
+        rule = error.rule
+    elif isinstance(error, LimitError):
+        rule = "limit"
+    elif isinstance(error, UnsupportedFormatError):
+        # Training leaves plain pickles under weights' names, which is nobody's damage.
+        rule, severity = "unsupported", "note" if name.kind is Kind.TRAINING else "warning"
+    text = error.found + (f" ({error.where})" if error.where else "")
+    return WeightFact(name, size, None, (Finding(rule, text, name.path, None, severity),), error)

@@ -1,0 +1,148 @@
+"""The rules by code. A rule is a function from facts to what it found, with a docstring in three
+paragraphs: what it looks for, ``Why:`` it matters, ``Fix:`` what to do.
+
+A new rule is one function in a file ``hi*.py`` of this folder, and its pair of fixtures.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.audit import SEVERITIES
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from .facts import Facts
+
+#: Groups of rules, as the table shows them.
+GROUPS: Mapping[str, str] = {
+    "HI1": "one file against its format",
+    "HI2": "the index against the files",
+    "HI3": "the checkpoint against its config",
+    "HI4": "safety",
+    "HI5": "habits",
+}
+
+
+class Found(NamedTuple):
+    """What a rule returns for each thing it finds; ``severity`` only where it is not the rule's."""
+
+    text: str
+    file: str | None = None
+    tensor: str | None = None
+    expected: str | None = None
+    severity: str | None = None
+
+
+Check = Callable[["Facts"], Iterable[Found]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule. ``deep`` rules need the values and run only when asked to."""
+
+    code: str
+    name: str
+    severity: str
+    what: str
+    why: str
+    fix: str
+    check: Check
+    deep: bool = False
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(code: str, name: str, severity: str, *, deep: bool = False) -> Callable[[Check], Check]:
+    """Register a rule under its code."""
+
+    def register(check: Check) -> Check:
+        assert code not in _RULES, f"{code} is there twice"
+        assert code[:3] in GROUPS, f"{code} belongs to no group"
+        assert severity in SEVERITIES, f"{code}: {severity} is no severity"
+        _RULES[code] = Rule(code, name, severity, *_sections(code, check), check, deep)
+        return check
+
+    return register
+
+
+def _sections(code: str, check: Check) -> tuple[str, str, str]:
+    paragraphs = [
+        " ".join(paragraph.split()) for paragraph in (inspect.getdoc(check) or "").split("\n\n")
+    ]
+    assert len(paragraphs) == 3, f"{code}: what, Why: and Fix: are wanted"
+    what, why, fix = paragraphs
+    assert why.startswith("Why: "), code
+    assert fix.startswith("Fix: "), code
+    return what, why.removeprefix("Why: "), fix.removeprefix("Fix: ")
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """All rules by code, in order."""
+    package = importlib.import_module(__package__)
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name.startswith("hi"):
+            importlib.import_module(f".{module.name}", __package__)
+    return dict(sorted(_RULES.items()))
+
+
+def get_rule(code: str) -> Rule:
+    """The rule of a code (any case). Raises UsageError."""
+    found = rules().get(code.strip().upper())
+    if found is None:
+        raise UsageError(f"rule {code}", "is unknown", expected="a code such as HI201")
+    return found
+
+
+def chosen(
+    select: Sequence[str] = (), ignore: Sequence[str] = (), *, deep: bool = False
+) -> tuple[Rule, ...]:
+    """Rules whose code begins with one of ``select`` (all, if none) and with none of ``ignore``;
+    the longer prefix wins where both match. Raises UsageError for a prefix of no rule."""
+    wanted, unwanted = _prefixes(select), _prefixes(ignore)
+    found = []
+    for code, item in rules().items():
+        best = _longest(code, wanted) if wanted else 0
+        worst = _longest(code, unwanted)
+        if best is None or (worst is not None and worst >= best):
+            continue
+        if deep or not item.deep:
+            found.append(item)
+    return tuple(found)
+
+
+def _prefixes(texts: Sequence[str]) -> tuple[str, ...]:
+    found = []
+    for text in texts:
+        for part in text.split(","):
+            prefix = part.strip().upper()
+            if not any(code.startswith(prefix) for code in rules()) or not prefix:
+                raise UsageError(f"rule {part!r}", "is unknown", expected="a code or its beginning")
+            found.append(prefix)
+    return tuple(found)
+
+
+def _longest(code: str, prefixes: tuple[str, ...]) -> int | None:
+    return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=None)
+
+
+def table_markdown() -> str:
+    """All rules as a Markdown table, for the README."""
+    lines = ["| code | severity | what it looks for |", "| --- | --- | --- |"]
+    group = ""
+    for item in rules().values():
+        if item.code[:3] != group:
+            group = item.code[:3]
+            lines.append(f"| **{group}xx** | | **{GROUPS[group]}** |")
+        deep = " (`--deep`)" if item.deep else ""
+        what = item.what.replace("|", "\\|")
+        lines.append(f"| {item.code} | {item.severity} | {what}{deep} |")
+    return "\n".join(lines)

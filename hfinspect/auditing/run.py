@@ -1,0 +1,115 @@
+"""From a source to a result: facts once, every chosen rule on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from ..core.audit import SEVERITIES, AuditFinding, AuditResult, Unchecked
+from ..core.checkpoint import Checkpoint
+from ..core.refs import Origin
+from ..formats.strict_json import collector_paused
+from ..sources.base import Source
+from .collect import Collector
+from .facts import Facts
+from .registry import Rule, chosen
+
+#: Findings of one rule that are listed one by one; a wrong config makes 100,000 of a kind.
+MAX_PER_RULE = 50
+
+#: Findings of one rule that are counted: beyond, "more" is said.
+MAX_COUNTED = 1_000_000
+
+
+def run_audit(
+    target: str,
+    source: Source,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    deep: bool = False,
+    file: str | None = None,
+    reference: Checkpoint | None = None,
+    reference_name: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> AuditResult:
+    """Audit what ``source`` serves. Raises UsageError for unknown codes, AccessErrors."""
+    rules = chosen(select, ignore, deep=deep)
+    collector = Collector(source, file, deep, reference, reference_name, progress)
+    facts = collector.collect()
+    return judge_facts(target, facts, rules, deep=deep)
+
+
+def judge_facts(
+    target: str, facts: Facts, rules: Sequence[Rule], *, deep: bool = False
+) -> AuditResult:
+    """Every rule on the facts; findings ordered by severity, then code, file and tensor."""
+    with collector_paused():
+        findings = [finding for rule in rules for finding in _findings(rule, facts)]
+    findings.sort(
+        key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.file or "", f.tensor or "")
+    )
+    return AuditResult(
+        target,
+        facts.origin,
+        tuple(findings),
+        (*facts.unchecked, *_not_compared(facts)),
+        tuple(rule.code for rule in rules),
+        sum(weight.shard is not None for weight in facts.weights.values()),
+        sum(len(weight.tensors) for weight in facts.weights.values()),
+        deep,
+        facts.reference_name,
+    )
+
+
+def _findings(rule: Rule, facts: Facts) -> Iterator[AuditFinding]:
+    left = iter(rule.check(facts))
+    for found in islice(left, MAX_PER_RULE):
+        yield AuditFinding(
+            rule.code,
+            rule.name,
+            found.severity or rule.severity,
+            found.text,
+            found.file,
+            found.tensor,
+            found.expected,
+        )
+    worst, more = "note", 0
+    for found in islice(left, MAX_COUNTED):
+        more += 1
+        worst = max(worst, found.severity or rule.severity, key=SEVERITIES.index)
+    if more:
+        text = f"{more:,} more findings of this rule are not listed"
+        yield AuditFinding(rule.code, rule.name, worst, text)
+
+
+def _not_compared(facts: Facts) -> Iterator[Unchecked]:
+    """Where the checkpoint could not be held against its config, and why."""
+    if facts.single and any(copy.sharded for _, copy in facts.copies()):
+        yield Unchecked("the other shards", "one file was asked for")
+    for folder in facts.folders:
+        main, place = folder.main, folder.path or "."
+        if main is None:
+            if any(copy.files for copy in folder.copies):
+                yield Unchecked(f"weights in {place} against a config", "they are no model's own")
+            continue
+        for file in main.files:
+            if file.shard is None:
+                yield Unchecked(f"tensors of {file.path}", "its header could not be read")
+        if folder.config is None:
+            if folder.adapter is None and main.format != "gguf":
+                yield Unchecked(f"weights in {place} against a config", "there is none to read")
+        elif main.format == "gguf":
+            yield Unchecked(f"{main.label} against config.json", "GGUF has names of its own")
+        elif folder.judged.prediction is None:
+            why = "its architecture is not in the catalog"
+            if folder.judged.config_error is not None:
+                why = "the config is broken"
+            yield Unchecked(f"{main.label} against {folder.config_path}", why)
+        if folder.adapter is not None and facts.reference is None and folder.config is None:
+            yield Unchecked("the adapter against its base", "no --reference was given")
+
+
+def empty_result(target: str, origin: Origin, why: str) -> AuditResult:
+    """A target in which there is nothing to audit."""
+    return AuditResult(target, origin, unchecked=(Unchecked("everything", why),))

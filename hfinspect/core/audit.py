@@ -1,0 +1,111 @@
+"""What an audit returns: findings with codes, and what was not checked and why.
+
+``hfinspect/schemas/audit.schema.json`` describes ``AuditResult.to_dict()``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from .refs import Origin
+
+#: Version of the JSON form: the major number changes when a field changes its meaning or goes.
+AUDIT_SCHEMA_VERSION: Final = "1.0"
+
+#: From the mildest to the worst.
+SEVERITIES: Final = ("note", "warning", "error")
+
+
+def at_least(severity: str, threshold: str) -> bool:
+    """Whether ``severity`` is ``threshold`` or worse."""
+    return SEVERITIES.index(severity) >= SEVERITIES.index(threshold)
+
+
+class AuditFinding(NamedTuple):
+    """One thing that is wrong: ``text`` says what was found, ``expected`` what should have been.
+
+    ``rule`` is the rule's short name; ``file`` and ``tensor`` are None where it concerns none.
+    """
+
+    code: str
+    rule: str
+    severity: str
+    text: str
+    file: str | None = None
+    tensor: str | None = None
+    expected: str | None = None
+
+    def to_dict(self) -> dict[str, str | None]:
+        return self._asdict()
+
+
+class Unchecked(NamedTuple):
+    """Something that was not looked at, and why."""
+
+    what: str
+    why: str
+
+    def to_dict(self) -> dict[str, str]:
+        return self._asdict()
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit of one target found.
+
+    ``rules`` are the codes that were applied, ``files`` the number of weight files whose headers
+    were read, ``tensors`` how many they describe. ``deep`` tells whether values were looked at.
+    """
+
+    target: str
+    origin: Origin
+    findings: tuple[AuditFinding, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
+    rules: tuple[str, ...] = ()
+    files: int = 0
+    tensors: int = 0
+    deep: bool = False
+    reference: str | None = field(default=None)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of findings by severity, the worst first."""
+        found = dict.fromkeys(reversed(SEVERITIES), 0)
+        for finding in self.findings:
+            found[finding.severity] += 1
+        return found
+
+    def failing(self, threshold: str = "error") -> tuple[AuditFinding, ...]:
+        """Findings of severity ``threshold`` or worse."""
+        return tuple(f for f in self.findings if at_least(f.severity, threshold))
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no finding of severity error."""
+        return not self.failing()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (schema version ``AUDIT_SCHEMA_VERSION``)."""
+        origin = self.origin
+        return {
+            "schema_version": AUDIT_SCHEMA_VERSION,
+            "target": self.target,
+            "origin": {
+                "kind": origin.kind,
+                "name": origin.name,
+                "repo_id": origin.repo_id,
+                "revision": origin.revision,
+                "commit": origin.commit,
+                "path": origin.path,
+            },
+            "reference": self.reference,
+            "deep": self.deep,
+            "files": self.files,
+            "tensors": self.tensors,
+            "counts": dict(self.counts),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "unchecked": [item.to_dict() for item in self.unchecked],
+            "rules": list(self.rules),
+        }

@@ -1,0 +1,166 @@
+"""What the operating system knows of local files besides their bytes, for audits.
+
+Modes, where links lead, holes, and what an interrupted download left in hidden folders. Reads
+nothing of the files' content and changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import HfinspectError
+from .local import LocalSource
+
+#: A file with more holes than this is sparse enough to say so.
+MAX_HOLES = 1_000
+
+#: Leftovers that are listed from hidden folders.
+MAX_LEFTOVERS = 1_000
+
+#: Where `hf download --local-dir` keeps what it has not finished.
+_DOWNLOADS = Path(".cache") / "huggingface" / "download"
+
+
+class DiskFact(NamedTuple):
+    """``link`` is where a symbolic link points, ``outside`` whether that is beyond the root and
+    beyond the Hub's cache; ``holes`` are half-open byte ranges that were never written."""
+
+    path: str
+    mode: int
+    size: int
+    link: str | None = None
+    outside: bool = False
+    holes: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def world_writable(self) -> bool:
+        return bool(self.mode & stat.S_IWOTH)
+
+
+class AuditedSource(LocalSource):
+    """A local source that goes on where a directory below the root may not be read.
+
+    ``refused`` maps such directories to the error.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
+        self.refused: dict[str, HfinspectError] = {}
+
+    def _scan(self, directory: str) -> list[os.DirEntry[str]]:
+        try:
+            return super()._scan(directory)
+        except HfinspectError as error:
+            if not directory:
+                raise
+            self.refused[directory.rstrip("/")] = error
+            return []
+
+
+def disk_facts(source: LocalSource, weights: Iterable[str]) -> Mapping[str, DiskFact]:
+    """Facts of every listed file, holes only of ``weights``. Files that are gone are left out."""
+    root = os.path.realpath(source.root)
+    wanted = set(weights)
+    facts = {}
+    for path in source.list_files():
+        fact = _fact(source.root / path, path, root, path in wanted)
+        if fact is not None:
+            facts[path] = fact
+    return facts
+
+
+def directory_mode(source: LocalSource) -> int:
+    """Permission bits of the root; 0 if they cannot be had."""
+    try:
+        return source.root.stat().st_mode
+    except OSError:
+        return 0
+
+
+def _fact(full: Path, path: str, root: str, with_holes: bool) -> DiskFact | None:
+    try:
+        own = full.lstat()
+        link = str(full.readlink()) if stat.S_ISLNK(own.st_mode) else None
+        outside = link is not None and _leads_out(full, root)
+        if link is not None:
+            try:
+                own = full.stat()
+            except OSError:
+                return DiskFact(path, 0, 0, link, outside)
+        holes = _holes(full, own.st_size) if with_holes and stat.S_ISREG(own.st_mode) else ()
+        return DiskFact(path, own.st_mode, own.st_size, link, outside, holes)
+    except (OSError, ValueError):
+        return None
+
+
+def _leads_out(full: Path, root: str) -> bool:
+    real = os.path.realpath(full)
+    if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
+        return False
+    # The Hub's cache: models--org--name/snapshots/<commit>/file -> ../../blobs/<hash>
+    snapshot = Path(root)
+    for folder in (snapshot, *snapshot.parents):
+        if folder.parent.name == "snapshots":
+            blobs = folder.parent.parent / "blobs"
+            return not real.startswith(str(blobs) + os.sep)
+    return True
+
+
+def _holes(full: Path, size: int) -> tuple[tuple[int, int], ...]:
+    """Ranges without data, as the file system tells them; none where it does not."""
+    if not hasattr(os, "SEEK_HOLE") or not size:
+        return ()
+    found: list[tuple[int, int]] = []
+    try:
+        with full.open("rb", buffering=0) as file:
+            at = 0
+            while at < size and len(found) < MAX_HOLES:
+                start = os.lseek(file.fileno(), at, os.SEEK_HOLE)
+                if start >= size:
+                    break
+                try:
+                    at = os.lseek(file.fileno(), start, os.SEEK_DATA)
+                except OSError:  # no data after the hole
+                    at = size
+                found.append((start, at))
+    except OSError:
+        return ()
+    return tuple(found)
+
+
+def leftovers(source: LocalSource) -> list[str]:
+    """Paths of unfinished downloads that belong to the directory but are not in its listing: those
+    of ``hf download --local-dir``, and those among the blobs of a cache's snapshot."""
+    root = Path(os.path.realpath(source.root))
+    places = [root / _DOWNLOADS]
+    if root.parent.name == "snapshots":
+        places.append(root.parent.parent / "blobs")
+    found: list[str] = []
+    for place in places:
+        for directory, _, names in os.walk(place, onerror=None):
+            for name in sorted(names):
+                if name.endswith(".incomplete") and len(found) < MAX_LEFTOVERS:
+                    found.append(os.path.relpath(Path(directory) / name, root))
+    return found
+
+
+def recorded_hashes(source: LocalSource) -> Mapping[str, str]:
+    """path -> sha256 that ``hf download --local-dir`` noted beside a file (its etag)."""
+    notes = source.root / _DOWNLOADS
+    found = {}
+    if not notes.is_dir():
+        return {}
+    for path in source.list_files():
+        try:
+            with (notes / f"{path}.metadata").open(encoding="ascii") as file:
+                lines = file.read(1_000).split("\n")
+        except (OSError, ValueError):
+            continue
+        etag = lines[1].strip() if len(lines) > 1 else ""
+        if len(etag) == 64 and not set(etag) - set("0123456789abcdef"):
+            found[path] = etag
+    return found
