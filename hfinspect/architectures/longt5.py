@@ -62,7 +62,7 @@ def _encoder_block(c: ModelConfig, *, positions: bool) -> Module:
 
 def _stack(c: ModelConfig, *, decoder: bool, tied_to: str) -> Module:
     stack = t5.stack(c, decoder=decoder)
-    stack.children["embed_tokens"] = _table(c, tied_to)
+    stack.children["embed_tokens"] = t5.table(c, tied_to=tied_to)
     blocks = stack["block"]
     assert isinstance(blocks, Module)
     count = len(blocks.children)
@@ -72,15 +72,10 @@ def _stack(c: ModelConfig, *, decoder: bool, tied_to: str) -> Module:
     return stack
 
 
-def _table(c: ModelConfig, tied_to: str | None = None) -> Module:
-    width = c.dim("d_model", "hidden_size", default=512)
-    return Embedding(c.dim("vocab_size", default=32128), width, tied_to=tied_to)
-
-
 def model(c: ModelConfig) -> Module:
     tree = Module(
         "T5Model",
-        shared=_table(c),
+        shared=t5.table(c),
         encoder=_stack(c, decoder=False, tied_to=_SHARED),
         decoder=_stack(c, decoder=True, tied_to=_SHARED),
     )
@@ -89,7 +84,7 @@ def model(c: ModelConfig) -> Module:
 
 def encoder_model(c: ModelConfig) -> Module:
     encoder = _stack(c, decoder=False, tied_to=_SHARED)
-    return renamed(Module("T5EncoderModel", shared=_table(c), encoder=encoder), "T5", "LongT5")
+    return renamed(Module("T5EncoderModel", shared=t5.table(c), encoder=encoder), "T5", "LongT5")
 
 
 def conditional_generation(c: ModelConfig) -> Module:

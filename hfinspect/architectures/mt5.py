@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .encoders import renamed_classes, with_defaults
 from .registry import register
-from .t5 import _CLASSES as T5_CLASSES
+from .t5 import CLASSES as T5_CLASSES
 
 #: Sizes of the config class, under T5's keys.
 DEFAULTS = {

@@ -26,7 +26,8 @@ class Style:
     """Names, defaults and switches of one descendant; pairs are (encoder, decoder).
 
     ``words`` and ``positions`` are class names of the tables; no ``positions`` means that they are
-    computed. ``encoder_attention`` builds the self-attention of the encoder where it is another.
+    computed. ``encoder_attention`` builds the self-attention of the encoder where it is another;
+    the decoder's class is then ``decoder_attention``, or the name with DecoderAttention.
     """
 
     name: str
@@ -45,7 +46,9 @@ class Style:
     act: str = "gelu"
     labels: int = 2
     key_bias: bool = True
+    bias: bool = True
     encoder_attention: Callable[[ModelConfig, Style], Module] | None = None
+    decoder_attention: str | None = None
     length_keys: tuple[str, str] = ("max_position_embeddings", "max_position_embeddings")
     lengths: tuple[int, int] | None = None
 
@@ -93,10 +96,10 @@ def attention(c: ModelConfig, s: Style, side: int, *, class_name: str | None = N
     c.divided(d, c.dim(*heads, default=s.heads[side]), "d_model", key)
     return Module(
         class_name or f"{s.name}Attention",
-        k_proj=Linear(d, d, bias=s.key_bias, kind="key"),
-        v_proj=Linear(d, d, kind="value"),
-        q_proj=Linear(d, d, kind="query"),
-        out_proj=Linear(d, d, kind="output"),
+        k_proj=Linear(d, d, bias=s.bias and s.key_bias, kind="key"),
+        v_proj=Linear(d, d, bias=s.bias, kind="value"),
+        q_proj=Linear(d, d, bias=s.bias, kind="query"),
+        out_proj=Linear(d, d, bias=s.bias, kind="output"),
         component=Component.ATTENTION,
     )
 
@@ -128,7 +131,7 @@ def encoder_layer(c: ModelConfig, s: Style) -> Module:
 
 def decoder_layer(c: ModelConfig, s: Style) -> Module:
     name = f"{s.name}DecoderAttention" if s.encoder_attention else None
-    attend = attention(c, s, 1, class_name=name)
+    attend = attention(c, s, 1, class_name=s.decoder_attention or name)
     return Module(
         f"{s.name}DecoderLayer",
         {

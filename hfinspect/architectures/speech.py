@@ -72,9 +72,10 @@ def conv_sizes(c: ModelConfig) -> list[tuple[Dim | int, Dim, Dim]]:
     return list(zip((1, *outs[:-1]), outs, kernels, strict=True))
 
 
-def feature_encoder(c: ModelConfig, name: str) -> Module:
-    """Convolutions: the first with a norm over time, or all with one over the channels."""
-    form = c.text("feat_extract_norm", default="group")
+def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> Module:
+    """Convolutions: the first with a norm over time (``group``), or all with one over the
+    channels (``layer``), as the config says unless ``form`` does."""
+    one_form, form = form is not None, form or c.text("feat_extract_norm", default="group")
     if form not in ("group", "layer"):
         raise c.error("feat_extract_norm", form, "group or layer")
     bias = c.flag("conv_bias", default=False)
@@ -84,8 +85,9 @@ def feature_encoder(c: ModelConfig, name: str) -> Module:
         normed = {"layer": LayerNorm(outputs), "group": GroupNorm(outputs, outputs)}[form]
         kinds = {"layer": "LayerNorm", "group": "GroupNorm"}
         has_norm = form == "layer" or i == 0
+        kind = "" if one_form else kinds[form] if has_norm else "NoLayerNorm"
         layer = Module(
-            f"{name}{kinds[form] if has_norm else 'NoLayerNorm'}ConvLayer",
+            f"{name}{kind}ConvLayer",
             conv=Conv(inputs, outputs, kernel, dims=1, bias=bias),
             layer_norm=normed if has_norm else None,
             activation=activation(act),
@@ -310,8 +312,8 @@ def dropout(c: ModelConfig) -> Module:
     return Dropout(c.number("final_dropout", default=0.1))
 
 
-def quantizer(c: ModelConfig, name: str) -> Module:
-    """Codebooks that the masked frames are told apart by."""
+def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
+    """Codebooks that the masked frames are told apart by; ``seen`` where it isn't the features."""
     groups, entries = (
         c.dim("num_codevector_groups", default=2),
         c.dim("num_codevectors_per_group", default=320),
@@ -322,6 +324,6 @@ def quantizer(c: ModelConfig, name: str) -> Module:
     return Module(
         f"{name}GumbelVectorQuantizer",
         codevectors=Weight(1, groups * entries, width),
-        weight_proj=Linear(conv_sizes(c)[-1][1], groups * entries),
+        weight_proj=Linear(seen or conv_sizes(c)[-1][1], groups * entries),
         component=Component.HEAD,
     )

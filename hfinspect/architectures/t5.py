@@ -96,7 +96,7 @@ def stack(c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight") -> M
     rest = block(c, decoder=decoder, positions=False)
     return Module(
         "T5Stack",
-        embed_tokens=Embedding(_vocab(c), _width(c), tied_to=tied_to),
+        embed_tokens=table(c, tied_to=tied_to),
         block=Layers([first, *[rest] * (int(layers) - 1)] if layers else []),
         final_layer_norm=_norm(c),
         dropout=Dropout(c.number("dropout_rate", default=0.1)),
@@ -107,14 +107,15 @@ def _vocab(c: ModelConfig) -> Dim:
     return c.dim("vocab_size", default=32128)
 
 
-def _shared(c: ModelConfig) -> Module:
-    return Embedding(_vocab(c), _width(c))
+def table(c: ModelConfig, *, tied_to: str | None = None) -> Module:
+    """The words' embeddings, V·D."""
+    return Embedding(_vocab(c), _width(c), tied_to=tied_to)
 
 
 def model(c: ModelConfig, *, at: str = "") -> Module:
     return Module(
         "T5Model",
-        shared=_shared(c),
+        shared=table(c),
         encoder=stack(c, decoder=False, tied_to=f"{at}shared.weight"),
         decoder=stack(c, decoder=True, tied_to=f"{at}shared.weight"),
     )
@@ -122,7 +123,7 @@ def model(c: ModelConfig, *, at: str = "") -> Module:
 
 def encoder_model(c: ModelConfig, *, at: str = "") -> Module:
     encoder = stack(c, decoder=False, tied_to=f"{at}shared.weight")
-    return Module("T5EncoderModel", shared=_shared(c), encoder=encoder)
+    return Module("T5EncoderModel", shared=table(c), encoder=encoder)
 
 
 def conditional_generation(c: ModelConfig) -> Module:
@@ -169,7 +170,7 @@ def question_answering(c: ModelConfig) -> Module:
     return Module("T5ForQuestionAnswering", {**model(c).children, "qa_outputs": outputs})
 
 
-_CLASSES: dict[str, Builder] = {
+CLASSES: dict[str, Builder] = {
     "T5ForConditionalGeneration": conditional_generation,
     "T5Model": model,
     "T5EncoderModel": encoder_model,
@@ -178,4 +179,4 @@ _CLASSES: dict[str, Builder] = {
     "T5ForQuestionAnswering": question_answering,
 }
 
-register("t5", _CLASSES, base="T5Model", category="encoder-decoder")
+register("t5", CLASSES, base="T5Model", category="encoder-decoder")

@@ -10,7 +10,7 @@ from .encoders import renamed_classes, with_defaults
 from .modules import Layers, Module
 from .mt5 import DEFAULTS
 from .registry import Builder, register
-from .t5 import _CLASSES as T5_CLASSES
+from .t5 import CLASSES as T5_CLASSES
 
 
 def _first_everywhere(module: Module) -> Module:

@@ -1,0 +1,62 @@
+"""PEGASUS-X (Phang et al. 2022). Source of shapes: transformers/models/pegasus_x.
+
+Pegasus over long texts: local attention in the encoder beside a few global tokens, which have an
+embedding and a norm in each layer; no biases in attention, computed positions.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import seq2seq
+from .modules import Embedding, Module
+from .registry import register
+from .seq2seq import Style
+
+_NAME = "PegasusX"
+
+
+def _encoder_attention(c: ModelConfig, s: Style) -> Module:
+    return seq2seq.attention(c, s, 0, class_name="PegasusXGlobalLocalAttention")
+
+
+STYLE = Style(
+    _NAME,
+    words="PegasusXScaledWordEmbedding",
+    final_norm=True,
+    vocab=96103,
+    layers=(16, 16),
+    bias=False,
+    encoder_attention=_encoder_attention,
+    decoder_attention="PegasusXAttention",
+)
+
+
+def model(c: ModelConfig, *, at: str = "") -> Module:
+    tree = seq2seq.model(c, STYLE, at=at)
+    encoder = tree["encoder"]
+    assert isinstance(encoder, Module)
+    tokens = c.dim("num_global_tokens", default=32)
+    encoder.children["embed_global"] = Embedding(tokens, seq2seq.width(c, STYLE))
+    layers = encoder["layers"]
+    assert isinstance(layers, Module)
+    for layer in layers.children.values():
+        assert isinstance(layer, Module)
+        layer.children["global_self_attn_layer_norm"] = seq2seq.norm(c, STYLE)
+    return tree
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}ForConditionalGeneration",
+        model=model(c, at="model."),
+        lm_head=seq2seq.lm_head(c, STYLE, "model.shared.weight"),
+    )
+
+
+register(
+    "pegasus_x",
+    {f"{_NAME}ForConditionalGeneration": conditional_generation, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="encoder-decoder",
+)

@@ -1,0 +1,72 @@
+"""SEW (Wu et al. 2021). Source of shapes: transformers/models/sew/modeling_sew.py.
+
+wav2vec 2.0 with a longer chain of narrow convolutions and layers at half the rate, undone by one
+linear layer at the end.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import speech
+from .encoders import composed, hidden, with_defaults
+from .modules import Activation, Dropout, Linear, Module
+from .registry import register
+
+_NAME = "SEW"
+_DEFAULTS = {
+    **speech.DEFAULTS,
+    "conv_dim": (64, 128, 128, 128, 128, 256, 256, 256, 256, 512, 512, 512, 512),
+    "conv_kernel": (10, 3, 1, 3, 1, 3, 1, 3, 1, 2, 1, 2, 1),
+    "conv_stride": (5, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1),
+}
+
+
+def model(c: ModelConfig) -> Module:
+    h, last = hidden(c), speech.conv_sizes(c)[-1][1]
+    squeeze = c.dim("squeeze_factor", default=2)
+    block = speech.layer(c, _NAME, adapted=False)
+    block.class_name = f"{_NAME}EncoderLayer"
+    encoder = speech.encoder(c, _NAME, [block] * int(c.count("num_hidden_layers")))
+    encoder.class_name = f"{_NAME}Encoder"
+    encoder.children |= {
+        "pool": Activation("AvgPool1d"),
+        "upsample": Module(
+            "SEWUpsampling",
+            projection=Linear(h, h * squeeze),
+            activation=Activation("GELUActivation"),
+            component=Component.CONV,
+        ),
+    }
+    return Module(
+        "SEWModel",
+        {
+            "masked_spec_embed": speech.masked_spec_embed(c),
+            "feature_extractor": speech.feature_encoder(c, _NAME),
+            "layer_norm": speech.norm(c, last),
+            "feature_projection": Linear(last, h, component=Component.EMBEDDING)
+            if last != h
+            else None,
+            "feature_dropout": Dropout(c.number("feat_proj_dropout", default=0.0)),
+            "encoder": encoder,
+        },
+        part="audio",
+    )
+
+
+_CLASSES = composed(
+    {
+        "SEWForCTC": {"sew": model, "dropout": speech.dropout, "lm_head": speech.ctc_head},
+        "SEWModel": model,
+        "SEWForSequenceClassification": {"sew": model, **speech.SEQUENCE},
+    },
+    part="audio",
+)
+
+register(
+    "sew",
+    with_defaults(_DEFAULTS, _CLASSES),
+    base="SEWModel",
+    base_prefix="sew",
+    category="audio",
+)

@@ -1,0 +1,144 @@
+"""Switch Transformers (Fedus et al. 2021). Source: transformers/models/switch_transformers.
+
+T5 in which every n-th layer has experts, of which the router picks one for a token.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import t5
+from .blocks import activation
+from .encoders import renamed, with_defaults
+from .modules import Dropout, Layers, Linear, Module, ModuleList
+from .registry import register
+
+_DEFAULTS = {
+    "vocab_size": 32128, "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12,
+    "num_sparse_encoder_layers": 3, "num_decoder_layers": 12, "num_sparse_decoder_layers": 3,
+    "num_heads": 12, "num_experts": 8,
+}  # fmt: skip
+
+#: All tables and the head are one unless the config unties them.
+_SHARED = "shared.weight"
+
+
+def _dense(c: ModelConfig) -> Module:
+    d, inner = c.dim("d_model"), c.dim("d_ff")
+    return Module(
+        "T5DenseActDense",
+        wi=Linear(d, inner, bias=False, kind="up"),
+        wo=Linear(inner, d, bias=False, kind="down"),
+        dropout=Dropout(c.number("dropout_rate", default=0.1)),
+        act=activation(c.text("dense_act_fn", default="relu")),
+        component=Component.MLP,
+    )
+
+
+def _sparse(c: ModelConfig) -> Module:
+    count = c.count("num_experts", minimum=1)
+    expert = _dense(c)
+    for name in ("wi", "wo"):
+        child = expert[name]
+        assert isinstance(child, Module)
+        child.kind = "expert"
+    router = Linear(
+        c.dim("d_model"),
+        count,
+        bias=c.flag("router_bias", default=False),
+        component=Component.ROUTER,
+    )
+    return Module(
+        "T5SparseMLP",
+        router=Module("T5Top1Router", classifier=router, component=Component.ROUTER),
+        experts=Module(
+            "T5Experts",
+            {f"expert_{i}": expert for i in range(int(count))},
+            component=Component.MLP,
+            kind="expert",
+            active=(1, int(count)),
+        ),
+    )
+
+
+def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> Module:
+    block = t5.block(c, decoder=decoder, positions=positions)
+    parts = block["layer"]
+    assert isinstance(parts, Module)
+    *attention, last = parts.children.values()
+    assert isinstance(last, Module)
+    rest = {name: child for name, child in last.children.items() if name != "DenseReluDense"}
+    feed_forward = Module("T5LayerFF", {"mlp": _sparse(c) if sparse else _dense(c), **rest})
+    modules = [part for part in attention if isinstance(part, Module)]
+    return Module("T5Block", layer=ModuleList([*modules, feed_forward]))
+
+
+def _is_sparse(index: int, layers: int, sparse: int) -> bool:
+    """As SwitchTransformersStack decides: the step is ``layers // sparse``, or ``layers``."""
+    step = layers // sparse if sparse > 0 else layers
+    return step > 0 and (index % step == 1 or step == 1)
+
+
+def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
+    side = "decoder" if decoder else "encoder"
+    layers = int(c.count("num_decoder_layers" if decoder else "num_layers"))
+    sparse = int(c.count(f"num_sparse_{side}_layers"))
+    wanted = [(i == 0, _is_sparse(i, layers, sparse)) for i in range(layers)]
+    built = {
+        form: _block(c, decoder=decoder, positions=form[0], sparse=form[1]) for form in set(wanted)
+    }
+    stack = t5.stack(c, decoder=decoder)
+    stack.children |= {
+        "embed_tokens": t5.table(c, tied_to=tied_to),
+        "block": Layers([built[form] for form in wanted]),
+    }
+    return stack
+
+
+def _parts(c: ModelConfig, *, decoder: bool = True) -> dict[str, Module]:
+    tied = _SHARED if c.tied() else None
+    sides = {"encoder": _stack(c, decoder=False, tied_to=tied)}
+    if decoder:
+        sides["decoder"] = _stack(c, decoder=True, tied_to=tied)
+    return {"shared": t5.table(c), **sides}
+
+
+def _named(name: str, parts: dict[str, Module]) -> Module:
+    return renamed(Module(name, parts), "T5", "SwitchTransformers")
+
+
+def model(c: ModelConfig) -> Module:
+    return _named("SwitchTransformersModel", _parts(c))
+
+
+def encoder_model(c: ModelConfig) -> Module:
+    return _named("SwitchTransformersEncoderModel", _parts(c, decoder=False))
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    width: Dim = c.dim("d_model")
+    head = Linear(
+        width,
+        c.dim("vocab_size"),
+        bias=False,
+        tied_to=_SHARED if c.tied() else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return _named("SwitchTransformersForConditionalGeneration", {**_parts(c), "lm_head": head})
+
+
+register(
+    "switch_transformers",
+    with_defaults(
+        _DEFAULTS,
+        {
+            "SwitchTransformersForConditionalGeneration": conditional_generation,
+            "SwitchTransformersModel": model,
+            "SwitchTransformersEncoderModel": encoder_model,
+        },
+    ),
+    base="SwitchTransformersModel",
+    category="encoder-decoder",
+)

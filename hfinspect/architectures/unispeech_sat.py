@@ -1,0 +1,92 @@
+"""UniSpeech-SAT (Chen et al. 2021). Source of shapes: transformers/models/unispeech_sat.
+
+wav2vec 2.0's model, taught to tell speakers apart.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import speech
+from .encoders import composed, hidden, with_defaults
+from .modules import Linear, Module, Parameter, Weight
+from .registry import register
+
+_NAME = "UniSpeechSat"
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "UniSpeechSatModel",
+        {
+            "masked_spec_embed": Weight(
+                hidden(c), component=Component.EMBEDDING, kind="mask_token"
+            ),
+            "feature_extractor": speech.feature_encoder(c, _NAME),
+            "feature_projection": speech.feature_projection(c, _NAME),
+            "encoder": speech.encoder(c, _NAME),
+        },
+        part="audio",
+    )
+
+
+def _code(c: ModelConfig) -> Dim:
+    return c.dim("codevector_dim", default=256)
+
+
+def _projected(c: ModelConfig) -> Dim:
+    return c.dim("proj_codevector_dim", default=256)
+
+
+def quantizer(c: ModelConfig) -> Module:
+    return speech.quantizer(c, _NAME, seen=hidden(c))
+
+
+def project_q(c: ModelConfig) -> Module:
+    return Linear(_code(c), _projected(c), component=Component.HEAD)
+
+
+def project_hid(c: ModelConfig) -> Module:
+    return Linear(hidden(c), _projected(c), component=Component.HEAD)
+
+
+def speaker_proj(c: ModelConfig) -> Module:
+    return Linear(hidden(c), _code(c), component=Component.HEAD)
+
+
+def clusters(c: ModelConfig) -> Parameter:
+    return Weight(c.dim("num_clusters", default=504), _code(c), component=Component.HEAD)
+
+
+_CLASSES = composed(
+    {
+        "UniSpeechSatForCTC": {
+            "unispeech_sat": model,
+            "dropout": speech.dropout,
+            "lm_head": speech.ctc_head,
+        },
+        "UniSpeechSatModel": model,
+        "UniSpeechSatForPreTraining": {
+            "label_embeddings_concat": clusters,
+            "unispeech_sat": model,
+            "quantizer": quantizer,
+            "project_q": project_q,
+            "project_hid": project_hid,
+            "speaker_proj": speaker_proj,
+            "layer_norm_for_extract": speech.norm,
+        },
+        "UniSpeechSatForSequenceClassification": {"unispeech_sat": model, **speech.SEQUENCE},
+        "UniSpeechSatForAudioFrameClassification": {"unispeech_sat": model, **speech.FRAMES},
+        "UniSpeechSatForXVector": {"unispeech_sat": model, **speech.SPEAKER},
+    },
+    part="audio",
+)
+
+register(
+    "unispeech-sat",
+    with_defaults(speech.DEFAULTS, _CLASSES),
+    base="UniSpeechSatModel",
+    base_prefix="unispeech_sat",
+    category="audio",
+)
