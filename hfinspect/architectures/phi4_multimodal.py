@@ -1,0 +1,271 @@
+"""Phi-4-multimodal (Microsoft 2025). Source of shapes: transformers/models/phi4_multimodal.
+
+Phi-3's decoder; beside the token embedding a SigLIP tower for images and a Conformer for sound,
+each with its projections, sound with a second pair for sound that comes with images.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from .blocks import activation, grouped_heads
+from .heads import decoder_classes
+from .modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Sequential,
+    Weight,
+)
+from .registry import register
+from .vision import clip_encoder, clip_layer, pair, patch_conv, plain_mlp, position_table
+
+_NAME = "Phi4Multimodal"
+
+# ---- text
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=3072)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
+
+
+def layer(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("intermediate_size", default=8192)
+    heads = grouped_heads(c, h, heads=32, kv=8)
+    width = heads.query * heads.dim
+    dropout = Dropout(c.number("resid_pdrop", default=0.0))
+    return Module(
+        f"{_NAME}DecoderLayer",
+        self_attn=Module(
+            f"{_NAME}Attention",
+            o_proj=Linear(width, h, bias=False, kind="output"),
+            qkv_proj=Linear(h, width + 2 * (heads.kv * heads.dim), bias=False, kind="qkv"),
+            component=Component.ATTENTION,
+        ),
+        mlp=Module(
+            f"{_NAME}MLP",
+            gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
+            down_proj=Linear(inner, h, bias=False, kind="down"),
+            activation_fn=activation(c.text("hidden_act", default="silu")),
+            component=Component.MLP,
+        ),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+        resid_attn_dropout=dropout,
+        resid_mlp_dropout=dropout,
+    )
+
+
+def _projection(inputs: int, outputs: int) -> Module:
+    return Linear(inputs, outputs, component=Component.PROJECTOR)
+
+
+# ---- images
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h, eps = c.dim("hidden_size", default=1152), c.number("layer_norm_eps", default=1e-6)
+    inner = c.dim("intermediate_size", default=4304)
+    act = c.text("hidden_act", default="gelu_pytorch_tanh")
+    patch = pair(c, "patch_size", default=14)
+    side = pair(c, "image_size", default=448)[0] // patch[0]
+    block = clip_layer(f"{_NAME}Vision", h, inner, eps=eps, act=act)
+    return Module(
+        f"{_NAME}VisionModel",
+        embeddings=Module(
+            f"{_NAME}VisionEmbeddings",
+            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch),
+            position_embedding=position_table(side * side, h),
+            component=Component.EMBEDDING,
+        ),
+        encoder=clip_encoder(f"{_NAME}Vision", c.count("num_hidden_layers", default=27), block),
+        post_layernorm=LayerNorm(h, eps=eps),
+        head=Module(
+            f"{_NAME}VisionMultiheadAttentionPoolingHead",
+            probe=Weight(1, 1, h),
+            attention=Module(
+                "MultiheadAttention",
+                in_proj_weight=Weight(3 * h, h, kind="qkv"),
+                in_proj_bias=Weight(3 * h, kind="qkv"),
+                out_proj=Linear(h, h, kind="output", class_name="NonDynamicallyQuantizableLinear"),
+                component=Component.ATTENTION,
+            ),
+            layernorm=LayerNorm(h, eps=eps),
+            mlp=plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act),
+            component=Component.HEAD,
+            kind="pooler",
+        ),
+    )
+
+
+def image_embedding(c: ModelConfig) -> Module:
+    vision = c.section("vision_config")
+    width, h = vision.dim("hidden_size", default=1152), _hidden(c)
+    return Module(
+        f"{_NAME}ImageEmbedding",
+        img_processor=vision_model(vision),
+        img_projection_up=_projection(width, h),
+        img_projection_down=_projection(h, h),
+        global_img_feature_extensor=Weight(1, 1, width, component=Component.PROJECTOR),
+        sub_img_feature_extensor=Weight(1, 1, 1, width, component=Component.PROJECTOR),
+        part="vision",
+    )
+
+
+# ---- sound
+
+
+def _sound_mlp(c: ModelConfig, h: Dim) -> Module:
+    inner = c.dim("intermediate_size", default=1536)
+    return Module(
+        f"{_NAME}AudioMLP",
+        layer_norm=LayerNorm(h),
+        gate_up_proj=Linear(h, inner * 2, kind="gate_up"),
+        down_proj=Linear(inner, h, kind="down"),
+        component=Component.MLP,
+    )
+
+
+def _sound_convolution(c: ModelConfig, h: Dim) -> Module:
+    outer = c.dim("ext_pw_out_channel", default=1024)
+    middle = h * c.dim("depthwise_multiplier", default=1)
+    separable = c.dim("depthwise_separable_out_channel", default=1024)
+    kernel = c.dim("kernel_size", default=3)
+    return Module(
+        f"{_NAME}AudioConvModule",
+        layer_norm=LayerNorm(h),
+        glu=Module(
+            f"{_NAME}AudioGluPointWiseConv",
+            ext_pw_conv_1d=Conv(h, outer * 2, 1, dims=1),
+            b1=Weight(1, outer, 1),
+            b2=Weight(1, outer, 1),
+        ),
+        dw_sep_conv_1d=Module(
+            f"{_NAME}AudioDepthWiseSeparableConv1d",
+            dw_conv=Conv(h, middle, kernel, dims=1, groups=h),
+            pw_conv=Conv(middle, separable, 1, dims=1),
+        ),
+        ext_pw_conv_1d=Conv(h, outer, 1, dims=1),
+        component=Component.CONV,
+    )
+
+
+def sound_layer(c: ModelConfig, h: Dim) -> Module:
+    heads = c.dim("num_attention_heads", default=16)
+    width = heads * (h // heads)
+    return Module(
+        f"{_NAME}AudioConformerEncoderLayer",
+        feed_forward_in=_sound_mlp(c, h),
+        self_attn=Module(
+            f"{_NAME}AudioAttention",
+            q_proj=Linear(h, width, kind="query"),
+            k_proj=Linear(h, width, kind="key"),
+            v_proj=Linear(h, width, kind="value"),
+            o_proj=Linear(width, h, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        conv=_sound_convolution(c, h),
+        feed_forward_out=_sound_mlp(c, h),
+        layer_norm_att=LayerNorm(h),
+        layer_norm=LayerNorm(h),
+    )
+
+
+def subsampling(c: ModelConfig, h: Dim) -> Module:
+    """Halves time and frequency log2(time_reduction) times: plain, then depthwise convolutions."""
+    channels = c.dim("nemo_conv_channels", default=1024)
+    times = int(math.log2(c.dim("time_reduction", default=8)))
+    bins = int(c.dim("input_size", default=80))
+    for _ in range(times):
+        bins = math.floor((bins - 1) / 2 + 1)
+    steps: list[Module] = [Conv(1, channels, 3, stride=2), Activation("ReLU")]
+    for _ in range(times - 1):
+        steps += [
+            Conv(channels, channels, 3, stride=2, groups=channels),
+            Conv(channels, channels, 1),
+            Activation("ReLU"),
+        ]
+    size = named(bins, "nemo_final_size", "input_size halved log2(time_reduction) times")
+    return Module(
+        f"{_NAME}AudioNemoConvSubsampling",
+        conv=Sequential(*steps),
+        out=Linear(channels * size, h),
+        component=Component.CONV,
+    )
+
+
+def audio_model(c: ModelConfig) -> Module:
+    h, bins = c.dim("hidden_size", default=1024), c.dim("input_size", default=80)
+    buckets = c.dim("bias_max_distance", default=1000)
+    if not c.flag("bias_symmetric", default=False):
+        buckets = buckets * 2
+    heads = c.dim("num_attention_heads", default=16)
+    return Module(
+        f"{_NAME}AudioModel",
+        encoder_embedding=Module(
+            f"{_NAME}AudioMeanVarianceNormLayer",
+            global_mean=Buffer(bins),
+            global_invstd=Buffer(bins),
+            component=Component.NORM,
+        ),
+        embed=subsampling(c, h),
+        relative_attention_bias_layer=Module(
+            f"{_NAME}AudioRelativeAttentionBias",
+            bias_values=Embedding(
+                buckets, heads, component=Component.ATTENTION, kind="relative_position"
+            ),
+        ),
+        encoders=Layers.of(c.count("num_blocks", default=24), sound_layer(c, h)),
+    )
+
+
+def audio_embedding(c: ModelConfig) -> Module:
+    audio, h = c.section("audio_config"), _hidden(c)
+    width = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
+    return Module(
+        f"{_NAME}AudioEmbedding",
+        encoder=audio_model(audio),
+        up_proj_for_speech=_projection(width, h),
+        down_proj_for_speech=_projection(h, h),
+        up_proj_for_vision_speech=_projection(width, h),
+        down_proj_for_vision_speech=_projection(h, h),
+        part="audio",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}Model",
+        embed_tokens=Embedding(c.dim("vocab_size", default=200064), _hidden(c)),
+        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
+        norm=_norm(c),
+        embed_tokens_extend=Module(
+            f"{_NAME}FeatureEmbedding",
+            image_embed=image_embedding(c),
+            audio_embed=audio_embedding(c),
+        ),
+    )
+
+
+register(
+    "phi4_multimodal",
+    decoder_classes(_NAME, model, heads=()),
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="multimodal",
+)

@@ -1,0 +1,137 @@
+"""Zamba (Zyphra 2024). Source of shapes: transformers/models/zamba/modeling_zamba.py.
+
+Mamba layers with several heads; hybrid layers also run one shared transformer block on the hidden
+state beside the embedding (twice the width).  The first hybrid layer keeps the block's tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from .blocks import Heads, activation, gated_mlp, grouped_attention, layer_types
+from .heads import decoder_classes
+from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from .registry import register
+from .zamba2 import tied_to
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=3712)
+
+
+def _norm(c: ModelConfig, size: int) -> Module:
+    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="ZambaRMSNorm")
+
+
+def mixer(c: ModelConfig) -> Module:
+    h, heads = _hidden(c), c.dim("n_mamba_heads", default=2)
+    inner = c.dim("mamba_expand", default=2) * h
+    width = c.divided(inner, heads, "mamba_expand · hidden_size", "n_mamba_heads")
+    state, kernel = c.dim("mamba_d_state", default=16), c.dim("mamba_d_conv", default=4)
+    bias = c.flag("mamba_proj_bias", default=False)
+    if c.raw("mamba_dt_rank") in (None, "auto"):
+        rank = named(-(-int(h) // 16), "mamba_dt_rank", "hidden_size / 16, rounded up")
+    else:
+        rank = c.dim("mamba_dt_rank")
+    return Module(
+        "ZambaMambaMixer",
+        x_proj_weight=Weight(heads, rank + state * 2, width),
+        dt_proj_weight=Weight(heads, width, rank),
+        dt_proj_bias=Weight(heads, width),
+        A_log=Weight(heads, width, state),
+        D=Weight(heads, width),
+        conv1d=Conv(
+            inner, inner, kernel, dims=1, groups=inner,
+            bias=c.flag("mamba_conv_bias", default=True), component=None,
+        ),
+        act=activation(c.text("hidden_mamba_act", default="silu")),
+        in_proj=Linear(h, inner * 2, bias=bias),
+        out_proj=Linear(inner, h, bias=bias),
+        component=Component.SSM,
+    )  # fmt: skip
+
+
+def mamba_layer(c: ModelConfig) -> Module:
+    return Module(
+        "ZambaMambaDecoderLayer", mamba=mixer(c), input_layernorm=_norm(c, _hidden(c))
+    )  # fmt: skip
+
+
+def shared_block(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    wide = c.dim("attention_hidden_size", default=2 * h)
+    query = c.dim("num_attention_heads", default=16)
+    heads = Heads(
+        query,
+        c.dim("num_key_value_heads", default=16),
+        c.dim("attention_head_dim", "head_dim", default=2 * h // query),
+    )
+    attention = grouped_attention("ZambaAttention", wide, heads)
+    attention.children["o_proj"] = Linear(query * heads.dim, h, bias=False, kind="output")
+    inner = c.dim("intermediate_size", default=14848)
+    return Module(
+        "ZambaAttentionDecoderLayer",
+        self_attn=attention,
+        feed_forward=gated_mlp("ZambaMLP", h, inner, act=c.text("hidden_act", default="gelu")),
+        input_layernorm=_norm(c, wide),
+        pre_ff_layernorm=_norm(c, h),
+    )
+
+
+def kinds(c: ModelConfig) -> Sequence[str]:
+    """layers_block_type (``mamba`` is the older word for linear_attention), else by period and
+    offset after a beginning of three."""
+    count = int(c.count("num_hidden_layers", default=76))
+    period = int(c.dim("attn_layer_period", default=6))
+    offset = int(c.dim("attn_layer_offset", default=4, minimum=0))
+    key = "layers_block_type" if c.has("layers_block_type") else "layer_types"
+    if not c.has(key):
+        usual = ["hybrid" if i % period == offset else "mamba" for i in range(count - 3)]
+        return ["mamba", "mamba", "hybrid", *usual]
+    found = layer_types(c, count, lambda _: "mamba", key=key)
+    for kind in found:
+        if kind not in ("mamba", "linear_attention", "hybrid"):
+            raise c.error(key, kind, "mamba, linear_attention or hybrid")
+    return found
+
+
+def layers(c: ModelConfig) -> Layers:
+    mamba, shared = mamba_layer(c), shared_block(c)
+    linear = Linear(_hidden(c), _hidden(c), bias=False)
+    out: list[Module] = []
+    again: Module | None = None
+    for i, kind in enumerate(kinds(c)):
+        if kind != "hybrid":
+            out.append(mamba)
+            continue
+        block = again or shared
+        out.append(
+            Module("ZambaHybridLayer", shared_transf=block, linear=linear, mamba_decoder=mamba)
+        )
+        if again is None:
+            again = tied_to(shared, f"layers.{i}.shared_transf") if c.tied() else shared
+    return Layers(out)
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "ZambaModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
+        layers=layers(c),
+        final_layernorm=_norm(c, _hidden(c)),
+        scope=True,  # the shared block is named from here
+    )
+
+
+register(
+    "zamba",
+    decoder_classes(
+        "Zamba", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
+    ),
+    base="ZambaModel",
+    base_prefix="model",
+    category="text decoder",
+)
