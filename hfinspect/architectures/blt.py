@@ -1,0 +1,160 @@
+"""Byte Latent Transformer (Pagnoni et al. 2024). Source: transformers/models/blt/modeling_blt.py.
+
+Bytes are read by a small encoder, grouped into patches where a small byte model (the patcher) is
+uncertain, modelled by a large transformer over patches and written by a small decoder. Groups of
+bytes are also looked up by their hash.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from .blocks import Heads, gated_mlp, grouped_attention
+from .modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
+from .registry import register
+
+
+def _norm(c: ModelConfig, width: Dim) -> Module:
+    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-5), class_name="BltRMSNorm")
+
+
+def _inner(c: ModelConfig, h: Dim, default: int | None) -> Dim:
+    """``intermediate_size``; null, and absent in the encoder, mean int(8·H / 3)."""
+    if c.raw("intermediate_size") or (default and "intermediate_size" not in c.values):
+        return c.dim("intermediate_size", default=default)
+    return named(int(8 * int(h) / 3), "intermediate_size", "8/3 of hidden_size, rounded down")
+
+
+def transformer(c: ModelConfig, h: Dim, heads: int, inner: int | None) -> Module:
+    sizes = Heads(
+        query := c.dim("num_attention_heads", default=heads),
+        c.dim("num_key_value_heads", default=query),
+        h // query,
+    )
+    act = c.text("hidden_act", default="silu")
+    return Module(
+        "BltTransformerLayer",
+        self_attn=grouped_attention("BltSelfAttention", h, sizes),
+        mlp=gated_mlp("BltMLP", h, _inner(c, h, inner), act=act),
+        input_layernorm=_norm(c, h),
+        post_attention_layernorm=_norm(c, h),
+    )
+
+
+def crossing(c: ModelConfig, h: Dim, layers: Dim, *, everywhere: bool) -> ModuleList:
+    """Between bytes and patches: after every layer or once."""
+    query = c.dim("num_attention_heads", default=16)
+    sizes = Heads(query, c.dim("num_key_value_heads", default=query), h // query)
+    block = grouped_attention(
+        "BltCrossAttention",
+        h,
+        sizes,
+        norms=lambda: {"q_norm": _norm(c, h), "k_norm": _norm(c, h)},
+    )
+    count = int(layers) if c.flag("cross_attn_all_layers", default=everywhere) else 1
+    return ModuleList([block] * count)
+
+
+def local_encoder(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=1024)
+    layers = c.count("num_hidden_layers", default=1)
+    k = c.dim("cross_attn_k", default=2)
+    return Module(
+        "BltLocalEncoder",
+        layers=Layers.of(layers, transformer(c, h, 16, None)),
+        rotary_emb=Activation("BltRotaryEmbedding"),
+        patch_embedding_projection=Linear(h, h * k, bias=False, component=Component.PROJECTOR),
+        embed_tokens=Embedding(c.dim("vocab_size", default=260), h),
+        cross_attn_layers=crossing(c, h, layers, everywhere=False),
+    )
+
+
+def local_decoder(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=1024)
+    layers = c.count("num_hidden_layers", default=9)
+    patches, k = c.dim("hidden_size_global", default=2048), c.dim("cross_attn_k", default=2)
+    return Module(
+        "BltLocalDecoder",
+        layers=Layers.of(layers, transformer(c, h, 16, 2816)),
+        rotary_emb=Activation("BltRotaryEmbedding"),
+        patch_embedding_projection=Linear(
+            patches, h * k, bias=False, component=Component.PROJECTOR
+        ),
+        norm=_norm(c, h),
+        cross_attn_layers=crossing(c, h, layers, everywhere=True),
+    )
+
+
+def global_transformer(c: ModelConfig, incoming: Dim) -> Module:
+    """``incoming`` is the width of the encoder's patches; projected where it is another."""
+    h = c.dim("hidden_size", default=2048)
+    projection = Linear(incoming, h, bias=False, component=Component.PROJECTOR)
+    return Module(
+        "BltGlobalTransformer",
+        layers=Layers.of(c.count("num_hidden_layers", default=25), transformer(c, h, 16, 5632)),
+        rotary_emb=Activation("BltRotaryEmbedding"),
+        token_embedding_projection=Activation("Identity") if incoming == h else projection,
+    )
+
+
+def patcher(c: ModelConfig) -> Module:
+    h, vocab = c.dim("hidden_size", default=768), c.dim("vocab_size", default=260)
+    return Module(
+        "BltPatcher",
+        layers=Layers.of(c.count("num_hidden_layers", default=14), transformer(c, h, 12, 2048)),
+        embed_tokens=Embedding(vocab, h),
+        norm=_norm(c, h),
+        lm_head=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    encoder = c.section("encoder_config")
+    width = encoder.dim("hidden_size", default=1024)
+    # An empty list means the default too.
+    sizes = c.raw("encoder_hash_byte_group_size") or [3, 4, 5, 6, 7, 8]
+    groups = c.dims("encoder_hash_byte_group_size", default=sizes) or sizes
+    tables = c.dim("encoder_hash_byte_group_nb_functions", default=1) * len(groups)
+    rows = c.dim("encoder_hash_byte_group_vocab", default=500002) * tables
+    incoming = width * c.dim("cross_attn_k", default=2)
+    patches = c.flag("patch_in_forward", default=True)
+    return Module(
+        "BltModel",
+        local_encoder=local_encoder(encoder),
+        global_transformer=global_transformer(c.section("global_config"), incoming),
+        local_decoder=local_decoder(c.section("decoder_config")),
+        encoder_hash_tok_embedding=Embedding(rows, width),
+        patcher=patcher(c.section("patcher_config")) if patches else None,
+    )
+
+
+def causal(c: ModelConfig) -> Module:
+    head = Linear(
+        c.section("decoder_config").dim("hidden_size", default=1024),
+        c.dim("vocab_size", default=260),
+        bias=False,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    base = model(c)
+    if c.tied(default=False):
+        # Here the table is left out and the head is kept.
+        encoder = base["local_encoder"]
+        assert isinstance(encoder, Module)
+        section = c.section("encoder_config")
+        encoder.children["embed_tokens"] = Embedding(
+            section.dim("vocab_size", default=260),
+            section.dim("hidden_size", default=1024),
+            tied_to="lm_head.weight",
+        )
+    return Module("BltForCausalLM", model=base, lm_head=head)
+
+
+register(
+    "blt",
+    {"BltForCausalLM": causal, "BltModel": model},
+    base="BltModel",
+    base_prefix="model",
+    category="text decoder",
+)

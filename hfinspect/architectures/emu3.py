@@ -1,0 +1,53 @@
+"""Emu3 (BAAI 2024): text and images as one sequence of codes.
+
+Source of shapes: transformers/models/emu3/modeling_emu3.py. Files keep the layout in which the text
+model is a causal LM of its own, beside the image codec.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from .emu3_text_model import hidden
+from .emu3_text_model import model as text_model
+from .emu3_vqgan import model as codec
+from .modules import Linear, Module
+from .registry import register
+
+
+def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
+    text = text_model(c.section("text_config"))
+    return {
+        "text_model": Module("Emu3ForCausalLM", model=text, lm_head=head),
+        "vqmodel": codec(c.section("vq_config")),
+    }
+
+
+def model(c: ModelConfig) -> Module:
+    return Module("Emu3Model", dict(_parts(c)))
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    head = Linear(
+        hidden(text),
+        text.dim("vocab_size", default=184622),
+        bias=False,
+        tied_to="text_model.model.embed_tokens.weight" if c.tied(default=False) else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module("Emu3ForConditionalGeneration", dict(_parts(c, head)))
+
+
+register(
+    "emu3",
+    {"Emu3ForConditionalGeneration": conditional_generation, "Emu3Model": model},
+    base="Emu3Model",
+    aliases={
+        "model.text_model.": "text_model.model.",
+        "model.vqmodel.": "vqmodel.",
+        "lm_head.": "text_model.lm_head.",
+    },
+    category="multimodal",
+)
