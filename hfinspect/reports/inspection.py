@@ -8,6 +8,7 @@ from ..core.components import Component
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
 from .document import Block, Column, Document, Facts, Paragraph, Table
+from .layouts import adapter, contents, members, quantized, roles, variants
 
 #: Findings shown on the one screen; the rest is counted (all of them are in the JSON form).
 MAX_FINDINGS = 5
@@ -31,12 +32,18 @@ def lay_out(
     """``groups`` are totals by ``by``; ``layers`` the range of one layer by component."""
     table = _groups(inspection, by, groups or inspection.components, layers or {})
     blocks: list[Block] = [_what_was_read(inspection), table, _totals(inspection)]
-    if by == "component" and len(inspection.parts) > 1:
+    main = table
+    if by == "component" and inspection.members:
+        main = members(inspection)
+        blocks.insert(1, main)
+    elif by == "component" and len(inspection.parts) > 1:
         blocks.append(_groups(inspection, "part", inspection.parts, {}))
     if inspection.parameters is not None:
         blocks.append(_memory(inspection))
+    if len(inspection.variants) > 1:
+        blocks.append(variants(inspection))
     blocks += _remarks(inspection)
-    return Document(inspection.origin.name, tuple(blocks), table)
+    return Document(inspection.origin.name, tuple(blocks), main)
 
 
 def _what_was_read(inspection: Inspection) -> Facts:
@@ -50,11 +57,16 @@ def _what_was_read(inspection: Inspection) -> Facts:
     items.append(("files", _files(inspection)))
     model = inspection.architecture or "unknown architecture"
     known = "" if inspection.catalogued else ", not in the catalog"
-    items.append(("model", f"{model} (model_type {inspection.model_type or 'unknown'}{known})"))
+    if inspection.members:
+        items.append(("model", f"{model} ({inspection.layout})"))
+    elif inspection.adapter is not None:
+        items += adapter(inspection.adapter, inspection.parameters)
+    else:
+        items.append(("model", f"{model} (model_type {inspection.model_type or 'unknown'}{known})"))
+    items += contents(inspection)
     found = inspection.quantization
     if found is not None:
-        bits = "" if found.bits is None else f", {found.bits} bits"
-        items.append(("quantised", f"{found.method}{bits}"))
+        items.append(("quantised", quantized(found)))
     return Facts(tuple(items))
 
 
@@ -133,6 +145,9 @@ def _totals(inspection: Inspection) -> Facts:
         items.append(("stored", _stored(inspection)))
     if inspection.source == "checkpoint" or inspection.nbytes is not None:
         items.append(("dtypes", _dtypes(inspection.dtypes)))
+    found = inspection.quantization
+    if found is not None and len(found.roles) > 1:
+        items.append(("packed", roles(found)))
     return Facts(tuple(items))
 
 

@@ -1,0 +1,124 @@
+"""Lines and tables of an inspection that only some models have: quantisation, parts of a pipeline,
+variants of a repo, adapters, what a file tells of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..core.results import Adapter, Inspection, Quantization
+from ..core.text import byte_size, spelled
+from .document import Cell, Column, Table
+
+#: Names that fit on a line.
+_MAX_NAMES = 8
+
+#: Facts of a file's own description that are shown, with their label; all are in the JSON form.
+_CONTENTS = (
+    ("archive", "archive"), ("kind", "kind"), ("model_in", "the model is in"),
+    ("also_holds", "beside it"), ("name", "name"), ("file_type", "type"), ("layers", "layers"),
+    ("hidden_size", "width"), ("heads", "heads"), ("kv_heads", "KV heads"), ("experts", "experts"),
+    ("experts_used", "experts used"), ("context_length", "context"), ("vocab_size", "vocabulary"),
+    ("tokenizer", "tokenizer"),
+)  # fmt: skip
+
+
+def ratio(pair: tuple[int, int] | None) -> str:
+    """Bits per weight to two places, rounded to nearest; the pair itself is exact."""
+    if pair is None:
+        return "unknown"
+    hundredths = (200 * pair[0] + pair[1]) // (2 * pair[1])
+    return f"{hundredths // 100}.{hundredths % 100:02}"
+
+
+def quantized(found: Quantization) -> str:
+    """Method, bits and what they come to with all bookkeeping."""
+    text = found.method
+    if found.scheme and found.scheme.lower() != found.method.lower():
+        text += f" ({found.scheme})"
+    if found.effective_bits is None:
+        return text if found.packed_parameters is not None else f"{text}, bits unknown"
+    weight, effective = ratio(found.weight_bits), ratio(found.effective_bits)
+    text += f", {weight} bits a weight"
+    if effective != weight:
+        text += f", {effective} with scales and tables"
+    return text
+
+
+def roles(found: Quantization) -> str:
+    """Bytes of packed modules by what they hold."""
+    return ", ".join(f"{role} {byte_size(nbytes)}" for role, nbytes in found.roles.items())
+
+
+def adapter(found: Adapter, parameters: int | None) -> Iterator[tuple[str, str]]:
+    """What the adapter is, and the share of the base that it trains."""
+    alpha = "" if found.alpha is None else f", alpha {found.alpha}"
+    rank = "" if found.rank is None else f", rank {found.rank}"
+    targets = f", on {listed(found.targets)}" if found.targets else ""
+    yield "adapter", f"{found.type or 'of unknown type'}{rank}{alpha}{targets}"
+    if found.base is None:
+        return
+    base = found.base
+    if found.base_parameters:
+        base += f", {found.base_parameters:,} ({spelled(found.base_parameters)}) parameters"
+        if parameters is not None:
+            base += f"; the adapter adds {100 * parameters / found.base_parameters:.3g}% to them"
+    yield "base", base
+
+
+def contents(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """What the weight file tells of itself, on one line."""
+    told = inspection.contents
+    texts = [f"{label} {_plain(told[key])}" for key, label in _CONTENTS if told.get(key)]
+    if texts:
+        yield "the file says", ", ".join(texts)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        if value and all(isinstance(item, int) for item in value):
+            least, most = min(value), max(value)
+            return str(least) if least == most else f"{least} to {most}"
+        return listed([str(item) for item in value])
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def listed(names: tuple[str, ...] | list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def members(inspection: Inspection) -> Table:
+    """Every part with its parameters."""
+    columns = (
+        Column("part", "part"),
+        Column("class", "class"),
+        Column("parameters", "parameters", "int"),
+        Column("dtype", "dtypes"),
+        Column("nbytes", "bytes", "int"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for member in inspection.members:
+        name = (member.declared or member.architecture or "").rpartition(".")[2]
+        dtypes = "/".join(member.dtypes)
+        rows.append((member.name, name, member.parameters, dtypes, member.nbytes))
+    rows.append(("total", "", inspection.parameters, "", inspection.nbytes))
+    return Table(columns, tuple(rows), title="parts", total=True, optional=("dtype", "nbytes"))
+
+
+def variants(inspection: Inspection) -> Table:
+    """The quantisations to choose from; an asterisk marks the one that was read."""
+    columns = (
+        Column("file", "file"),
+        Column("type", "type"),
+        Column("bits", "bits a weight"),
+        Column("size", "size"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for variant in inspection.variants:
+        more = f" and {len(variant.files) - 1} more" if len(variant.files) > 1 else ""
+        mark = " *" if variant.read else ""
+        size = "unknown" if variant.size is None else byte_size(variant.size)
+        row = (f"{variant.files[0]}{more}{mark}", variant.label, ratio(variant.bits_per_weight))
+        rows.append((*row, size))
+    return Table(columns, tuple(rows), title="variants (* was read)", optional=("size",))
