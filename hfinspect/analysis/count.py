@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..core.components import Component, Role
@@ -22,40 +23,118 @@ class Sums(NamedTuple):
     active: int | None
 
 
-def sums(tensors: Sequence[TensorInfo]) -> Sums:
-    """One pass over the tensors."""
-    unique = logical = stored = buffers = bookkeeping = nbytes = 0
-    unknown = unsized = False
-    shared: dict[tuple[int, int], int] = {}
-    for tensor in tensors:
-        stored += tensor.elements
-        if tensor.nbytes is None:
-            unsized = True
+@dataclass
+class Cell:
+    """Sums of the tensors that agree in all that any total asks for."""
+
+    tensors: int = 0
+    parameters: int = 0
+    elements: int = 0
+    nbytes: int = 0
+    unknown: bool = False
+    unsized: bool = False
+
+
+class Key(NamedTuple):
+    """What distinguishes cells."""
+
+    component: Component
+    part: str
+    dtype: str | None
+    role: Role
+    active: tuple[int, int] | None
+    is_tied: bool
+
+
+def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
+    """All tensors in one pass, so that every total after it costs nothing."""
+    cells: dict[Key, Cell] = {}
+    for (_, _, dtype, parameters, component, _, _, tied_to, elements, nbytes, role, part, _, _,
+         active) in tensors:  # fmt: skip
+        key = (component, part, dtype, role, active, tied_to is not None)
+        cell = cells.get(key)  # type: ignore[call-overload]  # equal to the Key, and cheaper
+        if cell is None:
+            cell = cells[Key(*key)] = Cell()
+        cell.tensors += 1
+        cell.elements += elements
+        if parameters is None:
+            cell.unknown = True
         else:
-            nbytes += tensor.nbytes
-        if tensor.role is Role.BUFFER:
-            buffers += tensor.elements
-        elif tensor.role is Role.QUANTIZATION:
-            bookkeeping += tensor.elements
-        if tensor.parameters is None:
-            unknown = True
-            continue
-        logical += tensor.parameters
-        if tensor.tied_to is None:
-            unique += tensor.parameters
-            if tensor.active is not None:
-                shared[tensor.active] = shared.get(tensor.active, 0) + tensor.parameters
+            cell.parameters += parameters
+        if nbytes is None:
+            cell.unsized = True
+        else:
+            cell.nbytes += nbytes
+    return cells
+
+
+def sums(cells: Mapping[Key, Cell]) -> Sums:
+    """The totals of a tally."""
+    unknown = any(cell.unknown for cell in cells.values())
+    unsized = any(cell.unsized for cell in cells.values())
+    unique = sum(cell.parameters for key, cell in cells.items() if not key.is_tied)
+    shared: dict[tuple[int, int], int] = {}
+    for key, cell in cells.items():
+        if key.active is not None and not key.is_tied:
+            shared[key.active] = shared.get(key.active, 0) + cell.parameters
     # Routed experts: k of n serve a token. Sums over n experts of a shape divide evenly.
     idle = sum(total - total * k // n for (k, n), total in shared.items())
     return Sums(
         None if unknown else unique,
-        None if unknown else logical,
-        stored,
-        buffers,
-        bookkeeping,
-        None if unsized else nbytes,
+        None if unknown else sum(cell.parameters for cell in cells.values()),
+        sum(cell.elements for cell in cells.values()),
+        _elements(cells, Role.BUFFER),
+        _elements(cells, Role.QUANTIZATION),
+        None if unsized else sum(cell.nbytes for cell in cells.values()),
         None if unknown else unique - idle,
     )
+
+
+def _elements(cells: Mapping[Key, Cell], role: Role) -> int:
+    return sum(cell.elements for key, cell in cells.items() if key.role is role)
+
+
+def totals_by(cells: Mapping[Key, Cell], group_of: Callable[[Key], str]) -> dict[str, Totals]:
+    """Totals of a tally's groups, in order of first appearance. Parameters are unique ones."""
+    groups: dict[str, list[tuple[Key, Cell]]] = {}
+    for key, cell in cells.items():
+        groups.setdefault(group_of(key), []).append((key, cell))
+    return {name: _totals(members) for name, members in groups.items()}
+
+
+def _totals(members: Sequence[tuple[Key, Cell]]) -> Totals:
+    unique = [cell for key, cell in members if not key.is_tied]
+    cells = [cell for _, cell in members]
+    return Totals(
+        None if any(c.unknown for c in unique) else sum(c.parameters for c in unique),
+        sum(c.tensors for c in cells),
+        None if any(c.unsized for c in cells) else sum(c.nbytes for c in cells),
+    )
+
+
+def by_component(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
+    """Totals by component, in the order of ``Component``; the five usual groups always there."""
+    found = totals_by(cells, lambda key: key.component.value)
+    usual = (
+        Component.EMBEDDING,
+        Component.ATTENTION,
+        Component.MLP,
+        Component.NORM,
+        Component.HEAD,
+    )
+    return {
+        c.value: found.get(c.value, Totals(0, 0, 0))
+        for c in Component
+        if c.value in found or c in usual
+    }
+
+
+def by_part(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
+    return totals_by(cells, lambda key: key.part)
+
+
+def by_dtype(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
+    return totals_by(cells, lambda key: key.dtype or "unknown")
 
 
 def grouped(tensors: Iterable[TensorInfo], key: Callable[[TensorInfo], str]) -> dict[str, Totals]:
@@ -75,23 +154,6 @@ def grouped(tensors: Iterable[TensorInfo], key: Callable[[TensorInfo], str]) -> 
         if size is not None:
             nbytes[group] = None if tensor.nbytes is None else size + tensor.nbytes
     return {group: Totals(parameters[group], counts[group], nbytes[group]) for group in counts}
-
-
-def by_component(tensors: Iterable[TensorInfo]) -> dict[str, Totals]:
-    """Totals by component, in the order of ``Component``; the five usual groups always there."""
-    found = grouped(tensors, lambda t: str(t.component))
-    usual = (
-        Component.EMBEDDING,
-        Component.ATTENTION,
-        Component.MLP,
-        Component.NORM,
-        Component.HEAD,
-    )
-    return {
-        str(c): found.get(str(c), Totals(0, 0, 0))
-        for c in Component
-        if str(c) in found or c in usual
-    }
 
 
 def layer_name(tensor: TensorInfo) -> str:

@@ -11,7 +11,7 @@ from ..core.components import Component, Role
 from ..core.refs import Origin
 from ..core.results import Expectation, Inspection, WeightFile
 from ..core.tensors import TensorInfo, TensorSpec
-from .count import by_component, grouped, sums
+from .count import by_component, by_dtype, by_part, sums, tally
 from .experts import routing_of
 from .gguf_model import model_type_of, unstored_head
 from .place import Placed, place_expected, place_stored
@@ -112,7 +112,8 @@ def _inspection(
     target: str, origin: Origin, source: str, placed: Placed, head_apart: int, **more: Any
 ) -> Inspection:
     tensors = placed.tensors
-    total = sums(tensors)
+    cells = tally(tensors)
+    total = sums(cells)
     return Inspection(
         target=target,
         origin=origin,
@@ -124,9 +125,9 @@ def _inspection(
         buffers=total.buffers,
         bookkeeping=total.bookkeeping,
         nbytes=total.nbytes,
-        components=by_component(tensors),
-        parts=grouped(tensors, lambda t: t.part),
-        dtypes=grouped(tensors, lambda t: t.dtype or "unknown"),
+        components=by_component(cells),
+        parts=by_part(cells),
+        dtypes=by_dtype(cells),
         tied=placed.tied,
         parameters_with_head=None
         if total.parameters is None or not head_apart

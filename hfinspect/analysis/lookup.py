@@ -19,17 +19,16 @@ def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | N
     aliases = tuple(family.aliases.items()) if family else ()
 
     def find(name: str) -> TensorSpec | None:
-        for candidate in _spellings(name, prefix, aliases):
-            spec = by_name.get(candidate)
-            if spec is not None:
-                return spec
-        return None
+        spec = by_name.get(name)
+        if spec is not None:
+            return spec
+        candidates = _other_spellings(name, prefix, aliases)
+        return next((by_name[other] for other in candidates if other in by_name), None)
 
     return find
 
 
-def _spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
-    yield name
+def _other_spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
     if prefix:
         yield name.removeprefix(prefix) if name.startswith(prefix) else prefix + name
     for old, new in aliases:

@@ -8,7 +8,7 @@ from ..core.checkpoint import Finding
 from ..core.refs import Origin
 from ..core.results import Inspection, Member, Quantization
 from ..core.tensors import TensorInfo
-from .count import by_component, grouped, sums
+from .count import by_component, by_dtype, by_part, sums, tally
 
 
 def combined(
@@ -27,7 +27,8 @@ def combined(
     for member, one in parts:
         tensors += [tensor._replace(part=member.name) for tensor in one.tensors]
         tied |= {f"{member.name}/{key}": f"{member.name}/{kept}" for key, kept in one.tied.items()}
-    total = sums(tensors)
+    cells = tally(tensors)
+    total = sums(cells)
     formats = {one.format for _, one in parts}
     return Inspection(
         target=target,
@@ -40,9 +41,9 @@ def combined(
         buffers=total.buffers,
         bookkeeping=total.bookkeeping,
         nbytes=total.nbytes,
-        components=by_component(tensors),
-        parts=grouped(tensors, lambda tensor: tensor.part),
-        dtypes=grouped(tensors, lambda tensor: tensor.dtype or "unknown"),
+        components=by_component(cells),
+        parts=by_part(cells),
+        dtypes=by_dtype(cells),
         catalogued=all(one.catalogued for _, one in parts),
         format=formats.pop() if len(formats) == 1 else "mixed",
         files=tuple(file for _, one in parts for file in one.files),

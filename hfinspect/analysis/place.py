@@ -124,13 +124,16 @@ def _is_causal_mask(stored: StoredTensor) -> bool:
 
 def _ties_of_tree(infos: Sequence[TensorInfo], specs: Mapping[str, TensorSpec]) -> dict[str, str]:
     """Both ends of a tie of the architecture are stored, in one shape."""
-    held = {specs[info.name].name: info for info in infos if info.name in specs}
+    ends = {name: spec.tied_to for name, spec in specs.items() if spec.tied_to is not None}
+    if not ends:
+        return {}
+    wanted = set(ends.values())
+    kept_by = {
+        specs[i.name].name: i for i in infos if i.name in specs and specs[i.name].name in wanted
+    }
     tied: dict[str, str] = {}
     for info in infos:
-        spec = specs.get(info.name)
-        if spec is None or spec.tied_to is None:
-            continue
-        kept = held.get(spec.tied_to)
+        kept = kept_by.get(ends.get(info.name) or "")
         if kept is not None and kept.name != info.name and kept.shape == info.shape:
             tied[info.name] = kept.name
     return tied

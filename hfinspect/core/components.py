@@ -25,6 +25,9 @@ class Component(str, Enum):
     HEAD = "head"
     OTHER = "other"
 
+    # Enum's own hash is a Python call; these are keys of every sum over 100,000 tensors.
+    __hash__ = str.__hash__
+
     def __str__(self) -> str:
         return self.value
 
@@ -35,6 +38,8 @@ class Role(str, Enum):
     PARAMETER = "parameter"
     BUFFER = "buffer"
     QUANTIZATION = "quantization"
+
+    __hash__ = str.__hash__
 
     def __str__(self) -> str:
         return self.value

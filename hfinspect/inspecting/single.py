@@ -11,6 +11,7 @@ from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import ConfigError, UnknownArchitectureError
+from ..formats.strict_json import collector_paused
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
 
@@ -53,10 +54,11 @@ def _inspected(
     companions: Mapping[str, Mapping[str, object]],
     findings: Sequence[Finding],
 ) -> Inspection:
-    decoding = decode(checkpoint.shards, config, companions, prediction)
-    return from_checkpoint(
-        name, origin, checkpoint, prediction, decoding, config=config, findings=findings
-    )
+    with collector_paused():
+        decoding = decode(checkpoint.shards, config, companions, prediction)
+        return from_checkpoint(
+            name, origin, checkpoint, prediction, decoding, config=config, findings=findings
+        )
 
 
 def _with_promise(inspection: Inspection, prediction: Prediction, where: str) -> Inspection:
