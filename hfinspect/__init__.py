@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .api import compare, inspect, predict
+    from .api import audit, compare, inspect, predict
     from .architectures.prediction import Prediction
+    from .core.audit import AuditFinding, AuditResult
     from .core.components import Component, Role
     from .core.results import Failure, Inspection, Totals
     from .core.tensors import TensorInfo, TensorSpec
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 #: Where each public name lives. They are imported on first use, so that ``import hfinspect`` and
 #: ``hfinspect --version`` cost nothing.
 _HOMES = {
+    "audit": "api",
     "compare": "api",
     "explain": "api",
     "inspect": "api",
@@ -31,6 +33,8 @@ _HOMES = {
     "Prediction": "architectures.prediction",
     "Component": "core.components",
     "Role": "core.components",
+    "AuditFinding": "core.audit",
+    "AuditResult": "core.audit",
     "Explanation": "core.explanation",
     "Failure": "core.results",
     "Inspection": "core.results",
@@ -41,6 +45,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "AuditFinding",
+    "AuditResult",
     "Component",
     "Explanation",
     "Failure",
@@ -52,6 +58,7 @@ __all__ = [
     "TensorSpec",
     "Totals",
     "__version__",
+    "audit",
     "compare",
     "errors",
     "explain",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from .architectures.prediction import Prediction
 from .architectures.prediction import predict as predict_from_catalog
 from .checkpoints.config import read_config
 from .checkpoints.read import no_weights, read_model
+from .core.audit import AuditResult
 from .core.checkpoint import Finding
 from .core.explanation import Explanation
 from .core.overrides import applied
@@ -27,16 +28,21 @@ from .inspecting.adapter import Reach
 from .inspecting.model import inspect_read
 from .inspecting.parts import inspect_declared
 from .sources.base import Source
+from .sources.disk import AuditedSource
 from .sources.local import LocalSource
 
 if TYPE_CHECKING:
     from .sources.header_cache import HeaderCache
     from .sources.hub_client import HubClient
+    from .sources.hub_listing import Listing
 
 SourceChoice = Literal["auto", "checkpoint", "config"]
 Target = str | Path | Mapping[str, Any]
 
-__all__ = ["compare", "explain", "inspect", "open_source", "predict", "predict_target", "resolve"]
+__all__ = [
+    "audit", "compare", "explain", "inspect", "open_source", "predict",
+    "predict_target", "resolve",
+]  # fmt: skip
 
 
 def inspect(
@@ -51,6 +57,7 @@ def inspect(
     timeout: float | None = None,
     client: HubClient | None = None,
     cache: HeaderCache | None = None,
+    listing: Listing | None = None,
 ) -> Inspection:
     """What is inside a model, from headers or config.json alone.
 
@@ -59,7 +66,8 @@ def inspect(
     headers, ``config`` only config.json, ``auto`` headers if there are any. ``file`` picks one
     weight file. ``overrides`` change config keys (dotted for nested ones) and imply ``config``.
     ``token`` as in huggingface_hub: None is the saved one, False none. ``client`` shares
-    connections and rate limits between calls, ``cache`` keeps headers between runs.
+    connections and rate limits between calls, ``cache`` keeps headers between runs, ``listing`` is
+    the Hub's file list of the target where it is known already.
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
@@ -72,8 +80,9 @@ def inspect(
     ref = resolve(target, revision=revision, endpoint=endpoint)
     name = str(target)
     opened = open_source(
-        ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache
-    )
+        ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache,
+        listing=listing,
+    )  # fmt: skip
     try:
         picked = ref.file or file
         if ref.path is not None and ref.path.endswith(".json"):
@@ -154,6 +163,58 @@ def explain(
     return explanation if against is None else compared(explanation, derivation, against)
 
 
+def audit(
+    target: str | Path,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    reference: str | Path | None = None,
+    deep: bool = False,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    file: str | None = None,
+    endpoint: str | None = None,
+    timeout: float | None = None,
+    client: HubClient | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> AuditResult:
+    """Whether a checkpoint is whole, consistent and safe, judged by coded rules from its headers.
+
+    ``target`` is a repo, a local file or directory (with all below it). ``select`` and ``ignore``
+    are codes or their beginnings (``HI2``); the longer one wins. ``reference`` is a model that
+    should have the same tensors of the same shapes, or the base of an adapter. ``deep`` also reads
+    every value and compares checksums; ``progress`` is then called with (bytes done, bytes in all).
+    A damaged or unreadable file is a finding and stops nothing; nothing is changed on disk.
+
+    Raises UsageError for unknown codes, AccessErrors where the target as a whole cannot be read,
+    and what ``inspect`` raises for a ``reference`` that cannot.
+    """
+    from .auditing.run import run_audit
+    from .checkpoints.read import read_checkpoint
+
+    ref = resolve(target, revision=revision, endpoint=endpoint)
+    base = None
+    if reference is not None:
+        other = resolve(reference, endpoint=endpoint)
+        source = open_source(other, token=token, endpoint=endpoint, timeout=timeout, client=client)
+        try:
+            base = read_checkpoint(source, file=other.file)
+        finally:
+            source.close()
+    if ref.path is not None:
+        opened: Source = AuditedSource(Path(ref.path).expanduser())
+    else:
+        opened = open_source(ref, token=token, endpoint=endpoint, timeout=timeout, client=client)
+    try:
+        return run_audit(
+            str(target), opened, select=select, ignore=ignore, deep=deep, file=ref.file or file,
+            reference=base, reference_name=None if reference is None else str(reference),
+            progress=progress,
+        )  # fmt: skip
+    finally:
+        opened.close()
+
+
 def predict(config: Mapping[str, Any]) -> Prediction:
     """The tensors that a config.json, given as a mapping, promises.
 
@@ -200,6 +261,7 @@ def open_source(
     timeout: float | None = None,
     client: HubClient | None = None,
     cache: HeaderCache | None = None,
+    listing: Listing | None = None,
 ) -> Source:
     """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
     if ref.path is not None:
@@ -208,8 +270,9 @@ def open_source(
 
     assert ref.repo_id is not None
     hub = CachedHubSource(
-        ref.repo_id, ref.revision, token=token, endpoint=endpoint, timeout=timeout, client=client
-    )
+        ref.repo_id, ref.revision, token=token, endpoint=endpoint, timeout=timeout, client=client,
+        listing=listing,
+    )  # fmt: skip
     if cache is None:
         return hub
     from .sources.caching import CachingSource

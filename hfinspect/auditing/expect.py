@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..analysis.inspection import from_checkpoint
-from ..analysis.quantization import Decoding
+from ..analysis.quantization import Decoding, decode
 from ..architectures.prediction import Prediction, predict
 from ..checkpoints.names import Kind
 from ..core.checkpoint import Checkpoint
@@ -19,8 +21,16 @@ def as_checkpoint(copy: Copy) -> Checkpoint:
     return Checkpoint(copy.format, shards, index, missing=copy.missing)
 
 
-def judge(main: Copy | None, config: JsonFact | None) -> Judged:
-    """Nothing to compare without weights, without a config, or for GGUF, whose names differ."""
+#: Files beside the config that say how weights are packed.
+COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
+
+
+def judge(main: Copy | None, files: Mapping[str, JsonFact]) -> Judged:
+    """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
+
+    ``files`` are the JSON files beside the weights, by name.
+    """
+    config = files.get("config.json")
     values = config.mapping if config is not None else None
     if values is None:
         return Judged()
@@ -42,7 +52,12 @@ def judge(main: Copy | None, config: JsonFact | None) -> Judged:
     if not comparable or main is None:
         return Judged(None, prediction, Decoding(), error)
     checkpoint = as_checkpoint(main)
-    decoding = Decoding()
+    companions = {
+        name: fact.mapping
+        for name, fact in files.items()
+        if name in COMPANIONS and fact.mapping is not None
+    }
+    decoding = decode(checkpoint.shards, values, companions, prediction)
     inspection = from_checkpoint(
         "", Origin("directory", ""), checkpoint, prediction, decoding, config=values
     )

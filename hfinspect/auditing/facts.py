@@ -250,5 +250,9 @@ class Facts:
                 yield folder, copy
 
     @property
+    def has_config(self) -> bool:
+        return any(folder.config is not None or folder.json for folder in self.folders)
+
+    @property
     def root(self) -> Folder | None:
         return next((folder for folder in self.folders if not folder.path), None)

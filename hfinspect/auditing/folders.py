@@ -37,8 +37,7 @@ def make_folders(
         own = tuple(copies.get(path, ()))
         main = _main(files, path, own)
         facts = small.get(path, {})
-        config = facts.get("config.json")
-        judged = judge(main, config)
+        judged = judge(main, facts)
         folders.append(Folder(path, own, main, facts, tokenizers.get(path), judged))
     return tuple(folders)
 

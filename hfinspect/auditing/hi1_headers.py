@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..checkpoints.names import Kind
 from .facts import Facts
 from .registry import Found, rule
 
@@ -270,7 +271,10 @@ def no_tensors(facts: Facts) -> Iterator[Found]:
     Fix: save the model from a process that holds the weights (not from one that has them on the
     meta device or spread over others).
     """
-    yield from from_format(facts, "HI129")
+    for found in from_format(facts, "HI129"):
+        weight = facts.weights[found.file or ""]
+        if weight.name.kind is not Kind.TRAINING:  # the state of a fresh optimizer is empty
+            yield found
     for weight in facts.weights.values():
         if weight.shard is None or weight.name.format == "torch" or weight.tensors:
             continue

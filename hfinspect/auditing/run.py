@@ -7,7 +7,7 @@ from itertools import islice
 
 from ..core.audit import SEVERITIES, AuditFinding, AuditResult, Unchecked
 from ..core.checkpoint import Checkpoint
-from ..core.refs import Origin
+from ..errors import NothingToInspectError
 from ..formats.strict_json import collector_paused
 from ..sources.base import Source
 from .collect import Collector
@@ -37,7 +37,14 @@ def run_audit(
     rules = chosen(select, ignore, deep=deep)
     collector = Collector(source, file, deep, reference, reference_name, progress)
     facts = collector.collect()
-    return judge_facts(target, facts, rules, deep=deep)
+    result = judge_facts(target, facts, rules, deep=deep)
+    if not (facts.weights or facts.pickles or facts.has_config or result.findings):
+        raise NothingToInspectError(
+            target,
+            "holds neither weights nor a config.json",
+            hint="a directory of checkpoints is audited with --recursive",
+        )
+    return result
 
 
 def judge_facts(
@@ -90,6 +97,8 @@ def _not_compared(facts: Facts) -> Iterator[Unchecked]:
     for folder in facts.folders:
         main, place = folder.main, folder.path or "."
         if main is None:
+            if folder.config is not None and not folder.copies:
+                yield Unchecked(f"weights in {place}", "there are none of a format that is read")
             if any(copy.files for copy in folder.copies):
                 yield Unchecked(f"weights in {place} against a config", "they are no model's own")
             continue
@@ -108,8 +117,3 @@ def _not_compared(facts: Facts) -> Iterator[Unchecked]:
             yield Unchecked(f"{main.label} against {folder.config_path}", why)
         if folder.adapter is not None and facts.reference is None and folder.config is None:
             yield Unchecked("the adapter against its base", "no --reference was given")
-
-
-def empty_result(target: str, origin: Origin, why: str) -> AuditResult:
-    """A target in which there is nothing to audit."""
-    return AuditResult(target, origin, unchecked=(Unchecked("everything", why),))
