@@ -77,12 +77,10 @@ def _layout(module: Module, packed: StoredTensor, said: Declared) -> _Layout | s
     if scales is None or len(scales.shape) != 2:
         return "there are no scales to tell the layout from"
     rows, columns = packed.shape
+    if packed.dtype == "I16" and scales.shape[1] == rows * 4 and module.get("g_idx") is None:
+        return _Layout(packed.elements * 4, 4, "AWQ gemv_fast")
     if columns == scales.shape[1]:
         return _gptq(module, packed, scales.shape[1], word, said)
-    if packed.dtype == "I16":
-        if scales.shape[1] == rows * 4:
-            return _Layout(packed.elements * 4, 4, "AWQ gemv_fast")
-        return "its 16-bit words do not fit its scales"
     bits = whole_ratio(columns * word, scales.shape[1])
     if bits in _WIDTHS and whole_ratio(rows, scales.shape[0]):
         return _Layout(rows * scales.shape[1], bits, "AWQ gemm")

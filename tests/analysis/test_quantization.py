@@ -1,0 +1,240 @@
+"""Quantised twins of one model have its logical parameters, from headers alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hfinspect
+from hfinspect import Inspection
+
+from ..builders import write_config, write_safetensors
+from . import twins
+from .twins import TWINS, Twin
+
+SCHEMA = json.loads(
+    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
+)
+
+
+def write(directory: Path, twin: Twin, config: dict[str, Any] | None = None) -> Inspection:
+    write_safetensors(directory / "model.safetensors", twin.tensors, twin.metadata)
+    write_config(directory, {**(twins.CONFIG if config is None else config), **twin.config})
+    for name, content in twin.companions.items():
+        (directory / name).write_text(json.dumps(content))
+    return hfinspect.inspect(directory)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_twin_has_the_parameters_of_the_original(name: str, tmp_path: Path) -> None:
+    """In total, by component and by tensor; known architecture."""
+    twin = TWINS[name]()
+    found = write(tmp_path, twin)
+    promised = hfinspect.predict(twins.CONFIG)
+    assert found.parameters == found.logical == promised.parameters
+    assert found.expectation is not None
+    assert found.expectation.agrees, found.expectation
+    whole = hfinspect.inspect(twins.CONFIG)
+    assert {key: t.parameters for key, t in found.components.items()} == {
+        key: t.parameters for key, t in whole.components.items()
+    }
+    assert found.stored == sum(t.elements for t in found.tensors)
+    assert found.quantization is not None
+    sizes = found.quantization.roles
+    assert sum(sizes.values()) < sum(t.nbytes or 0 for t in found.tensors)
+    assert found.quantization.packed_bytes == sizes["weights"]
+    assert [f for f in found.findings if f.severity != "note"] == []
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_twin_of_an_unknown_architecture(name: str, tmp_path: Path) -> None:
+    """The same from the layout alone, where no catalog says what must come out."""
+    twin = TWINS[name]()
+    found = write(tmp_path, twin, {"model_type": "nobody-knows"})
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert found.expectation is None
+
+
+def packed_bits(found: Inspection) -> int:
+    assert found.quantization is not None
+    assert found.quantization.bits is not None
+    return found.quantization.bits
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [("gptq-3", 3), ("awq-gemm", 4), ("bnb-int8", 8), ("mlx-6", 6), ("f6", 6), ("bitnet", 2),
+     ("ct-pack-3", 3), ("aqlm-1x16", 2), ("hqq-3-1", 3), ("modelopt-nvfp4", 4)],
+)  # fmt: skip
+def test_bits(name: str, bits: int, tmp_path: Path) -> None:
+    assert packed_bits(write(tmp_path, TWINS[name]())) == bits
+
+
+def test_bits_with_bookkeeping_are_exact(tmp_path: Path) -> None:
+    """GPTQ: 4 bits, a 16-bit scale and a 4-bit zero for 128 weights; 32 bits of g_idx an input."""
+    found = write(tmp_path, TWINS["gptq-4"]()).quantization
+    assert found is not None
+    assert found.packed_parameters is not None
+    inputs = sum(shape[1] for name, (_, shape) in twins.original().items() if twins.is_linear(name))
+    weights = found.packed_parameters
+    assert found.weight_bits == (4 * weights, weights)
+    assert found.effective_bits == (4 * weights + weights // 128 * 20 + 32 * inputs, weights)
+    assert found.roles["scales"] == weights // 128 * 2
+    assert found.roles["zero points"] == weights // 256
+    assert found.roles["tables"] == 4 * inputs
+
+
+def test_mixed_widths_have_no_single_number_of_bits(tmp_path: Path) -> None:
+    found = write(tmp_path, TWINS["modelopt-mixed"]()).quantization
+    assert found is not None
+    assert found.bits is None
+    assert set(found.widths) == {"4", "8"}
+    assert sum(found.widths.values()) == found.packed_parameters
+    assert found.scheme == "FP8, NVFP4"
+
+
+def test_modules_left_out_stay_as_they_are(tmp_path: Path) -> None:
+    twin = TWINS["gptq-4"]()
+    tensors = {k: v for k, v in twin.tensors.items() if ".layers.0." not in k}
+    tensors |= {k: v for k, v in twins.original().items() if ".layers.0." in k}
+    found = write(tmp_path, twin._replace(tensors=tensors))
+    promised = hfinspect.predict(twins.CONFIG).parameters
+    assert found.parameters == promised
+    assert found.quantization is not None
+    assert found.quantization.packed_parameters is not None
+    assert found.quantization.packed_parameters < promised // 2
+
+
+def test_shapes_win_over_a_lying_config(tmp_path: Path) -> None:
+    found = write(tmp_path, TWINS["gptq-4"]()._replace(config=twins.section("gptq", bits=8)))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert packed_bits(found) == 4
+    assert "quantization-mismatch" in {finding.rule for finding in found.findings}
+
+
+def test_a_packed_tensor_that_disagrees_is_named(tmp_path: Path) -> None:
+    twin = TWINS["gptq-4"]()
+    wrong = "model.layers.0.mlp.down_proj"
+    tensors = {**twin.tensors, **twins.gptq(4)(wrong, 256, 640)}
+    found = write(tmp_path, twin._replace(tensors=tensors))
+    assert found.expectation is not None
+    assert set(found.expectation.reshaped) == {f"{wrong}.qweight"}
+    assert found.parameters == found.expectation.parameters - 256 * 128
+
+
+# ---- what cannot be told is unknown, never a wrong number
+
+
+def unknown(found: Inspection) -> None:
+    assert found.parameters is None
+    assert found.logical is None
+    assert found.stored
+    assert found.quantization is None or found.quantization.packed_parameters is None
+    assert "unknown-packing" in {finding.rule for finding in found.findings}
+    assert found.expectation is None or found.expectation.agrees
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+
+
+def test_an_unknown_method(tmp_path: Path) -> None:
+    twin = Twin(twins.packed(twins.awq_gemm), twins.section("brand-new"))
+    found = write(tmp_path, twin, {"model_type": "nobody-knows"})
+    unknown(found)
+    assert "unknown-quantization" in {finding.rule for finding in found.findings}
+
+
+def sparse_24(name: str, out: int, inputs: int) -> twins.Stored:
+    return {
+        f"{name}.weight_packed": ("I32", (inputs // 32, out * 2)),
+        f"{name}.scale_packed": ("BF16", (inputs // 128, out)),
+        f"{name}.meta": ("I16", (inputs // 32, out * 2)),
+        f"{name}.weight_shape": ("I64", (2,)),
+    }
+
+
+def sparse_bitmask(name: str, out: int, inputs: int) -> twins.Stored:
+    return {
+        f"{name}.compressed": ("BF16", (out * inputs // 2,)),
+        f"{name}.bitmask": ("U8", (out, inputs // 8)),
+        f"{name}.row_offsets": ("I64", (out, 1)),
+        f"{name}.shape": ("I64", (2,)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("packing", "word"),
+    [(sparse_24, "marlin-24"), (sparse_bitmask, "sparse-24-bitmask")],
+)
+def test_sparse_layouts_are_refused_by_name(
+    packing: twins.Packing, word: str, tmp_path: Path
+) -> None:
+    config = twins.section(
+        "compressed-tensors",
+        format="marlin-24",
+        config_groups=twins.groups_of(4),
+        sparsity_config={"format": "sparse-24-bitmask"},
+    )
+    found = write(tmp_path, Twin(twins.packed(packing), config), {"model_type": "nobody-knows"})
+    unknown(found)
+    assert any(word in finding.text for finding in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix", "tensor"),
+    [
+        ("gptq-4", "qweight", ("I32", (7, 11))),
+        ("gptq-4", "g_idx", ("I32", (77,))),
+        ("awq-gemm", "scales", ("F16", (2, 7))),
+        ("marlin", "s", ("F16", (2, 7))),
+        ("bnb-nf4", "weight.absmax", ("F32", (7,))),
+        ("bnb-int8", "weight", ("U8", (256, 256))),
+        ("modelopt-nvfp4", "weight_scale", ("F8_E4M3", (256, 15))),
+        ("modelopt-int4", "weight_scale", ("BF16", (100, 2))),
+        ("ct-pack-4", "weight_packed", ("I32", (256, 31))),
+        ("ct-nvfp4", "weight_scale", ("F8_E4M3", (256, 15))),
+        ("mlx-4", "weight", ("U32", (256, 31))),
+        ("hqq-4-1", "W_q", ("U8", (100, 64))),
+        ("eetq", "weight_scales", ("F16", (7,))),
+        ("aqlm-2x8", "codebooks", ("F16", (3, 256, 1, 8))),
+        ("quanto-4", "weight._scale", ("BF16", (1, 77))),
+        ("torchao-Int4Tensor", "_weight_scale", ("BF16", (3, 7))),
+    ],
+)
+def test_shapes_that_do_not_fit(
+    name: str, suffix: str, tensor: tuple[str, tuple[int, ...]], tmp_path: Path
+) -> None:
+    """One tensor of one module is not what its layout makes: only its parameters are unknown."""
+    twin = TWINS[name]()
+    module = "model.layers.1.self_attn.q_proj"
+    assert f"{module}.{suffix}" in twin.tensors
+    found = write(tmp_path, twin._replace(tensors={**twin.tensors, f"{module}.{suffix}": tensor}))
+    unknown(found)
+    assert [t.name for t in found.tensors if t.parameters is None] == [
+        next(t.name for t in found.tensors if t.name.startswith(module) and t.parameters is None)
+    ]
+
+
+def test_a_method_without_packed_tensors_is_a_note(tmp_path: Path) -> None:
+    """bitsandbytes in the config of full-precision weights: quantised when loaded."""
+    twin = Twin(twins.original(), twins.section("bitsandbytes", load_in_4bit=True))
+    found = write(tmp_path, twin)
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert "not-quantized" in {finding.rule for finding in found.findings}
+
+
+def test_integer_matrices_that_nothing_calls_quantised(tmp_path: Path) -> None:
+    tensors: twins.Stored = {"layers.0.weight": ("I8", (8, 8)), "layers.1.weight": ("I8", (8, 8))}
+    found = write(tmp_path, Twin(tensors, {}), {"model_type": "nobody-knows"})
+    assert found.parameters == 128
+    assert "integer-weights" in {finding.rule for finding in found.findings}
+
+
+@pytest.mark.parametrize("section", [None, [], 7, "gptq", {}, {"quant_method": 7}, {"bits": "4"}])
+def test_sections_of_no_sense_count_as_not_said(section: object, tmp_path: Path) -> None:
+    found = write(tmp_path, Twin(twins.original(), {"quantization_config": section}))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert found.quantization is None
