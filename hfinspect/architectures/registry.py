@@ -10,9 +10,11 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 from ..core.config import ModelConfig
 from ..errors import ConfigError, UnknownArchitectureError
@@ -33,6 +35,7 @@ _VOCABULARY = frozenset(
         "diffusion",
         "unet_conditions",
         "multimodal",
+        "timm_resnet",
         "encoders",
         "seq2seq",
         "speech",
@@ -117,27 +120,48 @@ def families() -> tuple[Family, ...]:
 
 def find_type(model_type: str) -> Family | None:
     """The family of a model_type, or None."""
-    found = _BY_TYPE.get(model_type)
-    if found is None:
-        # A part of a composite (qwen3_5_text) is registered in the file of the whole (qwen3_5).
-        words = model_type.replace("-", "_").replace(".", "_").lower().split("_")
-        for end in range(len(words), 0, -1):
-            file = "_".join(words[:end])
-            if file in _family_files():
-                importlib.import_module(f"{__package__}.{file}")
-                found = _BY_TYPE.get(model_type)
-                break
-    if found is None:
+    file = model_type.replace("-", "_").replace(".", "_").lower()
+    if model_type not in _BY_TYPE and file in _family_files():
+        importlib.import_module(f"{__package__}.{file}")
+    if model_type not in _BY_TYPE:
+        _import_mentioning(f'"{model_type}"')
+    if model_type not in _BY_TYPE:
         load_all()
-        found = _BY_TYPE.get(model_type)
-    return found
+    return _BY_TYPE.get(model_type)
 
 
 def find_class(class_name: str) -> Family | None:
     """The family that builds a class, or None."""
     if class_name not in _BY_CLASS:
+        # Most families write only the stem down: "Llama" of LlamaForCausalLM.
+        stem = re.split(r"(?<=.)(?:For[A-Z]|Model|LMHead|LM[A-Z])", class_name, maxsplit=1)[0]
+        _import_mentioning(f'"{class_name}"', f'"{stem}"')
+    if class_name not in _BY_CLASS:
         load_all()
     return _BY_CLASS.get(class_name)
+
+
+def _import_mentioning(*texts: str) -> None:
+    """Import the family files in which one of the texts occurs.
+
+    Importing all of them takes half a second, looking through them a hundredth. What a file
+    registers is still decided by its code alone.
+    """
+    for name, source in _sources().items():
+        if any(text in source for text in texts):
+            importlib.import_module(f"{__package__}.{name}")
+
+
+@cache
+def _sources() -> dict[str, str]:
+    """Family file -> its text; empty where there is no source to read (a zipped package)."""
+    folder = Path(__file__).parent
+    try:
+        return {
+            name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in _family_files()
+        }
+    except OSError:
+        return {}
 
 
 @dataclass(frozen=True)

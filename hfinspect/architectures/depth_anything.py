@@ -1,0 +1,96 @@
+"""Depth Anything (Yang et al. 2024). Source: transformers/models/depth_anything.
+
+DINOv2, four of whose layers are resized, fused from coarse to fine, and read by three convolutions.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .modules import Activation, Conv, Module, ModuleList
+from .registry import auto_class, register
+
+#: What DepthAnythingConfig makes of an absent backbone_config: DINOv2 small at 518 pixels.
+BACKBONE = {"image_size": 518, "hidden_size": 384, "num_attention_heads": 6}
+_FACTORS = (4, 2, 1, 0.5)
+
+
+def _neck_widths(c: ModelConfig) -> tuple[Dim, ...]:
+    return c.dims("neck_hidden_sizes", default=(48, 96, 192, 384))
+
+
+def _reassemble(c: ModelConfig, width: Dim, factor: object) -> Module:
+    """A 1x1 convolution, then larger by a transposed one or smaller by a strided one."""
+    hidden = c.dim("reassemble_hidden_size", default=384)
+    if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor <= 64:
+        raise c.error("reassemble_factors", factor, "numbers above 0 and at most 64")
+    if factor > 1:
+        if int(factor) != factor:
+            raise c.error("reassemble_factors", factor, "whole numbers where above 1")
+        resize = Conv(width, width, int(factor), stride=int(factor), transposed=True)
+    elif factor == 1:
+        resize = Activation("Identity")
+    else:
+        resize = Conv(width, width, 3, stride=int(1 / factor))
+    return Module("DepthAnythingReassembleLayer", projection=Conv(hidden, width, 1), resize=resize)
+
+
+def neck(c: ModelConfig) -> Module:
+    widths, fused = _neck_widths(c), c.dim("fusion_hidden_size", default=64)
+    factors = c.raw("reassemble_factors")
+    factors = list(_FACTORS) if factors is None else factors
+    if not isinstance(factors, list):
+        raise c.error("reassemble_factors", factors, "a list of numbers")
+    residual = Module(
+        "DepthAnythingPreActResidualLayer",
+        convolution1=Conv(fused, fused, 3),
+        convolution2=Conv(fused, fused, 3),
+    )
+    fusion = Module(
+        "DepthAnythingFeatureFusionLayer",
+        projection=Conv(fused, fused, 1),
+        residual_layer1=residual,
+        residual_layer2=residual,
+    )
+    # As many layers as both lists have, as zip does there.
+    layers = [_reassemble(c, *both) for both in zip(widths, factors, strict=False)]
+    return Module(
+        "DepthAnythingNeck",
+        reassemble_stage=Module("DepthAnythingReassembleStage", layers=ModuleList(layers)),
+        convs=ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
+        fusion_stage=Module(
+            "DepthAnythingFeatureFusionStage", layers=ModuleList([fusion] * len(widths))
+        ),
+        component=Component.CONV,
+        part="projector",
+    )
+
+
+def head(c: ModelConfig) -> Module:
+    fused, width = c.dim("fusion_hidden_size", default=64), c.dim("head_hidden_size", default=32)
+
+    def convolution(inputs: Dim, outputs: int, kernel: int) -> Module:
+        return Conv(inputs, outputs, kernel, component=Component.HEAD)
+
+    return Module(
+        "DepthAnythingDepthEstimationHead",
+        conv1=convolution(fused, fused // 2, 3),
+        conv2=convolution(fused // 2, width, 3),
+        conv3=convolution(width, 1, 1),
+        component=Component.HEAD,
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    section = c.section("backbone_config", default=BACKBONE)
+    return Module(
+        "DepthAnythingForDepthEstimation",
+        backbone=auto_class(section, "Backbone", default_type="dinov2", part="vision"),
+        neck=neck(c),
+        head=head(c),
+        part="vision",
+    )
+
+
+register("depth_anything", {"DepthAnythingForDepthEstimation": model}, category="vision")

@@ -1,0 +1,211 @@
+"""DETR (Carion et al. 2020). Source of shapes: transformers/models/detr/modeling_detr.py.
+
+A ResNet with frozen batch norms (all their tensors are buffers), an encoder and a decoder of which
+each query finds one object. Without ``backbone_config`` the ResNet is timm's, whose names are those
+of torchvision (timm_resnet.py).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Embedding,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+)
+from .registry import register
+from .resnet import model as resnet_model
+from .resnet import widths as resnet_widths
+from .timm_resnet import timm_resnet
+from .vision import clip_attention
+
+
+def width(c: ModelConfig) -> Dim:
+    return c.dim("d_model", "hidden_size", default=256)
+
+
+# ---- backbone
+
+
+def frozen_norm(features: int) -> Module:
+    """A batch norm of which nothing is trained: four buffers."""
+    return Module(
+        "DetrFrozenBatchNorm2d",
+        weight=Buffer(features),
+        bias=Buffer(features),
+        running_mean=Buffer(features),
+        running_var=Buffer(features),
+        component=Component.NORM,
+    )
+
+
+def freeze(module: Module) -> None:
+    """Put frozen norms in place of batch norms, everywhere below ``module``."""
+    for name, child in module.children.items():
+        if not isinstance(child, Module):
+            continue
+        weight = child.children.get("weight")
+        if child.class_name == "BatchNorm2d" and isinstance(weight, Parameter):
+            module.children[name] = frozen_norm(weight.shape[0])
+        else:
+            freeze(child)
+
+
+def _features(c: ModelConfig) -> tuple[Dim, ...]:
+    """Widths of the stages that a ResNet backbone hands on: ``out_features``, else the last."""
+    stages = {"stem": c.dim("embedding_size", default=64)}
+    stages |= {f"stage{i}": size for i, size in enumerate(resnet_widths(c), 1)}
+    names = list(stages)
+    if c.has("out_features"):
+        found = c.strings("out_features")
+        for name in found:
+            if name not in stages:
+                raise c.error("out_features", name, f"one of {', '.join(names)}")
+        return tuple(stages[name] for name in found) or (stages[names[-1]],)
+    indices = c.raw("out_indices")
+    if not isinstance(indices, list) or not indices:
+        return (stages[names[-1]],)
+    for i in indices:
+        if not isinstance(i, int) or not -len(names) <= i < len(names):
+            raise c.error("out_indices", i, f"an index of {len(names)} stages")
+    return tuple(stages[names[i]] for i in indices)
+
+
+def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
+    """The ResNet and the widths of what it hands on, the last of which DETR reads."""
+    section = c.section("backbone_config")
+    timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
+    if timm or section.model_type == "timm_backbone":
+        channels = (section if section.has("num_channels") else c).dim("num_channels", default=3)
+        network, sizes = timm_resnet(section if section.has("backbone") else c, channels)
+    elif section.model_type in (None, "resnet"):
+        network, sizes = resnet_model(section, name="ResNetBackbone"), _features(section)
+    else:
+        raise c.error("backbone_config.model_type", section.model_type, "resnet or timm_backbone")
+    freeze(network)
+    encoder = Module("DetrConvEncoder", model=network)
+    return Module("DetrConvEncoder", conv_encoder=encoder, component=Component.CONV), sizes
+
+
+# ---- encoder and decoder
+
+
+def layer(c: ModelConfig, *, decoder: bool) -> Module:
+    d, side = width(c), "decoder" if decoder else "encoder"
+    inner = c.dim(f"{side}_ffn_dim", default=2048)
+    return Module(
+        "DetrDecoderLayer" if decoder else "DetrEncoderLayer",
+        self_attn=clip_attention("DetrSelfAttention", d),
+        self_attn_layer_norm=LayerNorm(d),
+        encoder_attn=clip_attention("DetrCrossAttention", d) if decoder else None,
+        encoder_attn_layer_norm=LayerNorm(d) if decoder else None,
+        activation_fn=activation(c.text("activation_function", default="relu")),
+        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
+        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
+        final_layer_norm=LayerNorm(d),
+    )
+
+
+def _positions(c: ModelConfig) -> Module:
+    form, half = c.text("position_embedding_type", default="sine"), width(c) // 2
+    if form == "sine":
+        return Activation("DetrSinePositionEmbedding")
+    if form != "learned":
+        raise c.error("position_embedding_type", form, "sine or learned")
+    return Module(
+        "DetrLearnedPositionEmbedding",
+        row_embeddings=Embedding(50, half, kind="position"),
+        column_embeddings=Embedding(50, half, kind="position"),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    d = width(c)
+    network, sizes = backbone(c)
+    deep = c.count("encoder_layers", "num_hidden_layers", default=6)
+    return Module(
+        "DetrModel",
+        backbone=network,
+        position_embedding=_positions(c),
+        query_position_embeddings=Embedding(c.dim("num_queries", default=100), d, kind="position"),
+        input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
+        encoder=Module("DetrEncoder", layers=Layers.of(deep, layer(c, decoder=False))),
+        decoder=Module(
+            "DetrDecoder",
+            layers=Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True)),
+            layernorm=LayerNorm(d),
+        ),
+        part="vision",
+    )
+
+
+# ---- heads
+
+
+def object_detection(c: ModelConfig) -> Module:
+    """One class more than the labels: no object."""
+    d = width(c)
+    boxes = ModuleList([Linear(d, d), Linear(d, d), Linear(d, 4)])
+    return Module(
+        "DetrForObjectDetection",
+        model=model(c),
+        class_labels_classifier=Linear(
+            d, c.num_labels + 1, component=Component.HEAD, kind="classifier"
+        ),
+        bbox_predictor=Module("DetrMLPPredictionHead", layers=boxes, component=Component.HEAD),
+        part="vision",
+    )
+
+
+def segmentation(c: ModelConfig) -> Module:
+    """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
+    d, heads = width(c), c.dim("encoder_attention_heads", default=8)
+    sizes = backbone(c)[1]
+    if len(sizes) < 4:
+        raise c.error("backbone_config", "fewer than 4 outputs", "4 outputs of the backbone")
+    inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]
+    children: dict[str, Module] = {}
+    for i, (inputs, outputs) in enumerate(pairwise(inner), 1):
+        children[f"lay{i}"] = Conv(inputs, outputs, 3)
+        children[f"gn{i}"] = GroupNorm(min(8, int(outputs)), outputs)
+    children["out_lay"] = Conv(inner[-1], 1, 3)
+    for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
+        children[f"adapter{i}"] = Conv(size, current, 1)
+    return Module(
+        "DetrForSegmentation",
+        detr=object_detection(c),
+        mask_head=Module("DetrMaskHeadSmallConv", dict(children), component=Component.HEAD),
+        bbox_attention=Module(
+            "DetrMHAttentionMap",
+            q_linear=Linear(d, d, kind="query"),
+            k_linear=Linear(d, d, kind="key"),
+            component=Component.HEAD,
+        ),
+        part="vision",
+    )
+
+
+register(
+    "detr",
+    {
+        "DetrForObjectDetection": object_detection,
+        "DetrModel": model,
+        "DetrForSegmentation": segmentation,
+    },
+    base="DetrModel",
+    base_prefix="model",
+    category="vision",
+)

@@ -1,0 +1,228 @@
+"""Segment Anything (Kirillov et al. 2023). Source: transformers/models/sam/modeling_sam.py.
+
+A ViT with attention in windows and relative positions by row and column, an encoder of points and
+masks, and a small decoder in which prompts and image attend to each other. The random frequencies
+that stand for positions are shared by both encoders.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .modules import (
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    Weight,
+)
+from .registry import register
+from .vision import pair, patch_conv, scaled
+
+
+def _norm(size: Dim, eps: float = 1e-6) -> Module:
+    return LayerNorm(size, eps=eps, class_name="SamLayerNorm")
+
+
+def _mlp(c: ModelConfig, width: Dim, inner: Dim, act: str) -> Module:
+    return Module(
+        "SamMLPBlock",
+        lin1=Linear(width, inner, kind="up"),
+        lin2=Linear(inner, width, kind="down"),
+        act=activation(c.text("hidden_act", default=act)),
+        component=Component.MLP,
+    )
+
+
+# ---- image
+
+
+def vision_layer(c: ModelConfig, h: Dim, *, windowed: bool) -> Module:
+    heads = c.dim("num_attention_heads", default=12)
+    image, patch = c.dim("image_size", default=1024), c.dim("patch_size", default=16)
+    side = c.dim("window_size", default=14) if windowed else image // patch
+    relative = c.flag("use_rel_pos", default=True)
+    eps = c.number("layer_norm_eps", default=1e-6)
+    inner = c.dim("mlp_dim") if c.has("mlp_dim") else scaled(c, h, "mlp_ratio", default=4.0)
+
+    def offsets() -> Parameter | None:
+        return Weight(2 * side - 1, h // heads, kind="relative_position") if relative else None
+
+    return Module(
+        "SamVisionLayer",
+        layer_norm1=LayerNorm(h, eps=eps),
+        attn=Module(
+            "SamVisionSdpaAttention",
+            rel_pos_h=offsets(),
+            rel_pos_w=offsets(),
+            qkv=Linear(h, 3 * h, bias=c.flag("qkv_bias", default=True), kind="qkv"),
+            proj=Linear(h, h, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        layer_norm2=LayerNorm(h, eps=eps),
+        mlp=_mlp(c, h, inner, "gelu"),
+    )
+
+
+def vision_encoder(c: ModelConfig) -> Module:
+    h, out = c.dim("hidden_size", default=768), c.dim("output_channels", default=256)
+    image, patch = pair(c, "image_size", default=1024), pair(c, "patch_size", default=16)
+    everywhere = {int(i) for i in c.dims("global_attn_indexes", default=(2, 5, 8, 11), minimum=0)}
+    windowed = int(c.dim("window_size", default=14, minimum=0)) > 0
+    kinds = {local: vision_layer(c, h, windowed=local) for local in {windowed, False}}
+    count = int(c.count("num_hidden_layers", default=12))
+    rows, columns = image[0] // patch[0], image[1] // patch[1]
+    positions = Weight(1, rows, columns, h, component=Component.EMBEDDING, kind="position")
+    return Module(
+        "SamVisionEncoder",
+        pos_embed=positions if c.flag("use_abs_pos", default=True) else None,
+        patch_embed=Module(
+            "SamPatchEmbeddings", projection=patch_conv(c.dim("num_channels", default=3), h, patch)
+        ),
+        layers=Layers(kinds[windowed and i not in everywhere] for i in range(count)),
+        neck=Module(
+            "SamVisionNeck",
+            conv1=Conv(h, out, 1, bias=False),
+            layer_norm1=_norm(out),
+            conv2=Conv(out, out, 3, bias=False),
+            layer_norm2=_norm(out),
+            component=Component.PROJECTOR,
+        ),
+        part="vision",
+    )
+
+
+# ---- prompts
+
+
+def _frequencies(c: ModelConfig, tied_to: str | None = None) -> Module:
+    features = c.section("vision_config").dim("num_pos_feats", default=128)
+    return Module(
+        "SamPositionalEmbedding",
+        positional_embedding=Weight(2, features, tied_to=tied_to, kind="position"),
+        component=Component.EMBEDDING,
+    )
+
+
+def prompt_encoder(config: ModelConfig) -> Module:
+    c = config.section("prompt_encoder_config")
+    d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
+    quarter, points = masked // 4, c.count("num_point_embeddings", default=4)
+    tied = "shared_image_embedding.positional_embedding" if config.tied(default=True) else None
+    return Module(
+        "SamPromptEncoder",
+        shared_embedding=_frequencies(config, tied),
+        mask_embed=Module(
+            "SamMaskEmbedding",
+            conv1=Conv(1, quarter, 2, stride=2),
+            conv2=Conv(quarter, masked, 2, stride=2),
+            conv3=Conv(masked, d, 1),
+            layer_norm1=_norm(quarter),
+            layer_norm2=_norm(quarter * 4),
+        ),
+        no_mask_embed=Embedding(1, d),
+        point_embed=ModuleList([Embedding(1, d)] * int(points)),
+        not_a_point_embed=Embedding(1, d),
+        component=Component.EMBEDDING,
+        part="vision",
+    )
+
+
+# ---- masks
+
+
+def attention(c: ModelConfig, d: Dim, rate: int | None = None) -> Module:
+    """Narrower inside by the downsampling rate."""
+    down = c.dim("attention_downsample_rate", default=2) if rate is None else rate
+    inner = d // down if int(down) != 1 else d
+    return Module(
+        "SamAttention",
+        q_proj=Linear(d, inner, kind="query"),
+        k_proj=Linear(d, inner, kind="key"),
+        v_proj=Linear(d, inner, kind="value"),
+        out_proj=Linear(inner, d, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def two_way_layer(c: ModelConfig, d: Dim) -> Module:
+    eps = c.number("layer_norm_eps", default=1e-6)
+    return Module(
+        "SamTwoWayAttentionBlock",
+        self_attn=attention(c, d, 1),
+        layer_norm1=LayerNorm(d, eps=eps),
+        # The rate between streams is the block's own default, not the config's.
+        cross_attn_token_to_image=attention(c, d, 2),
+        layer_norm2=LayerNorm(d, eps=eps),
+        mlp=_mlp(c, d, c.dim("mlp_dim", default=2048), "relu"),
+        layer_norm3=LayerNorm(d, eps=eps),
+        layer_norm4=LayerNorm(d, eps=eps),
+        cross_attn_image_to_token=attention(c, d, 2),
+    )
+
+
+def _forward(inputs: Dim, inner: Dim, outputs: Dim, depth: int) -> Module:
+    return Module(
+        "SamFeedForward",
+        proj_in=Linear(inputs, inner),
+        proj_out=Linear(inner, outputs),
+        layers=ModuleList([Linear(inner, inner)] * max(depth - 2, 0)),
+    )
+
+
+def mask_decoder(c: ModelConfig) -> Module:
+    d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
+    depth = int(c.count("iou_head_depth", default=3))
+    layers = Layers.of(c.count("num_hidden_layers", default=2), two_way_layer(c, d))
+    return Module(
+        "SamMaskDecoder",
+        iou_token=Embedding(1, d),
+        mask_tokens=Embedding(masks, d),
+        transformer=Module(
+            "SamTwoWayTransformer",
+            layers=layers,
+            final_attn_token_to_image=attention(c, d),
+            layer_norm_final_attn=LayerNorm(d),
+        ),
+        upscale_conv1=Conv(d, d // 4, 2, stride=2, transposed=True),
+        upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
+        upscale_layer_norm=_norm(d // 4),
+        output_hypernetworks_mlps=ModuleList(
+            [_forward(d, d, d // 8, 3)] * int(masks), component=Component.HEAD
+        ),
+        iou_prediction_head=Module(
+            "SamFeedForward",
+            _forward(d, c.dim("iou_head_hidden_dim", default=256), masks, depth).children,
+            component=Component.HEAD,
+        ),
+        part="vision",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "SamModel",
+        shared_image_embedding=_frequencies(c),
+        vision_encoder=vision_encoder(c.section("vision_config")),
+        prompt_encoder=prompt_encoder(c),
+        mask_decoder=mask_decoder(c.section("mask_decoder_config")),
+        part="vision",
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    whole = c.has("vision_config") or c.model_type == "sam"
+    section = c.section("vision_config") if whole else c
+    return Module("SamVisionModel", vision_encoder=vision_encoder(section), part="vision")
+
+
+register("sam", {"SamModel": model}, base="SamModel", category="vision")
+register(
+    "sam_vision_model", {"SamVisionModel": vision_model}, base="SamVisionModel", category="vision"
+)
