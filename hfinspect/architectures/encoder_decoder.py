@@ -25,8 +25,8 @@ def composite(c: ModelConfig, name: str, *, encoder_type: str, part: str | None 
     encoder = auto_model(encoder_config, default_type=encoder_type, part=part)
     # The older language models' class names end otherwise.
     decoder = auto_class(decoder_config, ("ForCausalLM", "LMHeadModel"), default_type="bert")
-    seen = _width(encoder_config, encoder, last=True)
-    wanted = _width(decoder_config, decoder, last=False)
+    seen = width_of(encoder_config, encoder, last=True)
+    wanted = width_of(decoder_config, decoder, last=False)
     apart = seen != wanted and not decoder_config.has("cross_attention_hidden_size")
     project = Linear(seen, wanted, component=Component.PROJECTOR)
     if apart:
@@ -36,7 +36,7 @@ def composite(c: ModelConfig, name: str, *, encoder_type: str, part: str | None 
     )
 
 
-def _width(c: ModelConfig, module: Module, *, last: bool) -> int:
+def width_of(c: ModelConfig, module: Module, *, last: bool) -> int:
     """As the config says; else the last vector of an encoder (its final norm or pooler) or the
     first matrix of a decoder (its table of words) tells."""
     if c.has(*_WIDTHS):

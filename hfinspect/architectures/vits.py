@@ -240,7 +240,7 @@ def upsampling(c: ModelConfig) -> tuple[list[Module], list[Module], Dim]:
 
 
 #: Kernel of the first and the last convolution of HiFi-GAN (VitsHifiGan).
-_EDGE_KERNEL = 7
+EDGE_KERNEL = 7
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -248,10 +248,10 @@ def decoder(c: ModelConfig) -> Module:
     first, speaker = c.dim("upsample_initial_channel"), _speaker(c)
     return Module(
         "VitsHifiGan",
-        conv_pre=_conv(c.dim("flow_size"), first, _EDGE_KERNEL),
+        conv_pre=_conv(c.dim("flow_size"), first, EDGE_KERNEL),
         upsampler=ModuleList(up),
         resblocks=ModuleList(blocks),
-        conv_post=_conv(last, 1, _EDGE_KERNEL, bias=False),
+        conv_post=_conv(last, 1, EDGE_KERNEL, bias=False),
         cond=_conv(speaker, first) if speaker else None,
         component=Component.CONV,
         part="audio",

@@ -1,0 +1,277 @@
+"""SpeechT5 (Ao et al. 2021). Source of shapes: transformers/models/speecht5/modeling_speecht5.py.
+
+One encoder-decoder between nets for speech and text on either side: wav2vec 2.0's convolutions or a
+table of words before, a table of words or mel frames after.  The vocoder is a model of its own.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import speech
+from .blocks import activation
+from .encoders import composed, hidden, with_defaults
+from .modules import (
+    Activation,
+    BatchNorm,
+    Buffer,
+    Conv,
+    Dropout,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
+from .registry import register
+from .vits import EDGE_KERNEL, upsampling
+
+_NAME = "SpeechT5"
+_DEFAULTS = {
+    **speech.DEFAULTS, "vocab_size": 81, "encoder_layers": 12, "encoder_attention_heads": 12,
+    "encoder_ffn_dim": 3072, "decoder_layers": 6, "decoder_ffn_dim": 3072,
+    "decoder_attention_heads": 12, "num_mel_bins": 80, "speech_decoder_prenet_layers": 2,
+    "speech_decoder_prenet_units": 256, "speaker_embedding_dim": 512,
+    "speech_decoder_postnet_layers": 5, "speech_decoder_postnet_units": 256,
+    "speech_decoder_postnet_kernel": 5, "reduction_factor": 2, "encoder_max_relative_position": 160,
+}  # fmt: skip
+
+
+def _attention(c: ModelConfig, side: str) -> Module:
+    h, key = hidden(c), f"{side}_attention_heads"
+    c.divided(h, c.dim(key), "hidden_size", key)
+    return Module(
+        "SpeechT5Attention",
+        k_proj=Linear(h, h, kind="key"),
+        v_proj=Linear(h, h, kind="value"),
+        q_proj=Linear(h, h, kind="query"),
+        out_proj=Linear(h, h, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def _feed_forward(c: ModelConfig, side: str) -> Module:
+    h, inner = hidden(c), c.dim(f"{side}_ffn_dim")
+    return Module(
+        "SpeechT5FeedForward",
+        intermediate_dense=Linear(h, inner, kind="up"),
+        intermediate_act_fn=activation(c.text("hidden_act")),
+        output_dense=Linear(inner, h, kind="down"),
+        component=Component.MLP,
+    )
+
+
+def wrapped_encoder(c: ModelConfig) -> Module:
+    layer = Module(
+        "SpeechT5EncoderLayer",
+        attention=_attention(c, "encoder"),
+        dropout=Dropout(c.number("hidden_dropout", default=0.1)),
+        layer_norm=speech.norm(c),
+        feed_forward=_feed_forward(c, "encoder"),
+        final_layer_norm=speech.norm(c),
+    )
+    distance: Dim = c.dim("encoder_max_relative_position")
+    size = hidden(c) // c.dim("encoder_attention_heads")
+    table = Embedding(2 * distance, size, component=Component.ATTENTION, kind="relative_position")
+    return Module(
+        "SpeechT5Encoder",
+        layer_norm=speech.norm(c),
+        layers=Layers.of(c.count("encoder_layers"), layer),
+        embed_positions=Module("SpeechT5RelativePositionalEncoding", pe_k=table),
+    )
+
+
+def wrapped_decoder(c: ModelConfig) -> Module:
+    layer = Module(
+        "SpeechT5DecoderLayer",
+        self_attn=_attention(c, "decoder"),
+        self_attn_layer_norm=speech.norm(c),
+        encoder_attn=_attention(c, "decoder"),
+        encoder_attn_layer_norm=speech.norm(c),
+        feed_forward=_feed_forward(c, "decoder"),
+        final_layer_norm=speech.norm(c),
+    )
+    return Module("SpeechT5Decoder", layers=Layers.of(c.count("decoder_layers"), layer))
+
+
+# ---- before and after
+
+
+def _scaled_positions() -> Module:
+    """Sines, computed, and one learned number that scales them."""
+    alpha = Weight(kind="scale")
+    return Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=Component.EMBEDDING)
+
+
+def _words(c: ModelConfig) -> Module:
+    return Embedding(c.dim("vocab_size"), hidden(c))
+
+
+def speech_encoder_prenet(c: ModelConfig) -> Module:
+    return Module(
+        "SpeechT5SpeechEncoderPrenet",
+        masked_spec_embed=speech.masked_spec_embed(c),
+        feature_encoder=speech.feature_encoder(c, _NAME),
+        feature_projection=speech.feature_projection(c, _NAME),
+        pos_conv_embed=speech.positions(c, _NAME),
+        part="audio",
+    )
+
+
+def text_encoder_prenet(c: ModelConfig) -> Module:
+    return Module(
+        "SpeechT5TextEncoderPrenet", embed_tokens=_words(c), encode_positions=_scaled_positions()
+    )
+
+
+def text_decoder_prenet(c: ModelConfig) -> Module:
+    return Module("SpeechT5TextDecoderPrenet", embed_tokens=_words(c))
+
+
+def speech_decoder_prenet(c: ModelConfig) -> Module:
+    mels, units = c.dim("num_mel_bins"), c.dim("speech_decoder_prenet_units")
+    count = int(c.count("speech_decoder_prenet_layers"))
+    rest = Linear(units, units)
+    built = [Linear(mels, units), *[rest] * (count - 1)] if count else []
+    return Module(
+        "SpeechT5SpeechDecoderPrenet",
+        layers=ModuleList(built),
+        final_layer=Linear(units, hidden(c)),
+        encode_positions=_scaled_positions(),
+        speaker_embeds_layer=Linear(c.dim("speaker_embedding_dim") + hidden(c), hidden(c)),
+        component=Component.EMBEDDING,
+        part="audio",
+    )
+
+
+def speech_postnet(c: ModelConfig) -> Module:
+    """Mel frames, several a step, whether to stop, and convolutions that polish the frames."""
+    h, mels, factor = hidden(c), c.dim("num_mel_bins"), c.dim("reduction_factor")
+    units, kernel = c.dim("speech_decoder_postnet_units"), c.dim("speech_decoder_postnet_kernel")
+    count = int(c.count("speech_decoder_postnet_layers"))
+    built = []
+    for i in range(count):
+        out = mels if i == count - 1 else units
+        step = Module(
+            "SpeechT5BatchNormConvLayer",
+            conv=Conv(units if i else mels, out, kernel, dims=1, bias=False),
+            batch_norm=BatchNorm(out, dims=1),
+            activation=Activation("Tanh") if i < count - 1 else None,
+        )
+        built.append(step)
+    return Module(
+        "SpeechT5SpeechDecoderPostnet",
+        feat_out=Linear(h, mels * factor),
+        prob_out=Linear(h, factor),
+        layers=ModuleList(built, component=Component.CONV),
+        component=Component.HEAD,
+        part="audio",
+    )
+
+
+def text_postnet(c: ModelConfig) -> Module:
+    table = "speecht5.decoder.prenet.embed_tokens.weight" if c.tied() else None
+    head = Linear(hidden(c), c.dim("vocab_size"), bias=False, tied_to=table, kind="lm_head")
+    return Module("SpeechT5TextDecoderPostnet", lm_head=head, component=Component.HEAD)
+
+
+# ---- classes
+
+
+def _encoder(c: ModelConfig, kind: str, prenet: Module | None) -> Module:
+    name = f"SpeechT5EncoderWith{kind}Prenet"
+    return Module(name, prenet=prenet, wrapped_encoder=wrapped_encoder(c))
+
+
+def _decoder(c: ModelConfig, kind: str, prenet: Module | None) -> Module:
+    name = f"SpeechT5DecoderWith{kind}Prenet"
+    return Module(name, prenet=prenet, wrapped_decoder=wrapped_decoder(c))
+
+
+def model(c: ModelConfig) -> Module:
+    encoder, decoder = _encoder(c, "out", None), _decoder(c, "out", None)
+    return Module("SpeechT5Model", encoder=encoder, decoder=decoder)
+
+
+def _from_speech(c: ModelConfig) -> Module:
+    return _encoder(c, "Speech", speech_encoder_prenet(c))
+
+
+def _to_speech(c: ModelConfig) -> Module:
+    return _decoder(c, "Speech", speech_decoder_prenet(c))
+
+
+def speech_to_text(c: ModelConfig) -> Module:
+    decoder = _decoder(c, "Text", text_decoder_prenet(c))
+    return Module("SpeechT5Model", encoder=_from_speech(c), decoder=decoder)
+
+
+def text_to_speech(c: ModelConfig) -> Module:
+    encoder = _encoder(c, "Text", text_encoder_prenet(c))
+    return Module("SpeechT5Model", encoder=encoder, decoder=_to_speech(c))
+
+
+def speech_to_speech(c: ModelConfig) -> Module:
+    return Module("SpeechT5Model", encoder=_from_speech(c), decoder=_to_speech(c))
+
+
+register(
+    "speecht5",
+    with_defaults(
+        _DEFAULTS,
+        composed(
+            {
+                "SpeechT5ForTextToSpeech": {
+                    "speecht5": text_to_speech,
+                    "speech_decoder_postnet": speech_postnet,
+                },
+                "SpeechT5Model": model,
+                "SpeechT5ForSpeechToText": {
+                    "speecht5": speech_to_text,
+                    "text_decoder_postnet": text_postnet,
+                },
+                "SpeechT5ForSpeechToSpeech": {
+                    "speecht5": speech_to_speech,
+                    "speech_decoder_postnet": speech_postnet,
+                },
+            }
+        ),
+    ),
+    base="SpeechT5Model",
+    base_prefix="speecht5",
+    category="audio",
+)
+
+
+def vocoder(c: ModelConfig) -> Module:
+    """HiFi-GAN (Kong et al. 2020) from mel frames; their mean and scale are buffers."""
+    up, blocks, last = upsampling(c)
+    mels, first = c.dim("model_in_dim", default=80), c.dim("upsample_initial_channel")
+    return Module(
+        "SpeechT5HifiGan",
+        mean=Buffer(mels),
+        scale=Buffer(mels),
+        conv_pre=Conv(mels, first, EDGE_KERNEL, dims=1),
+        upsampler=ModuleList(up),
+        resblocks=ModuleList(blocks),
+        conv_post=Conv(last, 1, EDGE_KERNEL, dims=1),
+        component=Component.CONV,
+        part="audio",
+    )
+
+
+_VOCODER = {
+    "upsample_initial_channel": 512, "upsample_rates": (4, 4, 4, 4),
+    "upsample_kernel_sizes": (8, 8, 8, 8), "resblock_kernel_sizes": (3, 7, 11),
+    "resblock_dilation_sizes": ((1, 3, 5),) * 3,
+}  # fmt: skip
+
+register(
+    # The released vocoder's config calls itself hifigan.
+    ("speecht5_hifigan", "hifigan"),
+    with_defaults(_VOCODER, {"SpeechT5HifiGan": vocoder}),
+    base="SpeechT5HifiGan",
+    category="audio",
+)
