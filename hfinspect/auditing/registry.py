@@ -81,7 +81,11 @@ def _sections(code: str, check: Check) -> tuple[str, str, str]:
     what, why, fix = paragraphs
     assert why.startswith("Why: "), code
     assert fix.startswith("Fix: "), code
-    return what, why.removeprefix("Why: "), fix.removeprefix("Fix: ")
+    return what, _sentence(why.removeprefix("Why: ")), _sentence(fix.removeprefix("Fix: "))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 @cache

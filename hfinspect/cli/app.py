@@ -19,7 +19,9 @@ from ..core.text import clean
 from ..errors import HfinspectError
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
-COMMANDS: Final = ("inspect", "tensors", "tree", "explain", "compare", "scan", "architectures", "cache")
+COMMANDS: Final = (
+    "inspect", "tensors", "tree", "explain", "compare", "audit", "scan", "architectures", "cache",
+)  # fmt: skip
 
 #: Options of the program itself; anything else before a command belongs to ``inspect``.
 _OWN_OPTIONS: Final = frozenset(

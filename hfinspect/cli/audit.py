@@ -1,0 +1,207 @@
+"""``hfinspect audit TARGET ...``: is this checkpoint whole, consistent and safe?"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+
+if TYPE_CHECKING:
+    from ..core.audit import AuditResult
+    from ..core.results import Failure
+
+FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit")
+_THRESHOLDS = ("error", "warning", "note")
+
+#: Seconds between two states of the progress bar.
+_TICK = 0.1
+_BAR = 30
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "audit",
+        epilog="Example: hfinspect audit ./checkpoint --fail-on warning --format sarif",
+    )(audit)
+
+
+def audit(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TARGET]...", help="Directories, weight files, Hub repos.", show_default=False
+        ),
+    ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option("--select", metavar="CODES", help="Only these (HI2, HI301); repeatable."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="CODES", help="Without these; repeatable."),
+    ] = None,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 from this severity on: error, warning or note.",
+            autocompletion=lambda: list(_THRESHOLDS),
+        ),
+    ] = "error",
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Should have the same tensors and shapes; or the base."),
+    ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read everything: checksums, NaN, Inf, zero tensors.")
+    ] = False,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="Every checkpoint directory below the targets.")
+    ] = False,
+    explain: Annotated[
+        str | None, typer.Option(metavar="CODE", help="What a rule looks for, why, how to fix.")
+    ] = None,
+    revision: options.Revision = None,
+    file: options.File = None,
+    format_: Annotated[
+        str,
+        typer.Option("--format", "-f", help=", ".join(FORMATS), autocompletion=lambda: FORMATS),
+    ] = "table",
+    output: options.Output = None,
+    token: options.Token = None,
+) -> None:
+    """Check files against their format, the index, the config and what is safe; from headers.
+
+    Exit code 1 if anything is as bad as --fail-on.
+    """
+    from .. import api
+    from ..auditing.registry import chosen
+    from ..core.audit import AuditResult
+    from ..core.results import Failure
+    from ..core.text import clean
+    from ..errors import HfinspectError, UsageError
+    from .output import checked_format
+
+    checked_format(format_, FORMATS)
+    if explain is not None:
+        return _explain(explain, format_, output)
+    if fail_on not in _THRESHOLDS:
+        raise UsageError(f"--fail-on {fail_on}", "is unknown", expected=", ".join(_THRESHOLDS))
+    chosen(select or (), ignore or (), deep=deep)  # an unknown code is said before anything is read
+    bar = _Bar() if deep and sys.stderr.isatty() else None
+
+    def one(target: str) -> AuditResult | Failure:
+        try:
+            return api.audit(
+                target, select=select or (), ignore=ignore or (), reference=reference, deep=deep,
+                revision=revision, token=token, file=file, progress=bar,
+            )  # fmt: skip
+        except UsageError:
+            raise
+        except HfinspectError as error:
+            return Failure(target, error)
+        finally:
+            if bar is not None:
+                bar.clear()
+
+    results = [one(target) for target in _named(targets, recursive)]
+    failures = [result for result in results if isinstance(result, Failure)]
+    if len(failures) == len(results) == 1:
+        raise failures[0].error
+    _show(results, format_, fail_on, output)
+    if failures:
+        for failure in failures:
+            typer.echo(f"error: {clean(str(failure.error), 1000)}", err=True)
+        raise typer.Exit(max(failure.error.exit_code for failure in failures))
+    if any(r.failing(fail_on) for r in results if isinstance(r, AuditResult)):
+        raise typer.Exit(1)
+    return None
+
+
+def _named(targets: Sequence[str] | None, recursive: bool) -> list[str]:
+    """The targets, or with ``--recursive`` the checkpoints below them: the outermost ones, since an
+    audit covers all that lies in a directory."""
+    from ..errors import NothingToInspectError, UsageError
+
+    if not targets:
+        raise UsageError("audit", "was given no target", expected="a directory, a file or a repo")
+    if not recursive:
+        return list(targets)
+    from ..scanning.targets import below
+
+    found: list[str] = []
+    for target in targets:
+        for folder in below(Path(target).expanduser()):
+            inside = any(_is_inside(folder, other) for other in found)
+            if not inside:
+                found.append(folder)
+    if not found:
+        raise NothingToInspectError(targets[0], "holds no checkpoint, nor does anything below it")
+    return found
+
+
+def _is_inside(folder: str, other: str) -> bool:
+    return Path(other) in Path(folder).parents
+
+
+def _show(
+    results: Sequence[AuditResult | Failure], format_: str, fail_on: str, output: Path | None
+) -> None:
+    from ..auditing.registry import rules
+    from ..reports import junit, sarif
+    from ..reports.audit import lay_out, to_dict
+    from .output import emit, write
+
+    if format_ == "sarif":
+        write(sarif.render(results, rules()), output)
+    elif format_ == "junit":
+        write(junit.render(results, rules(), fail_on), output)
+    else:
+        lines = format_ == "table"
+        emit(format_, lambda: lay_out(results, lines=lines), lambda: to_dict(results), output)
+
+
+def _explain(code: str, format_: str, output: Path | None) -> None:
+    from ..auditing.registry import get_rule
+    from ..errors import UsageError
+    from ..reports.audit import lay_out_rule, rule_to_dict
+    from .output import emit
+
+    rule = get_rule(code)
+    if format_ in ("sarif", "junit", "csv"):
+        raise UsageError(f"--explain as {format_}", "is not possible", expected="table, json")
+    emit(format_, lambda: lay_out_rule(rule), lambda: rule_to_dict(rule), output)
+
+
+class _Bar:
+    """How much of the bytes has been read, on standard error, redrawn in place."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+        self._drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._last < _TICK and done < total:
+            return
+        from ..core.text import byte_size
+
+        self._last, self._drawn = now, True
+        share = done / total if total else 1.0
+        filled = "#" * int(min(share, 1.0) * _BAR)
+        sys.stderr.write(
+            f"\r[{filled:<{_BAR}}] {share:4.0%} {byte_size(done)} of {byte_size(total)}  "
+        )
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._drawn:
+            sys.stderr.write("\r" + " " * (_BAR + 40) + "\r")
+            sys.stderr.flush()
+            self._drawn = False
