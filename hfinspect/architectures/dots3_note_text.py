@@ -26,6 +26,8 @@ _SLIDING = {
     "qk_nope_head_dim": 192,
     "v_head_dim": 128,
 }
+#: Experts are listed once for each distinct kind of layer; published models have three.
+_MAX_DISTINCT = 32
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -151,6 +153,8 @@ def model(c: ModelConfig) -> Module:
     for i, (kind, mlp) in enumerate(described):
         key = (sizes(c, i, kind), kind, mlp)
         if key not in built:
+            if len(built) == _MAX_DISTINCT:
+                raise c.error("per_layer_config", "more", f"at most {_MAX_DISTINCT} kinds of layer")
             built[key] = layer(c, *key)
         blocks.append(built[key])
     return Module(

@@ -82,7 +82,8 @@ def level(
 ) -> dict[str, Module]:
     """``count`` residual blocks, each with attention after it where attn_resolutions says so."""
     attends = i in {int(a) for a in c.dims("attn_resolutions", default=(3,), minimum=0)}
-    blocks = [resnet(outputs if j else inputs, outputs, latent) for j in range(count)]
+    rest = resnet(outputs, outputs, latent)
+    blocks = [resnet(inputs, outputs, latent), *[rest] * (count - 1)][:count]
     looks = [attention(c)] * count if attends else []
     return {
         "block": ModuleList(blocks),

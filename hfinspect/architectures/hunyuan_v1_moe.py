@@ -15,6 +15,8 @@ from .modules import Activation, Embedding, Layers, Linear, Module
 from .registry import register
 
 _NAME = "HunYuanMoEV1"
+#: Experts are listed once for each distinct moe_topk; published models have one.
+_MAX_DISTINCT = 32
 
 
 def layer(c: ModelConfig, per_token: int) -> Module:
@@ -43,6 +45,9 @@ def layers(c: ModelConfig) -> Layers:
         routed *= int(count)
     if len(routed) < count:
         raise c.error("moe_topk", f"{len(routed)} entries", f"one for each of {count} layers")
+    distinct = len({int(k) for k in routed})
+    if distinct > _MAX_DISTINCT:
+        raise c.error("moe_topk", f"{distinct} different values", f"at most {_MAX_DISTINCT}")
     built = {int(k): layer(c, k) for k in routed[: int(count)]}
     return Layers(built[int(k)] for k in routed[: int(count)])
 

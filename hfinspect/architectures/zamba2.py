@@ -24,6 +24,10 @@ from .registry import register
 _HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
 
 
+#: Published models share one or two blocks; every block lists a slot for each hybrid layer.
+_MAX_BLOCKS = 16
+
+
 def _hidden(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", default=2560)
 
@@ -116,10 +120,12 @@ def layers(c: ModelConfig) -> Layers:
         c, count, lambda i: "hybrid" if i in _HYBRID_BY_DEFAULT else "mamba", key=key
     )
     blocks = c.dim("num_mem_blocks", default=1)
+    if blocks > _MAX_BLOCKS:
+        raise c.error("num_mem_blocks", int(blocks), f"at most {_MAX_BLOCKS}")
     uses = kinds.count("hybrid")
     mamba, out = mamba_layer(c), []
     linear = Linear(_hidden(c), _hidden(c), bias=False)
-    stored: list[tuple[str, Module]] = []
+    again: list[Module] = []  # each block as its later uses have it: tied, or a copy of its own
     use = 0
     for i, kind in enumerate(kinds):
         if kind != "hybrid":
@@ -127,10 +133,10 @@ def layers(c: ModelConfig) -> Layers:
             continue
         if use < blocks:
             shared = shared_transformer(c, block=use, uses=uses)
-            stored.append((f"layers.{i}.shared_transformer", shared))
+            at = f"layers.{i}.shared_transformer"
+            again.append(tied_to(shared, at) if c.tied() else shared)
         else:
-            name, shared = stored[use % blocks]
-            shared = tied_to(shared, name) if c.tied() else shared
+            shared = again[use % blocks]
         use += 1
         out.append(
             Module(
