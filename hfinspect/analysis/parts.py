@@ -25,7 +25,7 @@ def combined(
     tensors: list[TensorInfo] = []
     tied: dict[str, str] = {}
     for member, one in parts:
-        tensors += [tensor._replace(part=member.name) for tensor in one.tensors]
+        tensors += [_of_part(tensor, member.name) for tensor in one.tensors]
         tied |= {f"{member.name}/{key}": f"{member.name}/{kept}" for key, kept in one.tied.items()}
     cells = tally(tensors)
     total = sums(cells)
@@ -57,6 +57,12 @@ def combined(
         layout=layout,
         members=tuple(member for member, _ in parts),
     )
+
+
+def _of_part(tensor: TensorInfo, part: str) -> TensorInfo:
+    """Two text encoders have equal names: their layers are told apart by the part."""
+    stack = None if tensor.stack is None else f"{part}/{tensor.stack}"
+    return tensor._replace(part=part, stack=stack)
 
 
 def _merged(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:

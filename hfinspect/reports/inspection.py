@@ -74,7 +74,8 @@ def _files(inspection: Inspection) -> str:
     if inspection.source == "config":
         return "config.json alone; no weight file was read"
     files = inspection.files
-    count = f"{len(files)} shards" if len(files) > 1 else files[0].path if files else "none"
+    several = "files" if inspection.members else "shards"
+    count = f"{len(files)} {several}" if len(files) > 1 else files[0].path if files else "none"
     kind = "" if count.endswith(f".{inspection.format}") else f", {inspection.format}"
     sizes = [file.size for file in files if file.size is not None]
     size = f", {byte_size(sum(sizes))}" if len(sizes) == len(files) and files else ""

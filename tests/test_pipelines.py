@@ -1,0 +1,273 @@
+"""Models of several parts: diffusers pipelines, sentence-transformers, from their headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hfinspect
+from hfinspect.core.results import Inspection
+from hfinspect.errors import NothingToInspectError
+
+from .builders import Tensors, write_config, write_safetensors
+from .cli.program import hfinspect as run
+
+SCHEMA = json.loads(
+    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
+)
+
+UNET: dict[str, Any] = {
+    "_class_name": "UNet2DConditionModel",
+    "block_out_channels": [32, 48],
+    "down_block_types": ["CrossAttnDownBlock2D", "DownBlock2D"],
+    "up_block_types": ["UpBlock2D", "CrossAttnUpBlock2D"],
+    "layers_per_block": 1,
+    "cross_attention_dim": 24,
+    "attention_head_dim": 4,
+    "norm_num_groups": 8,
+    "sample_size": 16,
+}
+TEXT: dict[str, Any] = {
+    "architectures": ["CLIPTextModel"],
+    "model_type": "clip_text_model",
+    "hidden_size": 24,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 100,
+    "max_position_embeddings": 16,
+    "projection_dim": 12,
+}
+TEXT_2 = {**TEXT, "architectures": ["CLIPTextModelWithProjection"], "hidden_size": 32}
+VAE: dict[str, Any] = {
+    "_class_name": "AutoencoderKL",
+    "block_out_channels": [16],
+    "down_block_types": ["DownEncoderBlock2D"],
+    "up_block_types": ["UpDecoderBlock2D"],
+    "layers_per_block": 1,
+    "norm_num_groups": 8,
+}
+PARTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "text_encoder": ("transformers", TEXT, "model.safetensors"),
+    "text_encoder_2": ("transformers", TEXT_2, "model.fp16.safetensors"),
+    "unet": ("diffusers", UNET, "diffusion_pytorch_model.safetensors"),
+    "vae": ("diffusers", VAE, "diffusion_pytorch_model.safetensors"),
+}
+
+
+def tensors_of(config: Mapping[str, Any], dtype: str = "F16") -> dict[str, Any]:
+    return {t.name: (t.dtype or dtype, t.shape) for t in hfinspect.predict(config).tensors}
+
+
+def class_of(config: Mapping[str, Any]) -> str:
+    return str(config.get("_class_name") or config["architectures"][0])
+
+
+def write_pipeline(root: Path, *, weights: bool = True) -> Path:
+    index: dict[str, Any] = {
+        "_class_name": "StableDiffusionXLPipeline",
+        "_diffusers_version": "0.30.0",
+        "force_zeros_for_empty_prompt": True,
+        "scheduler": ["diffusers", "EulerDiscreteScheduler"],
+        "tokenizer": ["transformers", "CLIPTokenizer"],
+        "image_encoder": [None, None],
+    }
+    for name, (library, config, file) in PARTS.items():
+        write_config(root / name, config)
+        index[name] = [library, class_of(config)]
+        if weights:
+            write_safetensors(root / name / file, tensors_of(config))
+    (root / "model_index.json").write_text(json.dumps(index))
+    (root / "scheduler").mkdir()
+    (root / "scheduler" / "scheduler_config.json").write_text("{}")
+    return root
+
+
+EXPECTED = {name: hfinspect.predict(config).parameters for name, (_, config, _) in PARTS.items()}
+
+
+def check(found: Inspection) -> None:
+    assert found.layout == "diffusers pipeline"
+    assert found.architecture == "StableDiffusionXLPipeline"
+    assert {member.name: member.parameters for member in found.members} == EXPECTED
+    assert found.parameters == sum(EXPECTED.values())
+    assert {name: totals.parameters for name, totals in found.parts.items()} == EXPECTED
+    assert all(member.catalogued for member in found.members)
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+
+
+def test_every_component_and_the_total(tmp_path: Path) -> None:
+    """Names that two text encoders share are counted in both; the variant fp16 is taken where it
+    is the only copy."""
+    found = hfinspect.inspect(write_pipeline(tmp_path))
+    check(found)
+    assert found.source == "checkpoint"
+    assert found.nbytes == sum(tensor.nbytes or 0 for tensor in found.tensors)
+    declared = {member.name: member.declared for member in found.members}
+    assert declared["unet"] == "diffusers.UNet2DConditionModel"
+    assert [m.files for m in found.members if m.name == "text_encoder_2"] == [
+        ("text_encoder_2/model.fp16.safetensors",)
+    ]
+
+
+def test_a_pipeline_of_configs_alone(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path, weights=False)
+    check(hfinspect.inspect(root))
+    assert hfinspect.inspect(root, source="config").source == "config"
+
+
+def test_a_component_alone(tmp_path: Path) -> None:
+    found = hfinspect.inspect(write_pipeline(tmp_path) / "unet")
+    assert (found.parameters, found.layout) == (EXPECTED["unet"], "model")
+
+
+def test_copies_and_strangers_are_listed(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path)
+    unet = root / "unet" / "diffusion_pytorch_model.fp16.safetensors"
+    write_safetensors(unet, tensors_of(UNET))
+    (root / "unet" / "model.onnx").write_bytes(b"\x08\x07")
+    write_safetensors(root / "sd_xl_base.safetensors", {"model.weight": ("F16", (2, 2))})
+    found = hfinspect.inspect(root)
+    check(found)
+    assert found.other_files["unet/diffusion_pytorch_model.fp16.safetensors"] == "the variant fp16"
+    assert "sd_xl_base.safetensors" in found.other_files
+    assert found.other_files["unet/model.onnx"]
+
+
+def test_a_component_that_disagrees_is_named(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path)
+    tensors = tensors_of(VAE)
+    tensors["encoder.conv_in.bias"] = ("F16", (17,))
+    write_safetensors(root / "vae" / "diffusion_pytorch_model.safetensors", tensors)
+    found = hfinspect.inspect(root)
+    assert found.parameters == sum(EXPECTED.values()) + 1
+    notes = [finding.text for finding in found.findings if finding.rule == "config-differs"]
+    assert len(notes) == 1
+    assert notes[0].startswith("vae: ")
+
+
+def test_an_unknown_component_is_counted_by_its_headers(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path)
+    write_config(root / "vae", {"_class_name": "AutoencoderOfTomorrow"})
+    found = hfinspect.inspect(root)
+    assert found.parameters == sum(EXPECTED.values())
+    assert [member.name for member in found.members if not member.catalogued] == ["vae"]
+
+
+def test_an_unknown_component_of_configs_alone_leaves_the_total_unknown(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path, weights=False)
+    write_config(root / "vae", {"_class_name": "AutoencoderOfTomorrow"})
+    found = hfinspect.inspect(root)
+    assert found.parameters is None
+    assert {member.name for member in found.members} == set(EXPECTED) - {"vae"}
+    jsonschema.validate(found.to_dict(), SCHEMA)
+
+
+def test_a_pipeline_without_anything(tmp_path: Path) -> None:
+    (tmp_path / "model_index.json").write_text('{"_class_name": "Pipeline"}')
+    with pytest.raises(NothingToInspectError):
+        hfinspect.inspect(tmp_path)
+
+
+def test_a_quantised_component(tmp_path: Path) -> None:
+    """bitsandbytes' 4 bits in one component, with the config that diffusers writes for it."""
+    root = write_pipeline(tmp_path)
+    tensors: dict[str, Any] = {}
+    for name, (dtype, shape) in tensors_of(UNET).items():
+        if name.endswith("to_q.weight"):
+            count = shape[0] * shape[1]
+            tensors[name] = ("U8", (count // 2, 1))
+            tensors[f"{name}.absmax"] = ("F32", (-(-count // 64),))
+            tensors[f"{name}.quant_map"] = ("F32", (16,))
+            tensors[f"{name}.quant_state.bitsandbytes__nf4"] = ("U8", (80,))
+        else:
+            tensors[name] = (dtype, shape)
+    write_safetensors(root / "unet" / "diffusion_pytorch_model.safetensors", tensors)
+    quantised = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    write_config(root / "unet", {**UNET, "quantization_config": quantised})
+    found = hfinspect.inspect(root)
+    check(found)
+    methods = {m.name: m.quantization.method for m in found.members if m.quantization}
+    assert methods == {"unet": "bitsandbytes"}
+    assert found.quantization is not None
+    assert found.quantization.scheme == "nf4"
+
+
+# ---- sentence-transformers
+
+
+def write_sentence_transformer(root: Path, dense: Tensors | None) -> int:
+    config = {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "vocab_size": 60,
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 32,
+        "max_position_embeddings": 20,
+    }
+    write_config(root, config)
+    write_safetensors(root / "model.safetensors", tensors_of(config, "F32"))
+    modules = [
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {
+            "idx": 1,
+            "name": "1",
+            "path": "1_Pooling",
+            "type": "sentence_transformers.models.Pooling",
+        },
+    ]
+    if dense is not None:
+        path, kind = "2_Dense", "sentence_transformers.models.Dense"
+        modules.append({"idx": 2, "name": "2", "path": path, "type": kind})
+        write_safetensors(root / "2_Dense" / "model.safetensors", dense)
+        write_config(root / "2_Dense", {"in_features": 16, "out_features": 8, "bias": True})
+    (root / "modules.json").write_text(json.dumps(modules))
+    return hfinspect.predict(config).parameters
+
+
+def test_sentence_transformers(tmp_path: Path) -> None:
+    dense = {"linear.weight": ("F32", (8, 16)), "linear.bias": ("F32", (8,))}
+    transformer = write_sentence_transformer(tmp_path, dense)
+    found = hfinspect.inspect(tmp_path)
+    assert found.layout == "sentence-transformers"
+    assert {m.name: m.parameters for m in found.members} == {
+        "transformer": transformer,
+        "2_Dense": 8 * 16 + 8,
+    }
+    assert found.parameters == transformer + 8 * 16 + 8
+    assert [m.declared for m in found.members][1] == "sentence_transformers.models.Dense"
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+
+
+def test_sentence_transformers_of_a_transformer_alone(tmp_path: Path) -> None:
+    transformer = write_sentence_transformer(tmp_path, None)
+    found = hfinspect.inspect(tmp_path)
+    assert (found.parameters, found.members) == (transformer, ())
+    assert found.layout == "sentence-transformers"
+    assert found.expectation is not None
+    assert found.expectation.agrees
+
+
+# ---- as a user sees it
+
+
+def test_what_the_command_shows(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path)
+    shown = run(str(root)).out
+    assert "StableDiffusionXLPipeline (diffusers pipeline)" in shown
+    for name, parameters in EXPECTED.items():
+        assert name in shown
+        assert f"{parameters:,}" in shown
+    table = run(str(root), "--format", "csv").out.splitlines()
+    assert table[0] == "part,class,parameters,dtype,nbytes"
+    assert [row.split(",")[0] for row in table[1:]] == [*EXPECTED, "total"]
+    answer = json.loads(run(str(root), "--format", "json").out)
+    jsonschema.validate(answer, SCHEMA)
+    assert answer["parameters"] == sum(EXPECTED.values())
