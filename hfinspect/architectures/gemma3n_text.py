@@ -93,8 +93,8 @@ def layer(c: ModelConfig, inner: Dim, *, shared: bool) -> Module:
         act_fn=activation(act),
         altup=altup(c),
         laurel=laurel(c),
-        per_layer_input_gate=Linear(h, _per_layer(c), bias=False),
-        per_layer_projection=Linear(_per_layer(c), h, bias=False),
+        per_layer_input_gate=Linear(h, _per_layer(c), bias=False, component=Component.MLP),
+        per_layer_projection=Linear(_per_layer(c), h, bias=False, component=Component.MLP),
         post_per_layer_input_norm=_norm(c, h),
     )
 

@@ -205,7 +205,9 @@ def audio_model(c: ModelConfig) -> Module:
         subsample_conv_projection=subsampling(c),
         rel_pos_enc=Activation("Gemma4AudioRelPositionalEncoding"),
         layers=Layers.of(c.count("num_hidden_layers", default=12), layer),
-        output_proj=Linear(h, c.dim("output_proj_dims", default=1536)),
+        output_proj=Linear(
+            h, c.dim("output_proj_dims", default=1536), component=Component.PROJECTOR
+        ),
         part="audio",
     )
 

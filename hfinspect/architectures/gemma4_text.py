@@ -103,6 +103,15 @@ def experts(c: ModelConfig) -> dict[str, Module]:
     }
 
 
+def per_layer_gate(c: ModelConfig, h: Dim, width: Dim) -> dict[str, Module]:
+    """What mixes the layer's own embedding in: gate down to it, multiply, project back."""
+    return {
+        "per_layer_input_gate": Linear(h, width, bias=False, component=Component.MLP),
+        "per_layer_projection": Linear(width, h, bias=False, component=Component.MLP),
+        "post_per_layer_input_norm": norm(c, h),
+    }
+
+
 def layer(c: ModelConfig, heads: Heads, *, shared: bool, full: bool) -> Module:
     h = hidden(c)
     inner = c.dim("intermediate_size", default=9216)
@@ -121,9 +130,7 @@ def layer(c: ModelConfig, heads: Heads, *, shared: bool, full: bool) -> Module:
             "pre_feedforward_layernorm": norm(c, h),
             "post_feedforward_layernorm": norm(c, h),
             "layer_scalar": Buffer(1),
-            "per_layer_input_gate": Linear(h, per_layer, bias=False) if per_layer else None,
-            "per_layer_projection": Linear(per_layer, h, bias=False) if per_layer else None,
-            "post_per_layer_input_norm": norm(c, h) if per_layer else None,
+            **(per_layer_gate(c, h, per_layer) if per_layer else {}),
             **(experts(c) if c.flag("enable_moe_block", default=False) else {}),
         },
     )

@@ -23,7 +23,6 @@ from .modules import (
     Layers,
     Linear,
     Module,
-    ModuleList,
     RMSNorm,
     Weight,
 )
@@ -166,7 +165,7 @@ def prediction_layers(c: ModelConfig) -> Module | None:
                 final_layernorm=_norm(c) if last else None,
             )
         )
-    layers = ModuleList(blocks * steps)
+    layers = Layers(blocks * steps)
     return Module("NemotronHMTP", layers=layers, part="mtp", kind="mtp", saved=False)
 
 
