@@ -86,7 +86,7 @@ def _attentions(branch: Branch, prefix: str) -> Iterator[tuple[str, Branch]]:
 
 def _block(path: str, weights: Mapping[str, Polynomial], config: Mapping[str, Any]) -> Block:
     known = {q for weight in weights.values() for q in weight.quantities()}
-    known |= {q for width in known if width.quotient for q in width.quotient}
+    known |= {q for width in known for q in width.quotient}
     prefixes = {q.name.rsplit(".", 1)[0] for q in known if "." in q.name}
     prefix = prefixes.pop() if len(prefixes) == 1 else ""
     section: Any = config
@@ -132,6 +132,8 @@ def described(block: Block, ledger: Ledger) -> Attention:
         if kind in _OF_GROUPS and block.groups is not None:
             heads = block.groups
         per_head = None if heads is None else _divided(weights, heads)
+        if per_head is not None and not set(per_head.quantities()) <= set(ledger.writer.letters):
+            per_head = None  # a width of its own, which no formula above it names
         if kind == "qkv" and block.hidden and weights.value != 3 * block.hidden.value**2:
             per_head = None  # fused matrices of grouped heads have no equal share per query head
         shown = heads if per_head is not None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from ..core.explanation import Candidate
 from .explain_conventions import ways_of
@@ -16,10 +16,11 @@ _USUAL = ("head-apart", "no-embeddings", "no-biases", "no-norms", "active-only",
 def counts_of(d: Derivation) -> tuple[Candidate, ...]:
     """The exact count first, then others in the order in which names of models use them."""
     exact = d.polynomial.value
-    ways = {way.name: way for way in reversed(ways_of(d))}
+    every = ways_of(d)
+    ways = {way.name: way for way in reversed(every)}
     found = [Candidate("every parameter once", exact)]
     found += [_candidate(ways["head-apart"], exact)] if "head-apart" in ways else []
-    found += _base_model(d, ways)
+    found += _base_model(d, every, ways.get("with-pooler"))
     found += [_candidate(ways[name], exact) for name in _USUAL[1:] if name in ways]
     return tuple(found)
 
@@ -28,10 +29,10 @@ def _candidate(way: Way, exact: int) -> Candidate:
     return Candidate(way.text, exact + way.delta.value)
 
 
-def _base_model(d: Derivation, ways: Mapping[str, Way]) -> list[Candidate]:
+def _base_model(d: Derivation, ways: Sequence[Way], pooler: Way | None) -> list[Candidate]:
     """Without the heads, and with the pooler where the family's base model has one."""
-    heads = [way.delta.value for way in ways_of(d) if way.name == "no-head"]
-    poolers = [way.delta.value for way in ways_of(d) if way.name == "no-pooler"]
+    heads = [way.delta.value for way in ways if way.name == "no-head"]
+    poolers = [way.delta.value for way in ways if way.name == "no-pooler"]
     base = d.polynomial.value + sum(heads)
     found = []
     if poolers or heads:
@@ -39,7 +40,7 @@ def _base_model(d: Derivation, ways: Mapping[str, Way]) -> list[Candidate]:
         found.append(Candidate(f"without {what}", base + sum(poolers)))
     if poolers and heads:
         found.append(Candidate("the base model with its pooler", base))
-    if "with-pooler" in ways:
-        whole = base + ways["with-pooler"].delta.value
+    if pooler is not None:
+        whole = base + pooler.delta.value
         found.append(Candidate("the base model with its pooler", whole))
     return found

@@ -53,7 +53,7 @@ class Derivation:
         seen: dict[Quantity, None] = {}
 
         def see(quantity: Quantity) -> None:
-            for inner in quantity.quotient or ():
+            for inner in quantity.quotient:
                 see(inner)
             seen.setdefault(quantity)
 

@@ -106,7 +106,7 @@ def _with(base: str, subscript: str) -> str:
 
 def _indexed(key: str) -> tuple[str, str]:
     """``conv_dim[3]`` -> (``conv_dim``, ``3``)."""
-    match = re.fullmatch(r"(.*)\[(\d+)\]", key)
+    match = re.fullmatch(r"(.*)\[([0-9]+)\]", key)
     return (match[1], match[2]) if match else (key, "")
 
 

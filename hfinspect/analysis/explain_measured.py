@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..architectures.prediction import Prediction
 from ..core.explanation import Difference, Measurement
 from ..core.results import Inspection
-from .place import spec_finder
+from .lookup import spec_finder
 
 
 def measured(inspection: Inspection, prediction: Prediction) -> Measurement:

@@ -137,8 +137,14 @@ class _Layers:
 
 
 def _children(module: Module, context: Context, layers: _Layers) -> tuple[Node, ...]:
+    return _nodes(module.children, context, layers)
+
+
+def _nodes(
+    children: Mapping[str, Module | Parameter], context: Context, layers: _Layers
+) -> tuple[Node, ...]:
     nodes: list[Node] = []
-    for name, child in module.children.items():
+    for name, child in children.items():
         inner = context.entering(child)
         if isinstance(child, Parameter):
             nodes.append(_leaf(name, child, inner))
@@ -147,6 +153,11 @@ def _children(module: Module, context: Context, layers: _Layers) -> tuple[Node, 
                 nodes.extend(_stack(name, child, inner, layers))
             else:
                 nodes.extend(_folded(name, child, inner, layers))
+            # Some lists hold a tensor under a name of its own.
+            named = {key: value for key, value in child.children.items() if not key.isdecimal()}
+            if named:
+                beside = _nodes(named, inner, layers.at(name))
+                nodes.append(Branch(name, child.class_name, beside))
         else:
             inside = _children(child, inner, layers.at(name))
             if inside:
@@ -187,6 +198,8 @@ def _groups(
     groups: dict[tuple[Node, ...], list[int]] = {}
     classes: dict[tuple[Node, ...], str] = {}
     for name, child in modules.children.items():
+        if not name.isdecimal():
+            continue
         if not isinstance(child, Module):
             content: tuple[Node, ...] = (_leaf("", child, context.entering(child)),)
             class_name = "Parameter"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from ..core.dims import Binary, Constant, Expr, Symbol, expr_of
 
@@ -20,15 +21,14 @@ from ..core.dims import Binary, Constant, Expr, Symbol, expr_of
 MAX_TERMS = 64
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Quantity:
+class Quantity(NamedTuple):
     """An unknown: a config key or derived name, its number, and how it is derived (in words, or
     as the quotient of two others)."""
 
     name: str
     value: int
     definition: str = ""
-    quotient: tuple[Quantity, Quantity] | None = None
+    quotient: tuple[Quantity, ...] = ()
 
 
 Monomial = tuple[tuple[Quantity, int], ...]

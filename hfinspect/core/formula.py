@@ -57,13 +57,16 @@ def written(tree: Tree) -> str:
         return _sum(tree.args)
     if tree.op == "*":
         minus = _MINUS if tree.args[0] == -1 else ""
-        return minus + "·".join(_factor(arg) for arg in tree.args[1 if minus else 0 :])
+        first, *rest = tree.args[1 if minus else 0 :]
+        leading = str(first).replace("-", _MINUS) if isinstance(first, int) else _factor(first)
+        return minus + "·".join((leading, *(_factor(arg) for arg in rest)))
     if tree.op == "^":
         base, exponent = tree.args
-        inner = f"({written(base)})" if isinstance(base, Op) else str(base)
+        inner = f"({written(base)})" if isinstance(base, Op) else _factor(base)
         return inner + str(exponent).translate(_SUPERSCRIPTS)
     over, under = tree.args
-    bottom = f"({written(under)})" if isinstance(under, Op) and under.op != "^" else written(under)
+    wide = isinstance(under, Op) and under.op != "^"
+    bottom = f"({written(under)})" if wide else _factor(under)
     return f"{_factor(over)}/{bottom}"
 
 
@@ -76,7 +79,9 @@ def _sum(args: tuple[Tree, ...]) -> str:
 
 
 def _factor(tree: Tree) -> str:
-    return f"({written(tree)})" if isinstance(tree, Op) and tree.op == "+" else written(tree)
+    negative = isinstance(tree, int) and tree < 0
+    wide = negative or (isinstance(tree, Op) and tree.op == "+")
+    return f"({written(tree)})" if wide else written(tree)
 
 
 def substituted(tree: Tree, values: Mapping[str, int]) -> Tree:
