@@ -1,0 +1,161 @@
+"""PEFT adapters: their settings, and the share of a base model that may be out of reach."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hfinspect
+from hfinspect.core.results import Inspection
+
+from .builders import Tensors, write_config, write_safetensors
+from .cli.program import hfinspect as run
+from .hub_repos import weights
+from .hub_server import HubServer
+from .sources.hub_support import client
+
+SCHEMA = json.loads(
+    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
+)
+BASE: dict[str, Any] = {
+    "model_type": "llama",
+    "vocab_size": 64,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "tie_word_embeddings": False,
+}
+SIZE = hfinspect.predict(BASE).parameters
+RANK = 4
+
+
+def lora() -> Tensors:
+    tensors: dict[str, tuple[str, tuple[int, ...]]] = {}
+    for layer in range(2):
+        for name in ("q_proj", "v_proj"):
+            module = f"base_model.model.model.layers.{layer}.self_attn.{name}"
+            tensors[f"{module}.lora_A.weight"] = ("F32", (RANK, 16))
+            tensors[f"{module}.lora_B.weight"] = ("F32", (16, RANK))
+    return tensors
+
+
+OWN = 2 * 2 * 2 * RANK * 16
+
+
+def settings(base: str | None) -> dict[str, Any]:
+    return {
+        "peft_type": "LORA",
+        "r": RANK,
+        "lora_alpha": 16,
+        "target_modules": ["q_proj", "v_proj"],
+        "modules_to_save": None,
+        "task_type": "CAUSAL_LM",
+        "base_model_name_or_path": base,
+    }
+
+
+def write_adapter(root: Path, base: str | None) -> Path:
+    write_safetensors(root / "adapter_model.safetensors", lora())
+    (root / "adapter_config.json").write_text(json.dumps(settings(base)))
+    return root
+
+
+def write_base(root: Path) -> Path:
+    write_config(root, BASE)
+    tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(BASE).tensors}
+    write_safetensors(root / "model.safetensors", tensors)
+    return root
+
+
+def check(found: Inspection, base: int | None) -> None:
+    adapter = found.adapter
+    assert adapter is not None
+    assert (found.layout, found.parameters) == ("adapter", OWN)
+    assert (adapter.type, adapter.rank, adapter.alpha) == ("LORA", RANK, 16)
+    assert adapter.targets == ("q_proj", "v_proj")
+    assert adapter.base_parameters == base
+    assert found.components["attention"].parameters == OWN
+    assert {tensor.layer for tensor in found.tensors} == {0, 1}
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+
+
+def test_an_adapter_and_its_base_beside_it(tmp_path: Path) -> None:
+    base = write_base(tmp_path / "base")
+    found = hfinspect.inspect(write_adapter(tmp_path / "adapter", str(base)))
+    check(found, SIZE)
+    assert found.findings == ()
+    shown = run(str(tmp_path / "adapter")).out
+    assert "LORA, rank 4, alpha 16, on q_proj, v_proj" in shown
+    assert f"{SIZE:,}" in shown
+    assert f"{100 * OWN / SIZE:.3g}%" in shown
+
+
+def test_a_base_of_a_config_alone(tmp_path: Path) -> None:
+    write_config(tmp_path / "base", BASE)
+    check(hfinspect.inspect(write_adapter(tmp_path / "adapter", str(tmp_path / "base"))), SIZE)
+
+
+def test_the_adapter_file_alone(tmp_path: Path) -> None:
+    base = write_base(tmp_path / "base")
+    write_adapter(tmp_path / "adapter", str(base))
+    check(hfinspect.inspect(tmp_path / "adapter" / "adapter_model.safetensors"), SIZE)
+
+
+def test_a_base_on_the_hub(hub: HubServer, tmp_path: Path) -> None:
+    tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(BASE).tensors}
+    files = {"config.json": json.dumps(BASE).encode(), "model.safetensors": weights(tensors)}
+    hub.add("org/base", files)
+    written = json.dumps(settings("org/base")).encode()
+    hub.add(
+        "org/adapter",
+        {"adapter_config.json": written, "adapter_model.safetensors": weights(lora())},
+    )
+    check(hfinspect.inspect("org/adapter", client=client(hub)), SIZE)
+    local = write_adapter(tmp_path / "adapter", "org/base")
+    check(hfinspect.inspect(local, client=client(hub)), SIZE)
+
+
+@pytest.mark.parametrize("base", ["org/gone", "../../etc", "no such base", "/dev/null"])
+def test_a_base_out_of_reach_is_a_note(base: str, hub: HubServer, tmp_path: Path) -> None:
+    found = hfinspect.inspect(write_adapter(tmp_path / "adapter", base), client=client(hub))
+    check(found, None)
+    notes = [finding for finding in found.findings if finding.rule == "base-model"]
+    assert [note.severity for note in notes] == ["note"]
+
+
+def test_a_repo_cannot_name_a_path_of_ours(hub: HubServer, tmp_path: Path) -> None:
+    base = write_base(tmp_path / "base")
+    written = json.dumps(settings(str(base))).encode()
+    hub.add(
+        "org/adapter",
+        {"adapter_config.json": written, "adapter_model.safetensors": weights(lora())},
+    )
+    check(hfinspect.inspect("org/adapter", client=client(hub)), None)
+
+
+def test_bases_do_not_lead_in_circles(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    write_adapter(one, str(two))
+    write_adapter(two, str(one))
+    for root in (one, two):
+        check(hfinspect.inspect(root), None)
+
+
+def test_an_adapter_without_a_base(tmp_path: Path) -> None:
+    check(hfinspect.inspect(write_adapter(tmp_path, None)), None)
+
+
+@pytest.mark.parametrize("value", [None, 7, [], {}, "x", [1, None, {}], True])
+def test_settings_of_no_sense(value: object, tmp_path: Path) -> None:
+    """Every key may be anything; what is counted stays the same."""
+    write_safetensors(tmp_path / "adapter_model.safetensors", lora())
+    odd = {key: value for key in settings(None) if key != "base_model_name_or_path"}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(odd))
+    found = hfinspect.inspect(tmp_path)
+    assert found.parameters == OWN
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
