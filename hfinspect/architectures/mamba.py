@@ -25,7 +25,9 @@ def _norm(c: ModelConfig) -> Module:
 
 
 def inner_width(c: ModelConfig) -> Dim:
-    """int(expand · hidden_size): expand may be fractional."""
+    """int(expand · hidden_size), unless the file gives it: expand may be fractional, or stale."""
+    if c.has("intermediate_size"):
+        return c.dim("intermediate_size")
     expand = c.number("expand", default=2)
     h = _hidden(c)
     if expand == int(expand):

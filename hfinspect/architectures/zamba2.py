@@ -67,11 +67,17 @@ def adapters(c: ModelConfig, inputs: int, outputs: int, *, block: int, uses: int
     return ModuleList(adapter if use % blocks == block else other for use in range(uses))
 
 
+def _wide(c: ModelConfig) -> Dim:
+    """Hidden state and embedding side by side; a saved config lists it."""
+    return c.dim("attention_hidden_size", default=2 * _hidden(c))
+
+
 def attention(c: ModelConfig, *, block: int, uses: int) -> Module:
-    wide = 2 * _hidden(c)
+    wide = _wide(c)
     query = c.dim("num_attention_heads", default=32)
     kv = c.dim("num_key_value_heads", default=query)
-    heads = Heads(query, kv, wide // query)
+    dim = c.dim("attention_head_dim", "head_dim", default=2 * _hidden(c) // query)
+    heads = Heads(query, kv, dim)
     module = grouped_attention("Zamba2Attention", wide, heads)
     module.children["o_proj"] = Linear(query * heads.dim, _hidden(c), bias=False, kind="output")
     if c.flag("use_shared_attention_adapter", default=False):
@@ -96,7 +102,7 @@ def shared_transformer(c: ModelConfig, *, block: int, uses: int) -> Module:
             gate_up_proj_adapter_list=adapters(c, h, 2 * inner, block=block, uses=uses),
             component=Component.MLP,
         ),
-        input_layernorm=_norm(c, 2 * h),
+        input_layernorm=_norm(c, _wide(c)),
         pre_ff_layernorm=_norm(c, h),
     )
 
