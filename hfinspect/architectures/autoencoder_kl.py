@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import Residual, attention, resnet_block, sampled_block, widths
+from .diffusion import Residual, attention, resnet_block, resnet_row, sampled_block, widths
 from .modules import Activation, Conv, GroupNorm, Layers, Module
 from .registry import register
 
@@ -46,7 +46,8 @@ def encoder(c: ModelConfig, latent: Dim) -> Module:
     blocks = []
     for i, outputs in enumerate(channels):
         inputs = channels[max(i - 1, 0)]
-        resnets = [resnet_block(outputs if j else inputs, outputs, residual) for j in range(layers)]
+        coming = [inputs, *[outputs] * (layers - 1)][:layers]
+        resnets = resnet_row(coming, outputs, residual)
         down = outputs if i < len(channels) - 1 else None
         blocks.append(sampled_block("DownEncoderBlock2D", resnets, down=down))
     return Module(
@@ -67,7 +68,8 @@ def decoder(c: ModelConfig, latent: Dim) -> Module:
     blocks = []
     for i, outputs in enumerate(channels):
         inputs = channels[max(i - 1, 0)]
-        resnets = [resnet_block(outputs if j else inputs, outputs, residual) for j in range(layers)]
+        coming = [inputs, *[outputs] * (layers - 1)][:layers]
+        resnets = resnet_row(coming, outputs, residual)
         up = outputs if i < len(channels) - 1 else None
         blocks.append(sampled_block("UpDecoderBlock2D", resnets, up=up))
     return Module(

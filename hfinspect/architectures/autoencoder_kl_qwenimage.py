@@ -92,10 +92,13 @@ def encoder(c: ModelConfig, latent: Dim) -> Module:
     layers, blocks, scale = int(c.count("num_res_blocks", default=2)), [], 1.0
     for i, outputs in enumerate(widths):
         inputs = widths[i - 1] if i else base
-        for j in range(layers):
-            blocks.append(residual(outputs if j else inputs, outputs))
-            if scale in scales:
-                blocks.append(attention(outputs))
+        looks = [attention(outputs)] if scale in scales else []
+        row = [
+            residual(inputs, outputs),
+            *looks,
+            *[residual(outputs, outputs), *looks] * (layers - 1),
+        ]
+        blocks += row if layers else []
         if i < len(widths) - 1:
             blocks.append(resample(outputs, up=False, time=times[i]))
             scale /= 2
@@ -119,7 +122,7 @@ def decoder(c: ModelConfig, latent: Dim) -> Module:
         # What came up was halved.
         inputs = widths[i - 1] // 2 if i else widths[0]
         grows = i < len(widths) - 1
-        resnets = [residual(outputs if j else inputs, outputs) for j in range(layers)]
+        resnets = [residual(inputs, outputs), *[residual(outputs, outputs)] * (layers - 1)]
         ups = ModuleList([resample(outputs, up=True, time=times[i])]) if grows else None
         stages.append(Module("QwenImageUpBlock", resnets=ModuleList(resnets), upsamplers=ups))
     return Module(

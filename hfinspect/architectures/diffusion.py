@@ -96,6 +96,12 @@ def resnet_block(inputs: int, outputs: int, shared: Residual) -> Module:
     )
 
 
+def resnet_row(inputs: Sequence[int], outputs: int, shared: Residual) -> list[Module]:
+    """One block per width that comes in; equal ones are one object."""
+    made = {int(width): resnet_block(width, outputs, shared) for width in dict.fromkeys(inputs)}
+    return [made[int(width)] for width in inputs]
+
+
 def downsampler(channels: int) -> ModuleList:
     sampler = Module("Downsample2D", conv=Conv(channels, channels, 3, stride=2))
     return ModuleList([sampler], component=Component.CONV)

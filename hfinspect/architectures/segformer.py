@@ -118,8 +118,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def image_classification(c: ModelConfig) -> Module:
-    last = c.dims("hidden_sizes", default=(32, 64, 160, 256))[-1]
-    head = Linear(last, c.num_labels, component=Component.HEAD, kind="classifier")
+    head = Linear(_Stages(c).widths[-1], c.num_labels, component=Component.HEAD, kind="classifier")
     return Module(
         "SegformerForImageClassification", segformer=model(c), classifier=head, part="vision"
     )

@@ -19,6 +19,7 @@ from .diffusion import (
     flags_per_block,
     per_block,
     resnet_block,
+    resnet_row,
     sampled_block,
     transformer_2d,
     widths,
@@ -137,12 +138,14 @@ def _depth(depth: Any, layers: int, c: ModelConfig) -> list[int]:
 def _attentions(c: ModelConfig, p: Plan, i: int, layers: int, depth: Any) -> list[Module]:
     if not p.heads[i]:
         raise c.error("attention_head_dim", int(p.heads[i]), "at least 1")
-    return [
-        transformer_2d(
+    depths_here = _depth(depth, layers, c)
+    made = {
+        count: transformer_2d(
             p.channels[i], p.heads[i], count, p.context[i], p.crossing, only_cross=p.only_cross[i]
         )
-        for count in _depth(depth, layers, c)
-    ]
+        for count in dict.fromkeys(depths_here)
+    }
+    return [made[count] for count in depths_here]
 
 
 def down_blocks(c: ModelConfig, p: Plan) -> list[Module]:
@@ -151,9 +154,8 @@ def down_blocks(c: ModelConfig, p: Plan) -> list[Module]:
     for i, kind in enumerate(block_types(c, "down_block_types", DOWN, len(p.channels))):
         inputs, outputs = p.channels[max(i - 1, 0)], p.channels[i]
         layers = int(p.layers[i])
-        resnets = [
-            resnet_block(outputs if j else inputs, outputs, p.residual) for j in range(layers)
-        ]
+        coming = [inputs, *[outputs] * (layers - 1)][:layers]
+        resnets = resnet_row(coming, outputs, p.residual)
         crossing = kind.startswith("CrossAttn")
         attentions = _attentions(c, p, i, layers, p.depths[i]) if crossing else []
         down = outputs if i < last else None
@@ -192,14 +194,10 @@ def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
             p.channels[max(i - 1, 0)],
         )
         layers = int(p.layers[i]) + 1
-        resnets = [
-            resnet_block(
-                (outputs if j else below) + (above if j == layers - 1 else outputs),
-                outputs,
-                p.residual,
-            )
-            for j in range(layers)
-        ]
+        coming = [below, *[outputs] * (layers - 1)]
+        beside = [*[outputs] * (layers - 1), above]
+        joined = [a + b for a, b in zip(coming, beside, strict=True)]
+        resnets = resnet_row(joined, outputs, p.residual)
         crossing = kind.startswith("CrossAttn")
         attentions = _attentions(c, p, i, layers, upward[n]) if crossing else []
         up = outputs if n < count - 1 else None
