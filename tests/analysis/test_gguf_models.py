@@ -1,0 +1,196 @@
+"""GGUF models as inspections: components, the left-out head, experts, variants."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hfinspect
+from hfinspect.analysis.names import labels_of
+from hfinspect.core.components import Component, Role
+from hfinspect.core.results import Inspection
+from hfinspect.formats.gguf_types import GGML_TYPES
+
+from ..builders import write_config
+from ..cli.program import hfinspect as run
+from ..formats.gguf_files import GgufWriter
+from . import twins
+
+SCHEMA = json.loads(
+    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
+)
+
+#: transformers' names in a Llama -> llama.cpp's (gguf.tensor_mapping).
+NAMES = {
+    "model.embed_tokens.weight": "token_embd.weight",
+    "model.norm.weight": "output_norm.weight",
+    "lm_head.weight": "output.weight",
+}
+IN_A_BLOCK = {
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+}  # fmt: skip
+Q4_0, Q6_K, Q4_K, F32, MXFP4 = 2, 14, 12, 0, 39
+
+
+def named(name: str) -> str:
+    if name in NAMES:
+        return NAMES[name]
+    _, _, layer, rest = name.split(".", 3)
+    return f"blk.{layer}.{IN_A_BLOCK[rest.removesuffix('.weight')]}.weight"
+
+
+def gguf(
+    shapes: dict[str, tuple[int, ...]], kind: int, *, arch: str = "llama", **numbers: int
+) -> bytes:
+    """A file of these tensors, matrices of one type and vectors of float32."""
+    writer = GgufWriter().text("general.architecture", arch)
+    for key, value in numbers.items():
+        writer.u32(f"{arch}.{key}" if key != "file_type" else "general.file_type", value)
+    offset = 0
+    for name, shape in shapes.items():
+        own = kind if len(shape) > 1 else F32
+        writer.tensor(name, shape, own, offset)
+        size = GGML_TYPES[own].stored_bytes(shape)
+        offset += size + -size % 32
+    return writer.bytes(offset)
+
+
+def llama(*, head: bool = True) -> dict[str, tuple[int, ...]]:
+    shapes = {named(name): shape for name, (_, shape) in twins.original().items()}
+    return shapes if head else {k: v for k, v in shapes.items() if k != "output.weight"}
+
+
+def write(root: Path, data: bytes, name: str = "model.gguf") -> Inspection:
+    root.mkdir(parents=True, exist_ok=True)
+    (root / name).write_bytes(data)
+    found = hfinspect.inspect(root)
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    return found
+
+
+@pytest.mark.parametrize("kind", [Q4_0, Q4_K, Q6_K, MXFP4])
+def test_a_twin_has_the_parameters_of_the_original(kind: int, tmp_path: Path) -> None:
+    found = write(tmp_path, gguf(llama(), kind))
+    whole = hfinspect.inspect(twins.CONFIG)
+    assert found.parameters == whole.parameters
+    assert {key: t.parameters for key, t in found.components.items()} == {
+        key: t.parameters for key, t in whole.components.items()
+    }
+    assert found.model_type == "llama"
+    assert found.quantization is not None
+    block = GGML_TYPES[kind]
+    weights = found.quantization.packed_parameters
+    assert weights == sum(a * b for a, b in [s for s in llama().values() if len(s) == 2])
+    assert found.quantization.effective_bits == (8 * weights * block.nbytes // block.block, weights)
+    assert found.quantization.widths == {block.name: weights}
+
+
+def test_a_head_that_is_left_out_is_the_embedding(tmp_path: Path) -> None:
+    found = write(tmp_path, gguf(llama(head=False), Q4_0))
+    table = 512 * 256
+    assert found.tied == {"output.weight": "token_embd.weight"}
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters - table
+    assert found.parameters_with_head == found.parameters + table
+
+
+@pytest.mark.parametrize(
+    ("arch", "numbers"), [("bert", {}), ("qwen3", {"pooling_type": 3}), ("t5encoder", {})]
+)
+def test_encoders_have_no_head(arch: str, numbers: dict[str, int], tmp_path: Path) -> None:
+    found = write(tmp_path, gguf(llama(head=False), Q4_0, arch=arch, **numbers))
+    assert found.tied == {}
+    assert found.parameters_with_head is None
+
+
+def test_experts_in_one_tensor(tmp_path: Path) -> None:
+    """8 experts, 2 of which serve a token; a shared one always does."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embd.weight": (64, 32),
+        "output.weight": (64, 32),
+        "blk.0.ffn_gate_inp.weight": (8, 32),
+        "blk.0.ffn_up_exps.weight": (8, 64, 32),
+        "blk.0.ffn_gate_exps.weight": (8, 64, 32),
+        "blk.0.ffn_down_exps.weight": (8, 32, 64),
+        "blk.0.ffn_up_shexp.weight": (64, 32),
+    }
+    found = write(
+        tmp_path, gguf(shapes, Q4_0, arch="qwen2moe", expert_count=8, expert_used_count=2)
+    )
+    experts = 3 * 8 * 64 * 32
+    assert found.parameters == experts + 3 * 64 * 32 + 8 * 32
+    assert found.active_parameters == found.parameters - experts + experts // 4
+    assert found.components["router"].parameters == 8 * 32
+
+
+def test_buffers_are_apart(tmp_path: Path) -> None:
+    shapes = {**llama(), "rope_freqs.weight": (32,), "blk.1.exp_probs_b.bias": (8,)}
+    found = write(tmp_path, gguf(shapes, Q4_0))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert found.buffers == 40
+
+
+def test_a_config_beside_it_is_compared_by_its_total(tmp_path: Path) -> None:
+    write_config(tmp_path, twins.CONFIG)
+    found = write(tmp_path, gguf(llama(), Q4_0))
+    assert found.expectation is None
+    assert "config-differs" not in {finding.rule for finding in found.findings}
+    write_config(tmp_path, {**twins.CONFIG, "num_hidden_layers": 3})
+    differing = hfinspect.inspect(tmp_path)
+    assert differing.parameters == found.parameters
+    assert "config-differs" in {finding.rule for finding in differing.findings}
+
+
+def test_variants_to_choose_from(tmp_path: Path) -> None:
+    sizes = {}
+    for label, kind in (("Q4_0", Q4_0), ("Q6_K", Q6_K), ("Q4_K_M", Q4_K)):
+        data = gguf(llama(), kind)
+        write(tmp_path, data, f"tiny-{label}.gguf")
+        sizes[label] = len(data)
+    found = hfinspect.inspect(tmp_path)
+    assert [variant.label for variant in found.variants] == sorted(sizes, key=lambda x: sizes[x])
+    assert [variant.label for variant in found.variants if variant.read] == ["Q6_K"]
+    assert {v.label: v.bits_per_weight for v in found.variants} == {
+        label: (8 * size, found.parameters) for label, size in sizes.items()
+    }
+    shown = run(str(tmp_path)).out
+    assert "tiny-Q6_K.gguf *" in shown
+    picked = hfinspect.inspect(tmp_path, file="tiny-Q4_0.gguf")
+    assert picked.parameters == found.parameters
+    assert [variant.label for variant in picked.variants if variant.read] == ["Q4_0"]
+
+
+def test_what_the_file_says(tmp_path: Path) -> None:
+    numbers = {"block_count": 2, "context_length": 4096, "file_type": 15}
+    found = write(tmp_path, gguf(llama(), Q4_K, **numbers))
+    assert found.contents["architecture"] == "llama"
+    assert found.contents["file_type"] == "Q4_K_M"
+    assert found.quantization is not None
+    assert found.quantization.scheme == "Q4_K_M"
+    assert "type Q4_K_M, layers 2, context 4,096" in run(str(tmp_path)).out.replace("\n   ", "")
+
+
+#: Names of llama.cpp that say nothing of a component.
+SAY_NOTHING = {
+    "mm.0", "mm.up", "mm.down", "v.blk.0.ls1", "v.blk.0.ls2", "v.blk.0.out_scale", "v.std_bias",
+    "v.std_scale", "resampler.kv", "a.blk.0.ffn_scale", "a.blk.0.ffn_scale_1", "a.pre_encode.out",
+    "mm.model.fc", "mm.a.fc",
+}  # fmt: skip
+
+
+def test_every_name_of_the_tensor_map_is_known() -> None:
+    constants: Any = pytest.importorskip("gguf.constants")
+    names = {text.format(bid=0, xid=0) for text in constants.TENSOR_NAMES.values()}
+    labels = {name: labels_of(f"{name}.weight") for name in names}
+    buffers = {name for name, label in labels.items() if label.role is Role.BUFFER}
+    assert buffers == {"rope_freqs", "rope_factors_long", "rope_factors_short", "blk.0.exp_probs_b"}
+    other = {name for name, label in labels.items() if label.component is Component.OTHER}
+    assert other - buffers <= SAY_NOTHING
+    blocks = {name for name in names if name.startswith("blk.0.")}
+    assert all(labels[name].position == 1 for name in blocks)
