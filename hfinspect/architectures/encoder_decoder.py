@@ -15,9 +15,17 @@ from .registry import auto_class, auto_model, register
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "n_embed")
 
 
-def composite(c: ModelConfig, name: str, *, encoder_type: str, part: str | None = None) -> Module:
+def composite(
+    c: ModelConfig,
+    name: str,
+    *,
+    encoder_type: str,
+    part: str | None = None,
+    output_key: str | None = None,
+) -> Module:
     """``encoder`` and ``decoder`` of the nested configs; a config without them takes the types of
-    the config class: ``encoder_type`` and a BERT that decodes."""
+    the config class: ``encoder_type`` and a BERT that decodes.  ``output_key`` may say in the
+    encoder's config how wide its output is, where that is not its hidden size."""
     encoder_config = c.section("encoder")
     decoder_config = c.section(
         "decoder", default={"model_type": "bert", "is_decoder": True, "add_cross_attention": True}
@@ -27,7 +35,8 @@ def composite(c: ModelConfig, name: str, *, encoder_type: str, part: str | None 
     decoder = auto_class(decoder_config, ("ForCausalLM", "LMHeadModel"), default_type="bert")
     seen = width_of(encoder_config, encoder, last=True)
     wanted = width_of(decoder_config, decoder, last=False)
-    apart = seen != wanted and not decoder_config.has("cross_attention_hidden_size")
+    out = encoder_config.dim(output_key, default=seen) if output_key else seen
+    apart = out != wanted and not decoder_config.has("cross_attention_hidden_size")
     project = Linear(seen, wanted, component=Component.PROJECTOR)
     if apart:
         project.part = "projector"

@@ -1,0 +1,63 @@
+"""DPR (Karpukhin et al. 2020). Source of shapes: transformers/models/dpr/modeling_dpr.py.
+
+BERT as an encoder of questions or of passages, and a reader that finds answers; an optional
+projection narrows the vector.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import bert
+from .encoders import BASE, hidden, with_defaults
+from .heads import classifier
+from .modules import Linear, Module
+from .registry import register
+
+
+def _projection(c: ModelConfig) -> Dim:
+    return c.dim("projection_dim", default=0, minimum=0)
+
+
+def encoder(c: ModelConfig) -> Module:
+    size = _projection(c)
+    return Module(
+        "DPREncoder",
+        bert_model=bert.model(c, pooling=False),
+        encode_proj=Linear(hidden(c), size, component=Component.HEAD) if size else None,
+    )
+
+
+def _reader(c: ModelConfig) -> Module:
+    width = _projection(c) or hidden(c)
+    predictor = Module(
+        "DPRSpanPredictor",
+        encoder=encoder(c),
+        qa_outputs=classifier(width, 2),
+        qa_classifier=classifier(width, 1),
+    )
+    return Module("DPRReader", span_predictor=predictor)
+
+
+def _question(c: ModelConfig) -> Module:
+    return Module("DPRQuestionEncoder", question_encoder=encoder(c))
+
+
+def _context(c: ModelConfig) -> Module:
+    return Module("DPRContextEncoder", ctx_encoder=encoder(c))
+
+
+register(
+    "dpr",
+    with_defaults(
+        BASE,
+        {
+            "DPRQuestionEncoder": _question,
+            "DPRContextEncoder": _context,
+            "DPRReader": _reader,
+        },
+    ),
+    base="DPRQuestionEncoder",
+    category="encoder",
+)

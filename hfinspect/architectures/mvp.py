@@ -1,0 +1,69 @@
+"""MVP (Tang et al. 2022). Source of shapes: transformers/models/mvp/modeling_mvp.py.
+
+BART, with learned prompts before the keys and values of every layer where ``use_prompt`` asks.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import seq2seq
+from .modules import Activation, Dropout, Embedding, Linear, Module, Sequential
+from .registry import Builder, register
+from .seq2seq import Style
+
+STYLE = Style(
+    "Mvp",
+    positions="MvpLearnedPositionalEmbedding",
+    embedding_norm=True,
+    vocab=50267,
+)
+
+
+def _prompt(c: ModelConfig, layers: int) -> Module:
+    """Vectors for each layer's keys and values, made from a table by two matrices."""
+    d, inner = seq2seq.width(c, STYLE), c.dim("prompt_mid_dim", default=800)
+    return Module(
+        "MvpPrompt",
+        dropout=Dropout(c.number("dropout", default=0.1)),
+        prompt_embedding=Embedding(c.dim("prompt_length", default=100), d),
+        prompt_trans=Sequential(
+            Linear(d, inner), Activation("GELU"), Linear(inner, layers * 2 * d)
+        ),
+        component=Component.ATTENTION,
+    )
+
+
+def _prompted(build: Builder) -> Builder:
+    """The class with prompts in its stacks, where the config asks for them."""
+
+    def prompted(c: ModelConfig) -> Module:
+        root = build(c)
+        base = root.children.get("model", root)
+        if c.flag("use_prompt", default=False) and isinstance(base, Module):
+            _add_prompts(c, base)
+        return root
+
+    return prompted
+
+
+def _add_prompts(c: ModelConfig, base: Module) -> None:
+    encoder, decoder = base.children.get("encoder"), base.children.get("decoder")
+    if not isinstance(encoder, Module) or not isinstance(decoder, Module):
+        return  # the decoder alone has none
+    side = c.count("encoder_layers", "num_hidden_layers", default=12)
+    # Released files hold the encoder's prompt; transformers 5.23 builds the encoder without.
+    unused = _prompt(c, side)
+    unused.saved = False
+    encoder.children["self_attn_prompt"] = unused
+    prompt = _prompt(c, c.count("decoder_layers", default=12))
+    decoder.children |= {"self_attn_prompt": prompt, "cross_attn_prompt": prompt}
+
+
+register(
+    "mvp",
+    {name: _prompted(build) for name, build in seq2seq.classes(STYLE, *seq2seq.ALL).items()},
+    base="MvpModel",
+    base_prefix="model",
+    category="encoder-decoder",
+)

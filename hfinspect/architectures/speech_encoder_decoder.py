@@ -1,0 +1,27 @@
+"""A speech encoder and a language model. Source:
+transformers/models/speech_encoder_decoder/modeling_speech_encoder_decoder.py."""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from .encoder_decoder import composite
+from .modules import Module
+from .registry import register
+
+
+def model(c: ModelConfig) -> Module:
+    return composite(
+        c,
+        "SpeechEncoderDecoderModel",
+        encoder_type="wav2vec2",
+        part="audio",
+        output_key="output_hidden_size",
+    )
+
+
+register(
+    "speech-encoder-decoder",
+    {"SpeechEncoderDecoderModel": model},
+    base="SpeechEncoderDecoderModel",
+    category="audio",
+)
