@@ -12,9 +12,9 @@ def main() -> None:
 
         print(f"hfinspect {__version__}")
         return
-    from .cli.app import run
+    from .cli.app import leave, run
 
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ Exit codes: 0 fine, 1 audit findings or a difference, 2 usage, 3 could not get i
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -96,6 +98,16 @@ def run(arguments: Sequence[str]) -> int:
 
 def flush() -> None:
     sys.stdout.flush()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process. Threads that still wait for a stalled server are not waited for."""
+    if threading.active_count() > 1:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def usage_exit(error: Exception) -> int | None:

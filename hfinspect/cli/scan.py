@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import UsageError
 from . import options
 
 if TYPE_CHECKING:
-    from ..scanning.rows import Row
+    from ..scanning.engine import ScanOptions
+    from .listing import HubQuery
+    from .scanning import Job
+
+SOURCES = ("auto", "checkpoint", "config")
 
 FORMATS = ("jsonl", "csv", "parquet", "table", "markdown")
 
@@ -60,7 +65,7 @@ def scan(
     ] = False,
     audit: Annotated[bool, typer.Option("--audit", help="Audit findings as columns.")] = False,
     source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=256)] = 16,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Targets at once.", min=1, max=64)] = 16,
     timeout: Annotated[
         float | None, typer.Option(min=0.01, help="Seconds for each wait on the network.")
     ] = None,
@@ -83,12 +88,10 @@ def scan(
     token: options.Token = None,
 ) -> None:
     """One row a model: ok, or failed and why. Exit code 1 if any failed."""
-    from ..errors import UsageError
-    from ..scanning import rows as columns_of
-    from ..scanning.engine import ScanOptions
-    from ..scanning.session import Reported, RowWork
+    from ..scanning.engine import ScanOptions, close_shared
     from . import cache
-    from .scanning import Plan, execute, listed, named
+    from .listing import HubQuery
+    from .scanning import Plan, execute
 
     plan = Plan(
         format_=format_,
@@ -99,31 +102,69 @@ def scan(
         quiet=quiet,
         most_failures=1 if fail_fast else max_failures,
         dask=dask,
-        shard=shard,
+        # Outputs of the parts in a row are the output of the whole, which has one header.
+        header=shard is None or shard.startswith("1/"),
     )
     plan.check(FORMATS)
-    scan_options = ScanOptions(
-        source=source,  # type: ignore[arg-type]  # api checks it
+    if source not in SOURCES:
+        raise UsageError(f"source {source!r}", "is unknown", expected=", ".join(SOURCES))
+    asked = ScanOptions(
+        source=source,  # type: ignore[arg-type]  # just checked
         token=token,
         timeout=timeout,
         cache_dir=None if no_cache else cache.directory(),
     )
-    work: Callable[[str], Row]
-    if author or filter_ or search:
-        found = listed(scan_options, author, search, tuple(filter_ or ()), sort, limit)
-        names = [model.repo_id for model in found]
-    elif totals_only:
+    query = HubQuery(author, search, tuple(filter_ or ()), sort)
+    if query and targets is not None:
+        raise UsageError(targets, "is a list, and the Hub was to list too", expected="one of them")
+    if totals_only:
+        job = _reported(query, asked, limit, columns is not None or audit)
+    else:
+        job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh)
+    if totals_only:
+        plan.say("the parameters are the Hub's own report, not counted by hfinspect")
+    if shard is not None:
+        from ..scanning.targets import part
+
+        items = part(list(job.items), shard)
+        job = replace(job, items=items, total=len(items))
+    failed = execute(plan, job)
+    close_shared()
+    if failed:
+        raise typer.Exit(1)
+
+
+def _reported(query: HubQuery, asked: ScanOptions, limit: int | None, more: bool) -> Job:
+    """What the Hub's list says of itself, one request a page and no other."""
+    from ..scanning.rows import TOTALS_COLUMNS
+    from ..scanning.session import reported
+    from .listing import listed
+    from .scanning import Job
+
+    if not query:
         raise UsageError(
             "--totals-only", "needs the Hub's list", expected="--author, --filter or --search"
         )
-    else:
-        names, found = named(targets, recursive)[:limit], []
-    if totals_only:
-        chosen = tuple(columns_of.TOTALS_COLUMNS)
-        work = Reported(found)
-    else:
-        chosen = columns_of.chosen_columns(columns)
-        chosen += tuple(columns_of.AUDIT_COLUMNS) if audit else ()
-        work = RowWork(scan_options, chosen, audit)
-    if execute(plan, names, work, chosen):
-        raise typer.Exit(1)
+    if more:
+        raise UsageError("--totals-only", "has columns of its own, and no audit")
+    items = listed(asked, query, limit, ("sha", "safetensors"))
+    return Job(items, limit, reported, tuple(TOTALS_COLUMNS), listed=True)
+
+
+def _inspected(
+    query: HubQuery, asked: ScanOptions, text: str | None, recursive: bool, limit: int | None,
+    columns: str | None, audit: bool, refresh: bool,
+) -> Job:  # fmt: skip
+    """An inspection of every target."""
+    from ..scanning.rows import AUDIT_COLUMNS, chosen_columns
+    from ..scanning.session import RowWork
+    from .listing import listed, named
+    from .scanning import Job
+
+    chosen = chosen_columns(columns) + (tuple(AUDIT_COLUMNS) if audit else ())
+    work = RowWork(asked, chosen, audit, refresh)
+    if query:
+        items = listed(asked, query, limit, ("sha", "siblings"))
+        return Job(items, limit, work, chosen, listed=True)
+    found = named(text, recursive, limit)
+    return Job(found, len(found), work, chosen)

@@ -1,26 +1,27 @@
-"""What ``hfinspect scan`` does between its options and the library."""
+"""What ``hfinspect scan`` does between its options and the library: rows into a file or a pipe."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..scanning import journal, parquet, session, targets
+from ..scanning import parquet, session
+from ..scanning.journal import Journal
+from ..scanning.lines import FORMATS
+from ..scanning.resume import Early, left_to_do, not_there, with_rows
 from ..scanning.rows import Row, types_of
+from ..scanning.session import Item
 from .output import checked_format
 from .progress import Progress
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    from ..scanning.engine import ScanOptions
-    from ..sources.hub_models import ListedModel
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Plan:
     quiet: bool
     most_failures: int | None
     dask: str | None
-    shard: str | None
+    header: bool = True
 
     def check(self, formats: Sequence[str]) -> None:
         """Raises UsageError for what cannot be done, before anything is asked or written."""
@@ -49,150 +50,155 @@ class Plan:
                 "--resume", "needs a file of rows", expected="--output FILE, jsonl, csv or parquet"
             )
 
-
-def named(text: str | None, recursive: bool) -> list[str]:
-    """The targets of a list file, of standard input, or below a directory."""
-    if text is None:
-        raise UsageError(
-            "scan", "was given no list", expected="a file, - for stdin, --author or --filter"
-        )
-    if text == "-":
-        return list(targets.from_lines(sys.stdin, "standard input"))
-    path = Path(text).expanduser()
-    if recursive:
-        return list(targets.below(path))
-    if path.is_dir():
-        raise UsageError(
-            text, "is a directory", expected="a text file",
-            hint="--recursive scans every checkpoint below it",
-        )  # fmt: skip
-    return targets.from_file(path)
+    def say(self, text: str) -> None:
+        """A remark on stderr."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
 
 
-def listed(
-    options: ScanOptions,
-    author: str | None,
-    search: str | None,
-    filters: tuple[str, ...],
-    sort: str | None,
-    limit: int | None,
-) -> list[ListedModel]:
-    """The Hub's own list, one request a page."""
-    from ..scanning.engine import shared
-    from ..sources.hub_models import list_models
+@dataclass(frozen=True)
+class Job:
+    """What is scanned. ``total`` is None where the number is not known; ``listed`` tells that the
+    items are the Hub's list, whose order changes between two runs."""
 
-    client, _ = shared(options)
-    return list(
-        list_models(client, author=author, search=search, filters=filters, sort=sort, limit=limit)
-    )
+    items: Iterable[Item]
+    total: int | None
+    work: Callable[[Item], Row]
+    columns: tuple[str, ...]
+    listed: bool = False
+
+    @property
+    def types(self) -> dict[str, str]:
+        return types_of(self.columns)
 
 
-def execute(
-    plan: Plan, names: Sequence[str], work: Callable[[str], Row], columns: Sequence[str]
-) -> bool:
+@dataclass
+class Tally:
+    """Failures, and whether they are as many as the user will have."""
+
+    most: int | None
+    failures: int = 0
+    before: int = 0  # in rows of earlier runs
+
+    @property
+    def enough(self) -> bool:
+        return self.most is not None and self.failures >= self.most
+
+    @property
+    def any_failed(self) -> bool:
+        return self.failures + self.before > 0
+
+
+def execute(plan: Plan, job: Job) -> bool:
     """Run the scan and write its rows; whether any target failed."""
-    first = True
-    if plan.shard is not None:
-        names, part = targets.shard(names, plan.shard)
-        first = part == 1
+    tally = Tally(plan.most_failures)
     with _executor(plan) as executor:
         if plan.format_ in ("table", "markdown"):
-            return _as_document(plan, names, work, columns, executor)
-        if plan.output is None:
-            return _to_stdout(plan, names, work, columns, executor, header=first)
-        if plan.format_ == "parquet":
-            return _to_parquet(plan, plan.output, names, work, columns, executor)
-        return _to_file(plan, plan.output, names, work, columns, executor, header=first)
+            _as_document(plan, job, executor, tally)
+        elif plan.output is None:
+            _to_stdout(plan, job, executor, tally)
+        elif plan.format_ == "parquet":
+            _to_parquet(plan, plan.output, job, executor, tally)
+        elif plan.refresh:
+            _refreshed(plan, plan.output, job, executor, tally)
+        else:
+            _to_file(plan, plan.output, job, executor, tally)
+    if tally.enough:
+        plan.say(f"stopped after {tally.failures:,} failed")
+    return tally.any_failed
 
 
 def _followed(
-    plan: Plan, names: Sequence[str], work: Callable[[str], Row], columns: Sequence[str],
-    executor: Executor | None,
+    plan: Plan, job: Job, executor: Executor | None, tally: Tally,
+    on_early: Callable[[Item, Row], None] | None = None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Rows with progress beside them; ends after too many failures."""
-    progress = Progress(len(names), quiet=plan.quiet)
-    failures = 0
+    """Rows in order, with progress beside them; ends after too many failures."""
+    progress = Progress(job.total, quiet=plan.quiet)
+
+    def on_row(item: Item, row: Row, early: bool) -> None:
+        progress.add(row)
+        if early and on_early is not None:
+            on_early(item, row)
+
     found = session.rows(
-        names, work, columns, jobs=plan.jobs, executor=executor, on_row=progress.add
+        job.items, job.work, job.columns, jobs=plan.jobs, executor=executor, on_row=on_row
     )
     try:
         for row in found:
+            tally.failures += session.failed(row)
             yield row
-            failures += session.failed(row)
-            if plan.most_failures is not None and failures >= plan.most_failures:
+            if tally.enough:
                 return
     finally:
         progress.finish()
 
 
-def _as_document(
-    plan: Plan, names: Sequence[str], work: Callable[[str], Row], columns: Sequence[str],
-    executor: Executor | None,
-) -> bool:  # fmt: skip
+def _as_document(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:
     from ..reports.scan import lay_out
     from .output import emit
 
-    rows = list(_followed(plan, names, work, columns, executor))
-    emit(plan.format_, lambda: lay_out(rows, types_of(columns)), dict, plan.output)
-    return any(session.failed(row) for row in rows)
+    rows = list(_followed(plan, job, executor, tally))
+    emit(plan.format_, lambda: lay_out(rows, job.types), dict, plan.output)
 
 
-def _to_stdout(
-    plan: Plan, names: Sequence[str], work: Callable[[str], Row], columns: Sequence[str],
-    executor: Executor | None, *, header: bool,
-) -> bool:  # fmt: skip
-    lines = journal.FORMATS[plan.format_]
-    head = lines.header(tuple(types_of(columns)))
-    any_failed = False
-    if header and head is not None:
+def _to_stdout(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:
+    lines = FORMATS[plan.format_]
+    head = lines.header(tuple(job.types))
+    if plan.header and head is not None:
         sys.stdout.write(head + "\n")
-    for row in _followed(plan, names, work, columns, executor):
+    for row in _followed(plan, job, executor, tally):
         sys.stdout.write(lines.line(row) + "\n")
         sys.stdout.flush()
-        any_failed |= session.failed(row)
-    return any_failed
 
 
-def _to_file(
-    plan: Plan, path: Path, names: Sequence[str], work: Callable[[str], Row],
-    columns: Sequence[str], executor: Executor | None, *, header: bool, lines: str | None = None,
-) -> bool:  # fmt: skip
-    """Append rows to ``path``; with --refresh write a new file that replaces it in the end."""
-    lines_of = journal.FORMATS[lines or plan.format_]
-    target = path
-    if plan.refresh:
-        if (lines or plan.format_) != "jsonl":
-            raise UsageError("--refresh", "reads rows back", expected="--format jsonl or parquet")
-        old = {str(row["target"]): row for row in journal.read_rows(path)} if path.exists() else {}
-        assert isinstance(work, session.RowWork)
-        work, target = session.Refresh(work, old), path.with_name(f".{path.name}.new")
-    any_failed = False
-    everything = tuple(types_of(columns))
-    with journal.Journal(target, lines_of, everything, header=header) as rows:
-        there = rows.open(resume=plan.resume and not plan.refresh)
-        left = journal.left_to_do(names, there, path)
-        if there and not plan.quiet:
-            sys.stderr.write(f"{len(there):,} rows are there, {len(left):,} to go\n")
-        for row in _followed(plan, left, work, columns, executor):
-            rows.write(row)
-            any_failed |= session.failed(row)
-    if plan.refresh:
-        target.replace(path)
-    return any_failed
+def _to_file(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+    """Append rows to ``path``."""
+    columns = tuple(job.types)
+    journal = Journal(path, FORMATS[plan.format_], columns, header=plan.header)
+    with journal, Early(path, columns) as early:
+        there = journal.open(resume=plan.resume)
+        tally.before = sum(not kept.ok for kept in there)
+        left = not_there(job.items, there) if job.listed else left_to_do(job.items, there, path)
+        items = with_rows(left, early.open(resume=plan.resume))
+        total = None if job.total is None else max(job.total - len(there), 0)
+        if there:
+            plan.say(f"{len(there):,} rows are there" + (f", {total:,} to go" if total else ""))
+        rest = replace(job, items=items, total=total)
+        for row in _followed(plan, rest, executor, tally, early.write):
+            journal.write(row)
+        if not tally.enough:
+            early.finish()
 
 
-def _to_parquet(
-    plan: Plan, path: Path, names: Sequence[str], work: Callable[[str], Row],
-    columns: Sequence[str], executor: Executor | None,
-) -> bool:  # fmt: skip
+def _refreshed(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+    """A new file, with the old one's rows where they hold, that replaces it in the end."""
+    columns = tuple(job.types)
+    known: dict[str, Row] = {}
+    if path.exists():
+        with Journal(path, FORMATS[plan.format_], columns, header=plan.header) as old:
+            old.open(resume=True)
+            known = {str(row["target"]): row for row in old.rows()}
+    unfinished = path.with_name(f".{path.name}.new")
+    with Journal(unfinished, FORMATS[plan.format_], columns, header=plan.header) as journal:
+        journal.open(resume=False)
+        rest = replace(job, items=with_rows(job.items, known))
+        for row in _followed(plan, rest, executor, tally):
+            journal.write(row)
+    if not tally.enough:
+        unfinished.replace(path)
+
+
+def _to_parquet(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
     """Rows go to a journal beside the file, which becomes Parquet when all are there."""
     beside = path.with_name(f"{path.name}.rows.jsonl")
-    any_failed = _to_file(
-        replace(plan, format_="jsonl"), beside, names, work, columns, executor, header=True
-    )
-    parquet.convert(beside, path, types_of(columns))
-    beside.unlink()
-    return any_failed
+    plan = replace(plan, format_="jsonl")
+    if plan.resume and path.exists() and not beside.exists():
+        parquet.restore(path, beside, job.types)
+    write = _refreshed if plan.refresh else _to_file
+    write(plan, beside, job, executor, tally)
+    if not tally.enough:
+        parquet.convert(beside, path, job.types)
+        beside.unlink()
 
 
 @contextmanager
@@ -207,9 +213,8 @@ def _executor(plan: Plan) -> Iterator[Executor | None]:
         raise UsageError("--dask", "needs Dask", hint="pip install 'hfinspect[dask]'") from None
     local: Any = None
     if plan.dask == "local":
-        local = LocalCluster(
-            n_workers=min(os.cpu_count() or 1, 8), threads_per_worker=8, dashboard_address=None
-        )
+        workers = min(os.cpu_count() or 1, 8)
+        local = LocalCluster(n_workers=workers, threads_per_worker=8, dashboard_address=None)
     try:
         client = Client(local or plan.dask, timeout=10)
     except (OSError, ValueError) as error:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import lru_cache, partial
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import api
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
+from .threads import DaemonThreads
 
 if TYPE_CHECKING:
     from ..sources.hub_client import HubClient
+    from ..sources.hub_listing import Listing
 
 R = TypeVar("R")
 
@@ -27,7 +30,7 @@ class ScanOptions:
     """What every target is asked with. Plain data: it travels to other processes."""
 
     source: api.SourceChoice = "auto"
-    token: str | bool | None = None
+    token: str | bool | None = field(default=None, repr=False)
     endpoint: str | None = None
     timeout: float | None = None
     cache_dir: str | None = None
@@ -53,10 +56,12 @@ def scan(
     """
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
     work = partial(inspect_one, options=options)
-    return run(targets, work, lost, jobs=jobs, executor=executor, window=2 * jobs)
+    return run(targets, work, lost, jobs=jobs, executor=executor, window=4 * jobs)
 
 
-def inspect_one(target: api.Target, options: ScanOptions) -> Inspection | Failure:
+def inspect_one(
+    target: api.Target, options: ScanOptions, listing: Listing | None = None
+) -> Inspection | Failure:
     """One target, with the process's shared client; an error of ours is a value."""
     client, cache = shared(options)
     try:
@@ -66,14 +71,34 @@ def inspect_one(target: api.Target, options: ScanOptions) -> Inspection | Failur
             endpoint=options.endpoint,
             client=client,
             cache=cache,
+            listing=listing,
         )
     except HfinspectError as error:
-        return Failure(str(target), error)
+        return Failure(name_of(target), error)
 
 
-@lru_cache(maxsize=4)
+_shared: dict[ScanOptions, tuple[HubClient, HeaderCache | None]] = {}
+_shared_lock = threading.Lock()
+
+
 def shared(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
-    """The client and cache of this process for these options."""
+    """The client and cache of this process for these options, made by whoever asks first."""
+    with _shared_lock:
+        if options not in _shared:
+            _shared[options] = _made(options)
+        return _shared[options]
+
+
+def close_shared() -> None:
+    """Close the connections that scans of this process keep; a later scan opens new ones."""
+    with _shared_lock:
+        kept = list(_shared.values())
+        _shared.clear()
+    for client, _ in kept:
+        client.close()
+
+
+def _made(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
     from ..sources.hub_client import HubClient
     from ..sources.hub_throttle import RetryPolicy, Throttle
 
@@ -87,14 +112,18 @@ def shared(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
     return client, cache
 
 
-def lost(target: Any, error: BaseException) -> Failure:
+def name_of(target: object) -> str:
+    """A target as rows and failures name it: a config given as a mapping has no name."""
+    return "config" if isinstance(target, Mapping) else str(target)
+
+
+def lost(target: object, error: BaseException) -> Failure:
     """The failure of a target whose worker raised what no target raises."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    name = name_of(target)
     return Failure(
-        str(target),
-        LostError(
-            str(target), f"the engine lost it ({text})", hint="try it alone; please report it"
-        ),
+        name,
+        LostError(name, f"the engine lost it ({text})", hint="try it alone; please report it"),
     )
 
 
@@ -106,15 +135,16 @@ def run(
     jobs: int = 16,
     executor: Executor | None = None,
     window: int | None = None,
-    on_result: Callable[[int, R], None] | None = None,
+    on_result: Callable[[Any, R, bool], None] | None = None,
 ) -> Iterator[R]:
     """``work`` of every item, in order of the items.
 
     At most ``2 * jobs`` are under way and ``window`` may be finished ahead of the oldest that is
-    not, so memory stays flat however long the list. ``on_result`` is called in order of
-    completion. An exception of ``work`` becomes ``lost(item, exception)``.
+    not, so memory stays flat however long the list. ``on_result(item, result, early)`` is called
+    in order of completion; ``early`` tells that an older item is not finished yet. An exception of
+    ``work`` becomes ``lost(item, exception)``.
     """
-    pool = executor or ThreadPoolExecutor(jobs, thread_name_prefix="hfinspect-scan")
+    pool = executor or DaemonThreads(jobs)
     ahead = window or 32 * jobs
     pending: dict[Future[R], tuple[int, Any]] = {}
     done: dict[int, R] = {}
@@ -135,11 +165,13 @@ def run(
                 return
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 index, item = pending.pop(future)
-                error = future.exception()
-                result = future.result() if error is None else lost(item, error)
+                try:
+                    result = future.result()
+                except Exception as error:
+                    result = lost(item, error)
                 done[index] = result
                 if on_result is not None:
-                    on_result(index, result)
+                    on_result(item, result, index > given)
             while given in done:
                 yield done.pop(given)
                 given += 1

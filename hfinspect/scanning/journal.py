@@ -6,124 +6,109 @@ cut last line, check that the rows are those of this list, go on after them.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
-from ..core.text import clean
 from ..errors import UnreadableError, UsageError
-from ..reports.csv import plain
+from .lines import LineFormat
 from .rows import Row
 
 #: A row is a few hundred bytes; a line beyond this is not one of ours.
 MAX_LINE: Final = 1 << 20
 
 
-class LineFormat(Protocol):
-    """How a row becomes a line, and back."""
+class Kept(NamedTuple):
+    """A row that is there: its target, and whether it was ok."""
 
-    def header(self, columns: Sequence[str], /) -> str | None: ...
-
-    def line(self, row: Row) -> str: ...
-
-    def target(self, line: str) -> str: ...
-
-
-class JsonLines:
-    """One JSON object a line, ASCII only: foreign names reach no terminal raw."""
-
-    def header(self, _columns: Sequence[str]) -> str | None:
-        return None
-
-    def line(self, row: Row) -> str:
-        return json.dumps(row)
-
-    def target(self, line: str) -> str:
-        found = json.loads(line)
-        return str(found["target"])
-
-
-class CsvLines:
-    """RFC 4180 with a header line; no cell holds a line break."""
-
-    def header(self, columns: Sequence[str]) -> str | None:
-        return _csv_line(list(columns))
-
-    def line(self, row: Row) -> str:
-        return _csv_line([plain(cell) for cell in row.values()])
-
-    def target(self, line: str) -> str:
-        return next(csv.reader([line]))[0]
-
-
-FORMATS: Final[dict[str, LineFormat]] = {"jsonl": JsonLines(), "csv": CsvLines()}
-
-
-def _csv_line(cells: list[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(cells)
-    return out.getvalue()
+    target: str
+    ok: bool
 
 
 class Journal:
     """A file that rows are appended to. Use as a context manager."""
 
     def __init__(
-        self, path: Path, lines: LineFormat, columns: Sequence[str], *, header: bool
+        self, path: Path, lines: LineFormat, columns: Sequence[str], *, header: bool = False
     ) -> None:
         self.path = path
         self.lines = lines
-        self.columns = columns
-        self._header = lines.header(columns) if header else None
+        self.columns = tuple(columns)
+        self._header = lines.header(self.columns) if header else None
         self._file = -1
         self._end = 0
 
-    def open(self, *, resume: bool) -> list[str]:
-        """Begin, or go on; the targets whose rows are there already."""
+    def open(self, *, resume: bool) -> list[Kept]:
+        """Begin, or go on; the rows that are there already.
+
+        Raises UsageError if the file is something else: it is then left as it was.
+        """
+        there: list[Kept] = []
         try:
             flags = os.O_RDWR | os.O_CREAT | (0 if resume else os.O_TRUNC)
             self._file = os.open(self.path, flags, 0o666)
-            there = self._recover() if resume else []
-            if not there and self._end == 0 and self._header is not None:
+            if resume:
+                there = [
+                    Kept(str(row["target"]), row["status"] == "ok") for row in self._recovered()
+                ]
+            if self._end == 0 and self._header is not None:
                 self._write(self._header)
         except OSError as error:
-            raise UnreadableError(str(self.path), f"cannot be written: {error.strerror}") from None
+            raise self._unwritable(error) from None
         return there
 
-    def _recover(self) -> list[str]:
-        """Targets of the whole lines; what a crash left of a last one is cut off."""
-        targets: list[str] = []
+    def _recovered(self) -> Iterator[Row]:
+        """The rows of the whole lines; what a crash left of a last one is cut off."""
         end = 0
         with open(self._file, "rb", closefd=False) as stream:
             for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE), b"")):
                 if not raw.endswith(b"\n"):
+                    if len(raw) >= MAX_LINE or not self._may_begin(number, raw):
+                        raise self._not_ours(number)
                     break
-                targets += self._target_of(raw, number)
+                row = self._parsed(raw, number)
+                if row is not None:
+                    yield row
                 end += len(raw)
         os.ftruncate(self._file, end)
         os.lseek(self._file, end, os.SEEK_SET)
         self._end = end
-        return targets
 
-    def _target_of(self, raw: bytes, number: int) -> list[str]:
+    def _parsed(self, raw: bytes, number: int) -> Row | None:
+        """The row of a line; None for the header."""
         try:
             line = raw.decode("utf-8").rstrip("\r\n")
-            if number == 0 and self._header is not None:
-                if line != self._header:
-                    raise ValueError(line)
-                return []
-            return [self.lines.target(line)]
-        except (ValueError, KeyError, IndexError, StopIteration, TypeError):
-            raise UsageError(
-                str(self.path),
-                f"line {number + 1} is no row of such a scan",
-                expected="the output of the same command",
-                hint="leave --resume out to begin anew",
-            ) from None
+            if number > 0 or self._header is None:
+                return self.lines.row(line, self.columns)
+            if line == self._header:
+                return None
+        except ValueError:
+            pass
+        raise self._not_ours(number)
+
+    def _may_begin(self, number: int, raw: bytes) -> bool:
+        """Whether a cut line can be one that we began: somebody else's file is not cut."""
+        text = raw.decode("utf-8", "replace")
+        if number == 0 and self._header is not None:
+            return self._header.startswith(text)
+        return self.lines.may_begin(text)
+
+    def _not_ours(self, number: int) -> UsageError:
+        return UsageError(
+            str(self.path),
+            f"line {number + 1} is no row of such a scan",
+            expected="the output of the same command",
+            hint="leave --resume out to begin anew",
+        )
+
+    def rows(self) -> Iterator[Row]:
+        """The whole rows, read again from the file."""
+        with self.path.open("rb") as stream:
+            for number, raw in enumerate(stream):
+                row = self._parsed(raw, number) if raw.endswith(b"\n") else None
+                if row is not None:
+                    yield row
 
     def write(self, row: Row) -> None:
         """Append a row. A full disk leaves the file as it was before the row."""
@@ -138,7 +123,10 @@ class Journal:
             self._end += len(data)
         except OSError as error:
             os.ftruncate(self._file, self._end)
-            raise UnreadableError(str(self.path), f"cannot be written: {error.strerror}") from None
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> UnreadableError:
+        return UnreadableError(str(self.path), f"cannot be written: {error.strerror}")
 
     def close(self) -> None:
         if self._file >= 0:
@@ -150,23 +138,3 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def left_to_do(targets: Sequence[str], there: Sequence[str], path: Path) -> Sequence[str]:
-    """The targets after those that have rows. Raises UsageError if the rows are of another list."""
-    for i, name in enumerate(there):
-        if i >= len(targets) or clean(targets[i]) != clean(name):
-            raise UsageError(
-                str(path),
-                f"row {i + 1} is {clean(name)}",
-                expected=clean(targets[i]) if i < len(targets) else "no such row",
-                hint="it was written for another list; leave --resume out to begin anew",
-            )
-    return targets[len(there) :]
-
-
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a jsonl journal."""
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)

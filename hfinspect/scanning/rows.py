@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..core.results import Failure, Inspection
-from ..errors import UsageError
+from ..errors import HfinspectError, UsageError
 
 Value = str | int | bool | None
 Row = dict[str, Value]
 
+
+class Column(NamedTuple):
+    """``kind`` is the type for Parquet: ``string``, ``int64`` or ``bool``."""
+
+    kind: str
+    value: Callable[[Inspection], Value]
+    meaning: str
+
+
+class Told(NamedTuple):
+    """A column whose value comes from elsewhere than an inspection."""
+
+    kind: str
+    meaning: str
+
+
 #: Columns that every row has, first and in this order: they say whether the rest means anything.
-LEADING: Final = ("target", "status", "error_kind", "error")
+LEADING: Final[Mapping[str, Told]] = {
+    "target": Told("string", "the target as it stands in the list"),
+    "status": Told("string", "`ok` or `failed`"),
+    "error_kind": Told("string", "stable name of the error: `repo_not_found`, `gated`, ..."),
+    "error": Told("string", "the error as a sentence"),
+    "commit": Told("string", "the commit read; null for local targets"),
+}
 
 
 def _component(name: str) -> Callable[[Inspection], Value]:
@@ -24,64 +46,78 @@ def _component(name: str) -> Callable[[Inspection], Value]:
 
 
 def _main_dtype(found: Inspection) -> Value:
-    """The dtype of most bytes; of most tensors where sizes are unknown."""
+    """The dtype of most bytes."""
     sized = {name: totals.nbytes or 0 for name, totals in found.dtypes.items()}
     return max(sized, key=lambda name: sized[name]) if sized else None
 
 
-#: Column -> (type for Parquet, value). Integers are int64, null where unknown.
-COLUMNS: Final[Mapping[str, tuple[str, Callable[[Inspection], Value]]]] = {
-    "repo_id": ("string", lambda f: f.repo_id),
-    "revision": ("string", lambda f: f.revision),
-    "commit": ("string", lambda f: f.commit),
-    "read_from": ("string", lambda f: f.origin.kind),
-    "source": ("string", lambda f: f.source),
-    "format": ("string", lambda f: f.format),
-    "model_type": ("string", lambda f: f.model_type),
-    "architecture": ("string", lambda f: f.architecture),
-    "catalogued": ("bool", lambda f: f.catalogued),
-    "complete": ("bool", lambda f: f.complete),
-    "parameters": ("int64", lambda f: f.parameters),
-    "parameters_with_head": ("int64", lambda f: f.parameters_with_head),
-    "active_parameters": ("int64", lambda f: f.active_parameters),
-    "logical": ("int64", lambda f: f.logical),
-    "stored": ("int64", lambda f: f.stored),
-    "buffers": ("int64", lambda f: f.buffers),
-    "embedding": ("int64", _component("embedding")),
-    "attention": ("int64", _component("attention")),
-    "mlp": ("int64", _component("mlp")),
-    "router": ("int64", _component("router")),
-    "ssm": ("int64", _component("ssm")),
-    "conv": ("int64", _component("conv")),
-    "projector": ("int64", _component("projector")),
-    "norm": ("int64", _component("norm")),
-    "head": ("int64", _component("head")),
-    "other": ("int64", _component("other")),
-    "tied": ("bool", lambda f: bool(f.tied)),
-    "dtype": ("string", _main_dtype),
-    "dtypes": ("string", lambda f: " ".join(f.dtypes)),
-    "quantization": ("string", lambda f: f.quantization.method if f.quantization else None),
-    "bits": ("int64", lambda f: f.quantization.bits if f.quantization else None),
-    "nbytes": ("int64", lambda f: f.nbytes),
-    "tensors": ("int64", lambda f: len(f.tensors)),
-    "files": ("int64", lambda f: len(f.files)),
-    "findings": ("int64", lambda f: len(f.findings)),
+def _part(name: str, what: str) -> Column:
+    return Column("int64", _component(name), f"unique parameters of {what}")
+
+
+#: The columns of an inspection, all of them the default. Null where unknown.
+COLUMNS: Final[Mapping[str, Column]] = {
+    "repo_id": Column("string", lambda f: f.repo_id, "`org/name`; null for local targets"),
+    "revision": Column("string", lambda f: f.revision, "the revision asked, if one was"),
+    "read_from": Column("string", lambda f: f.origin.kind, "`hub`, `cache`, `directory` or `file`"),
+    "source": Column(
+        "string", lambda f: f.source, "`checkpoint` (headers) or `config` (predicted)"
+    ),
+    "format": Column("string", lambda f: f.format, "`safetensors`, `torch`, `gguf`"),
+    "model_type": Column("string", lambda f: f.model_type, "of config.json"),
+    "architecture": Column("string", lambda f: f.architecture, "the class that the config names"),
+    "catalogued": Column("bool", lambda f: f.catalogued, "whether the architecture is known"),
+    "complete": Column(
+        "bool", lambda f: f.complete, "false if a shard is missing: totals are lower bounds"
+    ),
+    "parameters": Column("int64", lambda f: f.parameters, "unique parameters, tied weights once"),
+    "parameters_with_head": Column(
+        "int64", lambda f: f.parameters_with_head, "with a tied head counted separately"
+    ),
+    "active_parameters": Column(
+        "int64", lambda f: f.active_parameters, "those that take part for a token, if fewer"
+    ),
+    "logical": Column("int64", lambda f: f.logical, "parameters in the files, ties not merged"),
+    "stored": Column("int64", lambda f: f.stored, "elements in the files, packed as they are"),
+    "buffers": Column("int64", lambda f: f.buffers, "elements that are no parameters"),
+    "embedding": _part("embedding", "embeddings"),
+    "attention": _part("attention", "attention"),
+    "mlp": _part("mlp", "feed-forward layers, experts included"),
+    "router": _part("router", "the routers of experts"),
+    "ssm": _part("ssm", "state-space layers"),
+    "conv": _part("conv", "convolutions"),
+    "projector": _part("projector", "what joins modalities"),
+    "norm": _part("norm", "norms"),
+    "head": _part("head", "the head, 0 where it is tied"),
+    "other": _part("other", "everything else"),
+    "tied": Column("bool", lambda f: bool(f.tied), "whether weights are tied"),
+    "dtype": Column("string", _main_dtype, "the dtype of most bytes"),
+    "dtypes": Column("string", lambda f: " ".join(f.dtypes), "all of them"),
+    "quantization": Column(
+        "string", lambda f: f.quantization.method if f.quantization else None, "the method"
+    ),
+    "bits": Column(
+        "int64", lambda f: f.quantization.bits if f.quantization else None, "of a packed weight"
+    ),
+    "nbytes": Column("int64", lambda f: f.nbytes, "bytes of all tensors"),
+    "tensors": Column("int64", lambda f: len(f.tensors), "number of tensors"),
+    "files": Column("int64", lambda f: len(f.files), "number of weight files read"),
+    "findings": Column("int64", lambda f: len(f.findings), "remarks that reading made"),
 }
 
 #: Columns of ``--audit``.
-AUDIT_COLUMNS: Final = {
-    "audit_errors": "int64",
-    "audit_warnings": "int64",
-    "audit_notes": "int64",
-    "audit_codes": "string",
+AUDIT_COLUMNS: Final[Mapping[str, Told]] = {
+    "audit_errors": Told("int64", "findings of severity error"),
+    "audit_warnings": Told("int64", "findings of severity warning"),
+    "audit_notes": Told("int64", "findings of severity note"),
+    "audit_codes": Told("string", "codes of the rules that found something"),
 }
 
 #: Columns of ``--totals-only``: what the Hub says of itself.
-TOTALS_COLUMNS: Final = {
-    "repo_id": "string",
-    "commit": "string",
-    "hub_reported_parameters": "int64",
-    "hub_reported_dtypes": "string",
+TOTALS_COLUMNS: Final[Mapping[str, Told]] = {
+    "repo_id": Told("string", "`org/name`"),
+    "hub_reported_parameters": Told("int64", "the Hub's own total, by its own rules"),
+    "hub_reported_dtypes": Told("string", "the Hub's own counts, as `BF16:123 F32:45`"),
 }
 
 
@@ -100,21 +136,40 @@ def chosen_columns(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name not in LEADING))
 
 
+def lead(target: str, *, error: HfinspectError | None = None, commit: str | None = None) -> Row:
+    """The leading columns of a row: ok, or failed with an error's kind and sentence."""
+    if error is None:
+        return dict(zip(LEADING, (target, "ok", None, None, commit), strict=True))
+    return dict(zip(LEADING, (target, "failed", error.kind, str(error), None), strict=True))
+
+
 def row_of(result: Inspection | Failure, columns: Sequence[str], target: str | None = None) -> Row:
     """One row: the leading columns, then ``columns`` (null for a failed target)."""
     if isinstance(result, Failure):
-        lead = (result.target, "failed", result.kind, str(result.error))
-        return {**dict(zip(LEADING, lead, strict=True)), **dict.fromkeys(columns)}
-    lead_ok = (target or result.target, "ok", None, None)
+        return {**lead(target or result.target, error=result.error), **dict.fromkeys(columns)}
     return {
-        **dict(zip(LEADING, lead_ok, strict=True)),
-        **{name: COLUMNS[name][1](result) for name in columns},
+        **lead(target or result.target, commit=result.commit),
+        **{name: COLUMNS[name].value(result) for name in columns},
     }
 
 
 def types_of(columns: Sequence[str]) -> dict[str, str]:
-    """Column -> type of a whole row, in order."""
-    known = {name: kind for name, (kind, _) in COLUMNS.items()}
-    known.update(AUDIT_COLUMNS)
-    known.update(TOTALS_COLUMNS)
-    return {**dict.fromkeys(LEADING, "string"), **{name: known[name] for name in columns}}
+    """Column -> type of a whole row, in order; ``columns`` with or without the leading ones."""
+    told = {**TOTALS_COLUMNS, **AUDIT_COLUMNS, **LEADING}
+    kinds = {name: column.kind for name, column in told.items()}
+    kinds.update((name, column.kind) for name, column in COLUMNS.items())
+    return {name: kinds[name] for name in dict.fromkeys((*LEADING, *columns))}
+
+
+def columns_table() -> str:
+    """All columns as a markdown table, for the documentation."""
+    lines = ["| column | type | meaning |", "| --- | --- | --- |"]
+    for group, note in (
+        (LEADING, ""), (COLUMNS, ""), (AUDIT_COLUMNS, " (`--audit`)"),
+        (TOTALS_COLUMNS, " (`--totals-only`)"),
+    ):  # fmt: skip
+        lines += [
+            f"| `{name}` | {column.kind} | {column.meaning}{note} |"
+            for name, column in group.items()
+        ]
+    return "\n".join(lines)

@@ -1,73 +1,77 @@
-"""A whole scan: rows of all targets into a file or a stream, resumable."""
+"""A whole scan: what is asked of each target, and rows of all of them in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..core.results import Failure
 from ..errors import HfinspectError
 from ..sources.hub_models import ListedModel
 from .engine import ScanOptions, inspect_one, lost, run, shared
-from .rows import LEADING, Row, row_of
+from .rows import AUDIT_COLUMNS, Row, lead, row_of
+
+
+class Item(NamedTuple):
+    """One target, with what is known of it: the Hub's list entry, a row of an earlier run."""
+
+    target: str
+    listed: ListedModel | None = None
+    row: Row | None = None
 
 
 @dataclass(frozen=True)
 class RowWork:
-    """What a worker does for one target. Plain data: it travels to other processes."""
+    """What a worker does for one target. Plain data: it travels to other processes.
+
+    A row of an earlier run is taken as it is; with ``refresh`` only if it is ok and its revision
+    has not moved since.
+    """
 
     options: ScanOptions
     columns: tuple[str, ...]
     audit: bool = False
+    refresh: bool = False
 
-    def __call__(self, target: str) -> Row:
+    def __call__(self, item: Item) -> Row:
         """The target's row. Raises nothing of ours."""
-        result = inspect_one(target, self.options)
-        row = row_of(result, self.columns, target)
-        if self.audit and not isinstance(result, Failure):
-            row.update(_audit_row(target, self.options))
-        elif self.audit:
-            row.update(
-                dict.fromkeys(("audit_errors", "audit_warnings", "audit_notes", "audit_codes"))
-            )
-        return row
-
-
-class Reported:
-    """``--totals-only``: what the Hub's list says of itself, without another request."""
-
-    def __init__(self, models: Sequence[ListedModel]) -> None:
-        self._models = {model.repo_id: model for model in models}
-
-    def __call__(self, target: str) -> Row:
-        model = self._models[target]
-        dtypes = " ".join(f"{dtype}:{count}" for dtype, count in model.reported.items())
-        return {
-            **dict(zip(LEADING, (target, "ok", None, None), strict=True)),
-            "repo_id": model.repo_id,
-            "commit": model.commit,
-            "hub_reported_parameters": model.reported_total,
-            "hub_reported_dtypes": dtypes or None,
-        }
-
-
-@dataclass(frozen=True)
-class Refresh:
-    """``--refresh``: keep a row whose revision has not moved, ask again otherwise."""
-
-    work: RowWork
-    rows: dict[str, Row]
-
-    def __call__(self, target: str) -> Row:
-        row = self.rows.get(target)
-        if row is not None and row["status"] == "ok" and self._unmoved(target, row):
+        if item.row is not None and (not self.refresh or self._holds(item, item.row)):
+            return item.row
+        listing = item.listed.listing() if item.listed else None
+        result = inspect_one(item.target, self.options, listing)
+        inspected = tuple(name for name in self.columns if name not in AUDIT_COLUMNS)
+        row = row_of(result, inspected, item.target)
+        if not self.audit:
             return row
-        return self.work(target)
+        row.update(dict.fromkeys(AUDIT_COLUMNS))
+        if isinstance(result, Failure):
+            return row
+        try:
+            return {**row, **_audit_row(item.target, self.options)}
+        except HfinspectError as error:
+            return {**row, **lead(item.target, error=error)}
 
-    def _unmoved(self, target: str, row: Row) -> bool:
-        commit = row.get("commit")
-        return commit is not None and commit == current_commit(target, self.work.options)
+    def _holds(self, item: Item, row: Row) -> bool:
+        if row["status"] != "ok" or row["commit"] is None:
+            return False
+        if item.listed is not None:
+            return row["commit"] == item.listed.commit
+        return row["commit"] == current_commit(item.target, self.options)
+
+
+def reported(item: Item) -> Row:
+    """``--totals-only``: what the Hub's list says of itself, without another request."""
+    model = item.listed
+    assert model is not None
+    dtypes = " ".join(f"{dtype}:{count}" for dtype, count in model.reported.items())
+    return {
+        **lead(item.target, commit=model.commit),
+        "repo_id": model.repo_id,
+        "hub_reported_parameters": model.reported_total,
+        "hub_reported_dtypes": dtypes or None,
+    }
 
 
 def current_commit(target: str, options: ScanOptions) -> str | None:
@@ -91,38 +95,31 @@ def _audit_row(target: str, options: ScanOptions) -> Row:
 
     client, _ = shared(options)
     found = api.audit(target, client=client)
-    counts = {"error": 0, "warning": 0, "note": 0}
-    for finding in found.findings:
-        counts[finding.severity] += 1
-    codes = sorted({finding.code for finding in found.findings})
     return {
-        "audit_errors": counts["error"],
-        "audit_warnings": counts["warning"],
-        "audit_notes": counts["note"],
-        "audit_codes": " ".join(codes),
+        "audit_errors": found.counts["error"],
+        "audit_warnings": found.counts["warning"],
+        "audit_notes": found.counts["note"],
+        "audit_codes": " ".join(sorted({finding.code for finding in found.findings})),
     }
 
 
 def rows(
-    targets: Sequence[str],
-    work: Callable[[str], Row],
+    items: Iterable[Item],
+    work: Callable[[Item], Row],
     columns: Sequence[str],
     *,
     jobs: int,
     executor: Executor | None = None,
-    on_row: Callable[[Row], None] | None = None,
+    on_row: Callable[[Item, Row, bool], None] | None = None,
 ) -> Iterator[Row]:
-    """Rows in the order of the targets; ``on_row`` is called in order of completion."""
+    """Rows in the order of the items; ``on_row`` is called as in ``engine.run``."""
 
-    def lost_row(target: str, error: BaseException) -> Row:
-        return row_of(lost(target, error), columns)
+    def lost_row(item: Item, error: BaseException) -> Row:
+        return row_of(lost(item.target, error), columns)
 
-    def seen(_index: int, row: Row) -> None:
-        if on_row is not None:
-            on_row(row)
-
-    return run(targets, work, lost_row, jobs=jobs, executor=executor, on_result=seen)
+    return run(items, work, lost_row, jobs=jobs, executor=executor, on_result=on_row)
 
 
 def failed(row: Row) -> bool:
-    return row[LEADING[1]] != "ok"
+    """Whether a row is that of a target that could not be inspected."""
+    return row["status"] != "ok"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO, TypeVar
 
 from ..errors import EntryNotFoundError, UnreadableError, UsageError
+
+T = TypeVar("T")
 
 #: A line longer than any path or repo id is not a list of models but some other file.
 MAX_LINE: Final = 4096
@@ -23,21 +25,29 @@ def from_lines(lines: Iterable[str], name: str = "the list") -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE or "\0" in line:
             raise UsageError(name, f"line {number} is no target", expected="one model a line")
-        text = line.strip()
+        text = line.removeprefix("\ufeff").strip()
         if not text or text.startswith("#"):
             continue
         yield text.split(" #", 1)[0].strip()
 
 
+def from_stream(stream: TextIO, name: str) -> list[str]:
+    """The targets of an open text file. Raises UsageError."""
+    try:
+        return list(from_lines(iter(lambda: stream.readline(MAX_LINE + 1), ""), name))
+    except UnicodeDecodeError:
+        raise UsageError(name, "is not a text file", expected="one model a line") from None
+
+
 def from_file(path: Path) -> list[str]:
     """The targets of a text file. Raises EntryNotFoundError, UnreadableError, UsageError."""
     try:
-        with path.open(encoding="utf-8-sig") as lines:
-            return list(from_lines(lines, str(path)))
+        with path.open(encoding="utf-8") as stream:
+            return from_stream(stream, str(path))
     except FileNotFoundError:
-        raise EntryNotFoundError(str(path), "does not exist") from None
-    except UnicodeDecodeError:
-        raise UsageError(str(path), "is not a text file", expected="one model a line") from None
+        raise EntryNotFoundError(
+            str(path), "does not exist", hint="scan takes a list; one model: hfinspect MODEL"
+        ) from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None
 
@@ -46,11 +56,14 @@ def below(root: Path) -> Iterator[str]:
     """Every directory at or below ``root`` that holds a model, in order of names.
 
     Hidden directories are skipped and links are not followed; the components of a pipeline are
-    not models of their own. Raises EntryNotFoundError.
+    not models of their own. A directory that cannot be read is named too: its row says why.
+    Raises EntryNotFoundError.
     """
     if not root.is_dir():
         raise EntryNotFoundError(str(root), "is not a directory")
-    for looked_at, (folder, folders, files) in enumerate(os.walk(root), 1):
+    unreadable: list[str] = []
+    walk = os.walk(root, onerror=lambda error: unreadable.append(str(error.filename)))
+    for looked_at, (folder, folders, files) in enumerate(walk, 1):
         if looked_at > MAX_DIRECTORIES:
             raise UsageError(
                 str(root), "holds too many directories", expected=f"{MAX_DIRECTORIES:,}"
@@ -60,17 +73,24 @@ def below(root: Path) -> Iterator[str]:
         else:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
         if any(name in _SIGNS or name.endswith(_WEIGHTS) for name in files):
-            yield folder if os.sep in folder else os.path.join(".", folder)  # noqa: PTH118
+            yield _as_path(folder)
+    yield from map(_as_path, unreadable)
 
 
-def shard(targets: Sequence[str], text: str) -> tuple[list[str], int]:
-    """The part ``K/N`` of a list and K: consecutive targets, so that the outputs of 1/N to N/N in
-    a row are the output of the whole. Raises UsageError."""
+def _as_path(folder: str) -> str:
+    """A relative path that cannot be taken for a repo's name."""
+    plain = Path(folder).is_absolute() or folder.partition(os.sep)[0] in (".", "..")
+    return folder if plain else os.path.join(".", folder)  # noqa: PTH118
+
+
+def part(items: Sequence[T], text: str) -> list[T]:
+    """The part ``K/N`` of a list: consecutive items, so that the outputs of 1/N to N/N in a row
+    are the output of the whole. Raises UsageError."""
     number, _, count = text.partition("/")
-    if not (number.isdigit() and count.isdigit() and len(count) < 7):
+    if not (number.isdecimal() and count.isdecimal() and len(text) < 14):
         raise UsageError(f"shard {text!r}", "is malformed", expected="K/N, as in 3/16")
     k, n = int(number), int(count)
     if not 1 <= k <= n:
         raise UsageError(f"shard {text}", "does not exist", expected=f"1/{n} to {n}/{n}")
-    total = len(targets)
-    return list(targets[(k - 1) * total // n : k * total // n]), k
+    total = len(items)
+    return list(items[(k - 1) * total // n : k * total // n])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, Protocol, TypeVar
 
 from ..core.refs import Origin
 from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
@@ -13,6 +13,15 @@ from .header_cache import HeaderCache
 from .pool import run_all
 
 T = TypeVar("T")
+
+#: A size that no file has: it is not known.
+_NO_SIZE: Final = (1 << 64) - 1
+
+
+class SizedSource(Source, Protocol):
+    """A source that may tell a size without asking for it."""
+
+    def known_size(self, path: str) -> int | None: ...
 
 
 class CachingSource:
@@ -23,12 +32,13 @@ class CachingSource:
     for the revision is taken, and the origin says ``cache``.
     """
 
-    def __init__(self, inner: Source, cache: HeaderCache, place: str) -> None:
+    def __init__(self, inner: SizedSource, cache: HeaderCache, place: str) -> None:
         self.inner = inner
         self.cache = cache
         self.place = place
         self._origin: Origin | None = None
         self._files: Mapping[str, FileEntry] | None = None
+        self._sizes: dict[str, int] = {}
 
     @property
     def origin(self) -> Origin:
@@ -70,18 +80,29 @@ class CachingSource:
         return {path: FileEntry(path, size, sha) for path, size, sha in found["files"]}
 
     def size(self, path: str) -> int:
-        entry = self.list_files().get(path)
-        if entry is not None and entry.size is not None:
-            return entry.size
-        return self.inner.size(path)
+        known = self.known_size(path)
+        return self.inner.size(path) if known is None else known
 
     def known_size(self, path: str) -> int | None:
+        """Size of a file if it can be told without asking, and was told already."""
         entry = self.list_files().get(path)
-        return None if entry is None else entry.size
+        size = None if entry is None else entry.size
+        return self._sizes.get(path) if size is None else size
 
     def read(self, path: str, start: int, stop: int) -> bytes:
-        return self._through(self._key(path, f"{start}-{stop}"),
-                             lambda: self.inner.read(path, start, stop))  # fmt: skip
+        """A list may come without sizes; then the answers to ranges tell them, so the size is kept
+        with the bytes."""
+
+        def ask() -> bytes:
+            data = self.inner.read(path, start, stop)
+            size = self.inner.known_size(path)
+            return (_NO_SIZE if size is None else size).to_bytes(8, "little") + data
+
+        found = self._through(self._key(path, f"{start}-{stop}"), ask)
+        size = int.from_bytes(found[:8], "little")
+        if size != _NO_SIZE:
+            self._sizes[path] = size
+        return found[8:]
 
     def read_all(self, path: str, limit: int) -> bytes:
         return self._through(self._key(path, f"all {limit}"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,8 @@ DEFAULT_MAX_BYTES: Final = 512 << 20
 MAX_ENTRY_BYTES: Final = 32 << 20
 #: Entries between two looks at the cache's size: looking reads every file's stat.
 _WRITES_BETWEEN_SWEEPS: Final = 500
+#: An entry's file: the payload, its digest and its key, which is a repo, a commit and a path.
+_MAX_FILE_BYTES: Final = MAX_ENTRY_BYTES + (1 << 16)
 _MAGIC: Final = b"hfinspect-cache-1\n"
 
 
@@ -46,7 +49,8 @@ class HeaderCache:
         """The payload of an entry, or None. A damaged entry is deleted."""
         path = self._path(key)
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                data = file.read(_MAX_FILE_BYTES + 1)
         except OSError:
             return None
         head = _head(key)
@@ -54,9 +58,10 @@ class HeaderCache:
         payload = data[digest_end:]
         if (
             data[: len(head)] != head
+            or len(data) > _MAX_FILE_BYTES
             or hashlib.sha256(payload).digest() != data[len(head) : digest_end]
         ):
-            path.unlink(missing_ok=True)
+            _drop(path)
             return None
         return payload
 
@@ -67,13 +72,19 @@ class HeaderCache:
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
-                file.write(_head(key) + hashlib.sha256(payload).digest() + payload)
-            Path(file.name).replace(path)
+            handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".new-")
         except OSError:
             return
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_head(key) + hashlib.sha256(payload).digest() + payload)
+            Path(unfinished).replace(path)
+        except OSError:
+            _drop(Path(unfinished))
+            return
         self._writes += 1
-        if self._writes % _WRITES_BETWEEN_SWEEPS == 0:
+        # The first write too: many short runs must not grow a cache that no long one sweeps.
+        if self._writes % _WRITES_BETWEEN_SWEEPS == 1:
             self.sweep()
 
     def sweep(self) -> None:
@@ -83,7 +94,7 @@ class HeaderCache:
         if total <= self.max_bytes:
             return
         for path, stat in entries:
-            path.unlink(missing_ok=True)
+            _drop(path)
             total -= stat.st_size
             if total <= self.max_bytes * 9 // 10:
                 return
@@ -96,7 +107,7 @@ class HeaderCache:
         """Delete every entry; what there was."""
         before = self.info()
         for path, _ in self._entries():
-            path.unlink(missing_ok=True)
+            _drop(path)
         return before
 
     def _path(self, key: str) -> Path:
@@ -104,8 +115,7 @@ class HeaderCache:
         return self.root / name[:2] / name
 
     def _entries(self) -> list[tuple[Path, os.stat_result]]:
-        folders = self.root.glob("[0-9a-f][0-9a-f]")
-        stats = [(path, _stat(path)) for folder in folders for path in folder.iterdir()]
+        stats = [(path, _stat(path)) for path in self.root.glob("[0-9a-f][0-9a-f]/*")]
         return [(path, stat) for path, stat in stats if stat is not None]
 
 
@@ -114,6 +124,11 @@ def _stat(path: Path) -> os.stat_result | None:
         return path.stat()
     except OSError:  # another process has just deleted it
         return None
+
+
+def _drop(path: Path) -> None:
+    with suppress(OSError):  # another process was faster, or the cache is read-only
+        path.unlink(missing_ok=True)
 
 
 def _head(key: str) -> bytes:

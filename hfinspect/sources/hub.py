@@ -46,7 +46,8 @@ class HubSource:
     """One model on the Hub (see ``sources.base.Source``).
 
     Pass a ``client`` to share connections and rate limits between many; else one is made from the
-    other arguments and closed with the source. Nothing is asked before the first method call.
+    other arguments and closed with the source. ``listing`` is the file list where it is known
+    already. Nothing is asked before the first method call.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class HubSource:
         timeout: float | None = None,
         client: HubClient | None = None,
         offline: bool | None = None,
+        listing: Listing | None = None,
     ) -> None:
         self.repo_id = repo_id
         self.revision = revision
@@ -67,7 +69,7 @@ class HubSource:
             endpoint=endpoint, token=token, timeout=timeout, offline=offline
         )
         self._lock = threading.Lock()
-        self._listing: Listing | None = None
+        self._listing = listing
         self._elsewhere: dict[str, _Elsewhere] = {}
         self._sizes: dict[str, int] = {}
 

@@ -34,7 +34,7 @@ from ..errors import (
 from .base import FileEntry, Origin
 from .hub import FileReader, HubSource
 from .hub_client import HubClient
-from .hub_listing import check_repo_id, is_commit
+from .hub_listing import Listing, check_repo_id, is_commit
 from .local import LocalSource
 
 T = TypeVar("T")
@@ -83,6 +83,7 @@ class CachedHubSource:
         client: HubClient | None = None,
         offline: bool | None = None,
         cache_dir: str | Path | None = None,
+        listing: Listing | None = None,
     ) -> None:
         self.hub = HubSource(
             repo_id,
@@ -92,6 +93,7 @@ class CachedHubSource:
             timeout=timeout,
             client=client,
             offline=offline,
+            listing=listing,
         )
         self._cache_dir = cache_dir
         self._lock = threading.Lock()

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode, urljoin
 
+from .base import FileEntry
 from .hub_answer import Answer, BrokenAnswerError
 from .hub_client import GZIP, Ask, HubClient, api_json
-from .hub_listing import commit_of, is_repo_id
+from .hub_listing import Listing, commit_of, is_repo_id, parse_listing
 from .hub_session import is_same_host
 
 #: The Hub's largest page.
 PAGE = 1000
-#: A page of 1,000 models with safetensors totals is about 1 MB.
-_MAX_PAGE_BYTES = 64 << 20
+#: A page of 1,000 models with their files' names is a few MB; some repos hold 10,000 files.
+_MAX_PAGE_BYTES = 128 << 20
 
 
 @dataclass(frozen=True)
 class ListedModel:
     """One entry of a list. ``reported`` are the parameters by dtype that the Hub tells of itself:
-    counted by its own rules, not by ours; empty where it tells none."""
+    counted by its own rules, not by ours; empty where it tells none. ``files`` are names without
+    sizes, None where they were not asked for."""
 
     repo_id: str
     commit: str | None = None
     reported: Mapping[str, int] = field(default_factory=dict)
     reported_total: int | None = None
+    files: tuple[str, ...] | None = None
+
+    def listing(self) -> Listing | None:
+        """The file list of the model at that commit, which spares the request for it."""
+        if self.files is None or self.commit is None:
+            return None
+        return Listing(self.repo_id, self.commit, {path: FileEntry(path) for path in self.files})
 
 
 def list_models(
@@ -36,9 +46,14 @@ def list_models(
     filters: tuple[str, ...] = (),
     sort: str | None = None,
     limit: int | None = None,
+    expand: tuple[str, ...] = ("sha", "safetensors"),
 ) -> Iterator[ListedModel]:
-    """Models that match, one request a page. Raises AccessError subclasses."""
-    query = [("expand", "sha"), ("expand", "safetensors")]
+    """Models that match, one request a page; the next page is asked for when it is needed.
+
+    ``expand`` are the Hub's names of what else to tell: ``sha``, ``safetensors`` (its totals),
+    ``siblings`` (names of files). Raises AccessError subclasses.
+    """
+    query = [("expand", name) for name in expand]
     query += [(key, value) for key, value in (("author", author), ("search", search)) if value]
     query += [("filter", value) for value in filters]
     if sort:
@@ -94,4 +109,15 @@ def _model(item: object) -> ListedModel:
         commit_of(item),
         {str(k): v for k, v in counts if isinstance(v, int) and not isinstance(v, bool)},
         total if isinstance(total, int) and not isinstance(total, bool) else None,
+        _files(item, repo_id),
     )
+
+
+def _files(item: dict[str, object], repo_id: str) -> tuple[str, ...] | None:
+    """Names of files. Most repos use the same ones, so each is kept once."""
+    if not isinstance(item.get("siblings"), list):
+        return None
+    try:
+        return tuple(map(sys.intern, parse_listing(item, repo_id).files))
+    except BrokenAnswerError:  # one odd repo must not cost the page: it is asked for by itself
+        return None

@@ -1,0 +1,64 @@
+"""Which models ``hfinspect scan`` is about: a list, a directory, or what the Hub lists."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from ..errors import UsageError
+from ..scanning import targets
+from ..scanning.engine import ScanOptions, shared
+from ..scanning.session import Item
+
+
+@dataclass(frozen=True)
+class HubQuery:
+    """What to list: options of the Hub's own list."""
+
+    author: str | None = None
+    search: str | None = None
+    filters: tuple[str, ...] = ()
+    sort: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.author or self.search or self.filters or self.sort)
+
+
+def named(text: str | None, recursive: bool, limit: int | None) -> list[Item]:
+    """The targets of a list file, of standard input, or below a directory."""
+    if text is None:
+        raise UsageError(
+            "scan", "was given no list", expected="a file, - for stdin, --author or --filter"
+        )
+    return [Item(name) for name in islice(_names(text, recursive), limit)]
+
+
+def _names(text: str, recursive: bool) -> Iterator[str]:
+    path = Path(text).expanduser()
+    if recursive:
+        return targets.below(path)
+    if text == "-":
+        return iter(targets.from_stream(sys.stdin, "standard input"))
+    if path.is_dir():
+        raise UsageError(
+            text, "is a directory", expected="a text file",
+            hint="--recursive scans every checkpoint below it",
+        )  # fmt: skip
+    return iter(targets.from_file(path))
+
+
+def listed(
+    options: ScanOptions, query: HubQuery, limit: int | None, expand: Sequence[str]
+) -> Iterator[Item]:
+    """The Hub's own list, one request a page, asked for as it is needed."""
+    from ..sources.hub_models import list_models
+
+    client, _ = shared(options)
+    models = list_models(
+        client, author=query.author, search=query.search, filters=query.filters, sort=query.sort,
+        limit=limit, expand=tuple(expand),
+    )  # fmt: skip
+    return (Item(model.repo_id, model) for model in models)
