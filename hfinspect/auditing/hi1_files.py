@@ -128,41 +128,37 @@ def sparse_data(facts: Facts) -> Iterator[Found]:
     """
     for weight, missing, total in _unwritten(facts):
         if 0 < missing < total:
-            first = _first_in_hole(facts, weight)
             yield Found(
-                f"{byte_size(missing)} of its {byte_size(total)} of tensor data, in whole tensors, "
-                "was never written to disk",
+                f"{byte_size(missing)} of its {byte_size(total)} of tensor data was never written "
+                "to disk",
                 weight.path,
-                first,
+                _first_in_hole(facts, weight),
             )
 
 
 def _unwritten(facts: Facts) -> Iterator[tuple[WeightFact, int, int]]:
-    """(file, bytes of tensors that lie wholly in holes, bytes of all tensors)."""
+    """(file, bytes of tensor data in holes, bytes of tensor data)."""
     for weight in facts.weights.values():
         disk = facts.disk.get(weight.path)
         if disk is None or not disk.holes:
             continue
         spans = [(t.offset, t.nbytes) for t in weight.tensors if t.offset is not None and t.nbytes]
-        total = sum(nbytes for _, nbytes in spans)
-        if not total:
+        if not spans:
             continue
-        holes = disk.holes
-        # The block in which a file's data begins holds its header too, so it is no hole.
         first = min(offset for offset, _ in spans)
-        if len(holes) == 1 and holes[0][1] >= disk.size and holes[0][0] <= first + _BLOCK:
-            yield weight, total, total
-            continue
-        missing = sum(
-            nbytes
-            for offset, nbytes in spans
-            if any(start <= offset and offset + nbytes <= stop for start, stop in holes)
-        )
-        yield weight, missing, total
+        last = min(max(offset + nbytes for offset, nbytes in spans), disk.size)
+        missing = sum(_overlap(first, last, *hole) for hole in disk.holes)
+        # The block in which the data begins holds the header too, so it is never a hole.
+        whole = missing and missing + _BLOCK - first % _BLOCK >= last - first
+        yield weight, last - first if whole else missing, last - first
 
 
-#: Blocks of file systems are mostly 4 kB; those of a few, and of huge pages, are larger.
-_BLOCK = 64 * 1024
+#: Blocks of most file systems. What begins in the header's block counts as unwritten with the rest.
+_BLOCK = 4096
+
+
+def _overlap(start: int, stop: int, begin: int, end: int) -> int:
+    return max(0, min(stop, end) - max(start, begin))
 
 
 def _first_in_hole(facts: Facts, weight: WeightFact) -> str | None:
@@ -171,7 +167,7 @@ def _first_in_hole(facts: Facts, weight: WeightFact) -> str | None:
         begin = tensor.offset
         if begin is None or not tensor.nbytes:
             continue
-        if any(start <= begin and begin + tensor.nbytes <= stop for start, stop in holes):
+        if any(_overlap(begin, begin + tensor.nbytes, *hole) for hole in holes):
             return tensor.name
     return None
 

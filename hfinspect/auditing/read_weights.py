@@ -13,6 +13,7 @@ from ..errors import AccessError, FormatError, HfinspectError, LimitError, Unsup
 from ..formats.pickle_machine import PickleScan
 from ..formats.registry import get_format
 from ..formats.safetensors import inspect_header
+from ..formats.sniff import SNIFF_BYTES, raise_if_not_weights
 from ..formats.torch import scan_file
 from ..formats.window import Windows
 from ..sources.base import Source
@@ -59,7 +60,7 @@ class WeightReader:
             first = guess.bytes_for("safetensors", name.path, reader.size)
             header, findings = inspect_header(reader, first_guess=first)
         except HfinspectError as error:
-            return _refused(name, reader.size, error)
+            return _refused(name, reader.size, _recognised(reader, error))
         shard = Shard(
             name.path, "safetensors", header.tensors, reader.size, header.data_start,
             header.metadata, tuple(findings),
@@ -75,6 +76,16 @@ class WeightReader:
         return WeightFact(name, reader.size, shard, shard.findings)
 
 
+def _recognised(reader: SourceReader, error: HfinspectError) -> HfinspectError:
+    """A header of zero length is no JSON, but zeros up to here are a file that was not written."""
+    if isinstance(error, FormatError) and error.rule == "not-json":
+        try:
+            raise_if_not_weights(reader.path, reader.read(0, SNIFF_BYTES), reader.size)
+        except HfinspectError as known:
+            return known
+    return error
+
+
 def _refused(name: WeightName, size: int | None, error: HfinspectError) -> WeightFact:
     rule, severity = "unreadable", "error"
     if isinstance(error, FormatError):
@@ -82,7 +93,8 @@ def _refused(name: WeightName, size: int | None, error: HfinspectError) -> Weigh
     elif isinstance(error, LimitError):
         rule = "limit"
     elif isinstance(error, UnsupportedFormatError):
-        # Training leaves plain pickles under weights' names, which is nobody's damage.
-        rule, severity = "unsupported", "note" if name.kind is Kind.TRAINING else "warning"
+        if name.kind is Kind.TRAINING or name.path.lower().endswith(".pkl"):
+            return WeightFact(name, size, None, (), error)  # a plain pickle, as its name says
+        rule, severity = "unsupported", "warning"
     text = error.found + (f" ({error.where})" if error.where else "")
     return WeightFact(name, size, None, (Finding(rule, text, name.path, None, severity),), error)
