@@ -43,6 +43,7 @@ def _layer(name: str, c: ModelConfig, width: Dim, *, second: bool) -> Module:
         act=activation(c.text("hidden_act", default="gelu")),
         grn=response if second else None,
         pwconv2=Linear(inner, width, component=Component.MLP, kind="down"),
+        component=Component.CONV,
     )
 
 

@@ -5,6 +5,7 @@ A vision tower, two linear layers, a decoder. File names and their other spellin
 
 from __future__ import annotations
 
+from ..core.components import Component
 from ..core.config import ModelConfig
 from .modules import Module, Parameter, Weight
 from .multimodal import (
@@ -44,7 +45,9 @@ def register_llava(
         tied = c.tied(default=False) or (text_ties and found.tied)
         bias = c.flag("multimodal_projector_bias", default=True)
         return {
-            "image_newline": Weight(found.hidden) if newline else None,
+            "image_newline": Weight(found.hidden, component=Component.EMBEDDING)
+            if newline
+            else None,
             "vision_tower": seen,
             "multi_modal_projector": two_layer_projector(
                 f"{name}MultiModalProjector", c, tower_width(seen), found.hidden, bias=bias

@@ -18,6 +18,7 @@ from .modules import (
     Conv,
     Dropout,
     LayerNorm,
+    Layers,
     Linear,
     Module,
     ModuleList,
@@ -118,7 +119,7 @@ class _Levels:
                     raise self.config.error(key, name, f"one of {', '.join(_ROW)}")
         return rows
 
-    def blocks(self, level: int, repeats: int, *, skip: bool) -> ModuleList:
+    def blocks(self, level: int, repeats: int, *, skip: bool) -> Layers:
         """The row, ``repeats`` times; with ``skip`` the very first block is wider."""
         c, width = self.config, self.widths[level]
         kernel = int(c.dim("kernel_size", default=3))
@@ -133,7 +134,7 @@ class _Levels:
         blocks = [made[name] for _ in range(repeats) for name in row]
         if skip and blocks and row[0] == _RES:
             blocks[0] = res_block(width, width, kernel)
-        return ModuleList(blocks)
+        return Layers(blocks)
 
     def resized(self, level: int, *, up: bool) -> Module:
         """From the level above to ``level``, or back with ``up``."""

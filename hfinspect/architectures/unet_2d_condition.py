@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .diffusion import (
@@ -218,9 +217,7 @@ def model(c: ModelConfig) -> Module:
             "mid_block": middle(c, p),
             "conv_norm_out": GroupNorm(p.residual.groups, first, eps=p.residual.eps),
             "conv_act": Activation("SiLU"),
-            "conv_out": Conv(
-                first, c.dim("out_channels", default=4), kernel, component=Component.HEAD
-            ),
+            "conv_out": Conv(first, c.dim("out_channels", default=4), kernel),
         },
         part="vision",
     )
