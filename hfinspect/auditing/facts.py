@@ -13,7 +13,7 @@ from ..core.audit import Unchecked
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..core.refs import Origin
 from ..core.results import Inspection
-from ..core.tensors import StoredTensor
+from ..core.tensors import StoredTensor, TensorInfo, TensorSpec
 from ..errors import HfinspectError
 from ..formats.pickle_machine import PickleScan
 from ..sources.base import FileEntry
@@ -145,14 +145,22 @@ class Copy:
         return {name: paths[0] for name, paths in self.holders.items()}
 
     @cached_property
+    def said(self) -> Mapping[str, str]:
+        """Tensor name -> path of the shard that the index gives it to; empty without an index."""
+        if self.index is None or self.index.index is None:
+            return {}
+        folder = self.index.path[: self.index.path.rfind("/") + 1]
+        weight_map = self.index.index.weight_map
+        paths = {shard: folder + shard for shard in set(weight_map.values())}
+        return {name: paths[shard] for name, shard in weight_map.items()}
+
+    @cached_property
     def lost_names(self) -> frozenset[str]:
         """Names that the index gives to files that are missing or cannot be read."""
-        if self.index is None or self.index.index is None:
+        fine = {file.path for file in self.files if file.sound}
+        if fine.issuperset(self.said.values()):
             return frozenset()
-        folder = self.index.path[: self.index.path.rfind("/") + 1]
-        fine = {file.path[len(folder) :] for file in self.files if file.sound}
-        said = self.index.index.weight_map
-        return frozenset(name for name, file in said.items() if file not in fine)
+        return frozenset(name for name, file in self.said.items() if file not in fine)
 
 
 @dataclass(frozen=True)
@@ -167,6 +175,16 @@ class Judged:
     prediction: Prediction | None = None
     decoding: Decoding = field(default_factory=Decoding)
     config_error: HfinspectError | None = None
+
+    @cached_property
+    def specs(self) -> Mapping[str, TensorSpec]:
+        """Promised tensors by name, those included that a fresh save leaves out."""
+        return {} if self.prediction is None else {s.name: s for s in self.prediction.specs}
+
+    @cached_property
+    def infos(self) -> Mapping[str, TensorInfo]:
+        """Stored tensors with their labels, by name."""
+        return {} if self.inspection is None else {t.name: t for t in self.inspection.tensors}
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from ..checkpoints.names import weight_name
 from .facts import Copy, Facts
 from .registry import Found, rule
 
 
-def _indexed(facts: Facts) -> Iterator[tuple[Copy, str, dict[str, str]]]:
+def _indexed(facts: Facts) -> Iterator[tuple[Copy, str, Mapping[str, str]]]:
     """(copy, path of its index, tensor -> path of the shard)."""
     if facts.single:
         return
     for _, copy in facts.copies():
         if copy.index is not None and copy.index.index is not None:
-            path = copy.index.path
-            folder = path[: path.rfind("/") + 1]
-            said = copy.index.index.weight_map
-            yield copy, path, {name: folder + shard for name, shard in said.items()}
+            yield copy, copy.index.path, copy.said
 
 
 @rule("HI201", "shard-missing", "error")
@@ -35,12 +33,9 @@ def shard_missing(facts: Facts) -> Iterator[Found]:
         index = copy.index.index if copy.index is not None else None
         # Another copy that is whole makes an incomplete one a leftover, not a broken model.
         spare = copy is not folder.main and folder.main is not None and index is None
+        counts = Counter(copy.said.values()) if copy.missing else {}
         for path in copy.missing:
-            held = None
-            if index is not None:
-                base = copy.label[: copy.label.rfind("/") + 1]
-                count = sum(base + shard == path for shard in index.weight_map.values())
-                held = f"{count:,} tensors in it, by the index"
+            held = f"{counts[path]:,} tensors in it, by the index" if path in counts else None
             yield Found("the shard is not there", path, None, held, "warning" if spare else None)
 
 

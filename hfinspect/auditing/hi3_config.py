@@ -41,9 +41,9 @@ def _compared(facts: Facts) -> Iterator[_Compared]:
             continue
         if facts.single and copy.sharded:
             continue
-        specs = {spec.name: spec for spec in prediction.specs}
-        infos = {info.name: info for info in found.tensors}
-        yield _Compared(folder, copy, found, found.expectation, prediction, specs, infos)
+        yield _Compared(
+            folder, copy, found, found.expectation, prediction, judged.specs, judged.infos
+        )
 
 
 def _missing(c: _Compared) -> Iterator[TensorSpec]:
