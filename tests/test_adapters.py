@@ -108,8 +108,8 @@ def test_the_adapter_file_alone(tmp_path: Path) -> None:
 
 def test_a_base_on_the_hub(hub: HubServer, tmp_path: Path) -> None:
     tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(BASE).tensors}
-    files = {"config.json": json.dumps(BASE).encode(), "model.safetensors": weights(tensors)}
-    hub.add("org/base", files)
+    config = json.dumps(BASE).encode()
+    hub.add("org/base", {"config.json": config, "model.safetensors": weights(tensors)})
     written = json.dumps(settings("org/base")).encode()
     hub.add(
         "org/adapter",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,14 @@ def named(name: str) -> str:
 
 
 def gguf(
-    shapes: dict[str, tuple[int, ...]], kind: int, *, arch: str = "llama", **numbers: int
+    shapes: dict[str, tuple[int, ...]],
+    kind: int,
+    arch: str = "llama",
+    numbers: Mapping[str, int] | None = None,
 ) -> bytes:
     """A file of these tensors, matrices of one type and vectors of float32."""
     writer = GgufWriter().text("general.architecture", arch)
-    for key, value in numbers.items():
+    for key, value in (numbers or {}).items():
         writer.u32(f"{arch}.{key}" if key != "file_type" else "general.file_type", value)
     offset = 0
     for name, shape in shapes.items():
@@ -104,7 +108,7 @@ def test_a_head_that_is_left_out_is_the_embedding(tmp_path: Path) -> None:
     ("arch", "numbers"), [("bert", {}), ("qwen3", {"pooling_type": 3}), ("t5encoder", {})]
 )
 def test_encoders_have_no_head(arch: str, numbers: dict[str, int], tmp_path: Path) -> None:
-    found = write(tmp_path, gguf(llama(head=False), Q4_0, arch=arch, **numbers))
+    found = write(tmp_path, gguf(llama(head=False), Q4_0, arch, numbers))
     assert found.tied == {}
     assert found.parameters_with_head is None
 
@@ -121,7 +125,7 @@ def test_experts_in_one_tensor(tmp_path: Path) -> None:
         "blk.0.ffn_up_shexp.weight": (64, 32),
     }
     found = write(
-        tmp_path, gguf(shapes, Q4_0, arch="qwen2moe", expert_count=8, expert_used_count=2)
+        tmp_path, gguf(shapes, Q4_0, "qwen2moe", {"expert_count": 8, "expert_used_count": 2})
     )
     experts = 3 * 8 * 64 * 32
     assert found.parameters == experts + 3 * 64 * 32 + 8 * 32
@@ -168,7 +172,7 @@ def test_variants_to_choose_from(tmp_path: Path) -> None:
 
 def test_what_the_file_says(tmp_path: Path) -> None:
     numbers = {"block_count": 2, "context_length": 4096, "file_type": 15}
-    found = write(tmp_path, gguf(llama(), Q4_K, **numbers))
+    found = write(tmp_path, gguf(llama(), Q4_K, numbers=numbers))
     assert found.contents["architecture"] == "llama"
     assert found.contents["file_type"] == "Q4_K_M"
     assert found.quantization is not None
