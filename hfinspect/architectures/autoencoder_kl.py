@@ -98,4 +98,16 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register((), {"AutoencoderKL": model}, category="diffusion", source="diffusers")
+_EARLIER = {"query": "to_q", "key": "to_k", "value": "to_v", "proj_attn": "to_out.0"}
+
+register(
+    (),
+    {"AutoencoderKL": model},
+    aliases={
+        f"{side}.mid_block.attentions.0.{old}.": f"{side}.mid_block.attentions.0.{new}."
+        for side in ("encoder", "decoder")
+        for old, new in _EARLIER.items()
+    },
+    category="diffusion",
+    source="diffusers",
+)

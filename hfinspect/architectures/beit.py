@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
-from .modules import Activation, Dropout, LayerNorm, Layers, Linear, Module, Weight
+from .modules import Activation, Buffer, Dropout, LayerNorm, Layers, Linear, Module, Weight
 from .registry import register
 from .vision import labels_classifier, pair, patch_conv, patch_count
 
@@ -52,10 +52,13 @@ def relative_positions(c: ModelConfig) -> Module:
     """One bias per head and offset of two patches: (2·h - 1)·(2·w - 1), 3 for the class token."""
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
     rows, columns = image[0] // patch[0], image[1] // patch[1]
+    area = rows * columns
     offsets = (2 * rows - 1) * (2 * columns - 1) + 3
     return Module(
         "BeitRelativePositionBias",
         relative_position_bias_table=Weight(offsets, _heads(c), kind="relative_position"),
+        # Older files hold which offset each pair of positions has.
+        relative_position_index=Buffer(area + 1, area + 1, dtype="I64", saved=False),
         component=Component.ATTENTION,
     )
 

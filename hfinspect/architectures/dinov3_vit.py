@@ -92,5 +92,6 @@ register(
     "dinov3_vit",
     {"DINOv3ViTModel": model, "DINOv3ViTBackbone": backbone},
     base="DINOv3ViTModel",
+    aliases={"model.layer.": "layer."},
     category="vision",
 )

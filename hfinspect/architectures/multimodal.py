@@ -21,6 +21,7 @@ from .registry import auto_class, auto_model
 #: Prefixes of files that spell the LLaVA kind as it is in memory, and towers as they once were.
 LLAVA_ALIASES = {
     "model.language_model.": "language_model.model.",
+    "model.vision_tower.vision_model.": "vision_tower.",
     "model.vision_tower.": "vision_tower.",
     "model.multi_modal_projector.": "multi_modal_projector.",
     "model.image_newline": "image_newline",
