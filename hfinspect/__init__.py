@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .api import audit, compare, inspect, predict
+    from .api import audit, compare, explain, inspect, predict
     from .architectures.prediction import Prediction
     from .core.audit import AuditFinding, AuditResult
     from .core.components import Component, Role
+    from .core.explanation import Explanation
     from .core.results import Failure, Inspection, Totals
     from .core.tensors import TensorInfo, TensorSpec
     from .errors import HfinspectError

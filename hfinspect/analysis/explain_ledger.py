@@ -33,9 +33,8 @@ class Ledger:
         return self.writer.collected(polynomial, by)
 
     def product(self, count: Polynomial, one: Polynomial) -> Formula | None:
-        if len(one.terms) > MAX_PRINTED_TERMS:
-            return None
-        return self.writer.product(count, one)
+        written = self.sum(one)
+        return None if written is None else self.writer.product(count, one, written)
 
     def rows_formula(self, polynomial: Polynomial) -> Formula:
         """Of a row: term by term; the number alone where that is too long."""
@@ -46,16 +45,24 @@ class Ledger:
 def sections_of(tree: Branch, ledger: Ledger) -> tuple[Section, ...]:
     """Consecutive modules outside the layers, and each kind of layer, in model order."""
     pieces = list(_pieces(tree, ""))
+    wrapper = _wrapper([piece.path for piece in pieces if isinstance(piece, _Layers)])
     stacks = [i for i, piece in enumerate(pieces) if isinstance(piece, _Layers)]
     sections = []
     for i, piece in enumerate(pieces):
         if isinstance(piece, _Layers):
             sections.append(_layer_section(piece, ledger))
         else:
-            section = _outside_section(_title(i, stacks), piece, ledger)
+            section = _outside_section(_title(i, stacks), piece, wrapper, ledger)
             if section.rows:
                 sections.append(section)
     return tuple(sections)
+
+
+def _wrapper(stacks: Sequence[str]) -> str:
+    """``transformer.``, the base model that a head class keeps all its layers in: labels outside
+    the layers go without it."""
+    heads = {path.partition(".")[0] for path in stacks if "." in path}
+    return f"{heads.pop()}." if len(heads) == 1 and all("." in path for path in stacks) else ""
 
 
 def _title(position: int, stacks: Sequence[int]) -> str:
@@ -115,8 +122,12 @@ def _holds_layers(branch: Branch) -> bool:
 # ---- sections
 
 
-def _outside_section(title: str, nodes: _Outside, ledger: Ledger) -> Section:
-    rows = [row for prefix, node in nodes for row in _node_rows(node, prefix, prefix, 0, ledger)]
+def _outside_section(title: str, nodes: _Outside, wrapper: str, ledger: Ledger) -> Section:
+    rows = [
+        row
+        for prefix, node in nodes
+        for row in _node_rows(node, prefix, prefix.removeprefix(wrapper), 0, ledger)
+    ]
     one = total(counted(node) for _, node in nodes)
     formula = ledger.sum(one)
     shares = shares_of([(leaf, ONE) for _, n in nodes for _, leaf, _ in leaves(n)], ledger)
@@ -169,8 +180,8 @@ def shares_of(
 
 
 def _node_rows(node: Node, prefix: str, before: str, indent: int, ledger: Ledger) -> Iterator[Row]:
-    """``prefix`` is the path before the node, ``before`` the part of it that labels show: all of
-    it outside the layers, none inside layers and groups."""
+    """``prefix`` is the path before the node, ``before`` the part of it that labels show:
+    nearly all of it outside the layers, none inside layers and groups."""
     if isinstance(node, Leaf):
         if node.status != "unsaved":
             yield _tensor_row(node, prefix + node.name, before + node.name, indent, ledger)

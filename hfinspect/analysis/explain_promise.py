@@ -47,7 +47,7 @@ def _promise(
     active: int | None,
     name: str,
 ) -> Promise:
-    low, high, said = _range(match)
+    low, high, cut, said = _range(match)
     text = match[0]
     says = f"{said}"
     candidates = [count for count in counts if count.name != ONE_EXPERT]
@@ -57,18 +57,22 @@ def _promise(
         says = f"{match['times']} experts of a {said} model"
     also = next((m for m in _SIZE.finditer(name.replace("_", "-")) if m["active"]), None)
     if also is not None and active is not None:
-        a_low, a_high, a_said = _range(also)
-        fits = "reached" if a_low <= active < a_high else "not reached"
+        a_low, _, a_cut, a_said = _range(also)
+        fits = "reached" if a_low <= active < a_cut else "not reached"
         says += f", {a_said} active ({active:,} serve a token: {fits})"
         text += f"-{also[0]}"
     reached = tuple(c for c in candidates if low <= c.value < high)
+    if not reached:  # 30B for 30.5: digits cut off
+        high = cut
+        reached = tuple(c for c in candidates if low <= c.value < high)
     middle = (low + high) // 2
     nearest = min(candidates, key=lambda c: abs(c.value - middle))
     return Promise(text, low, high, says, reached, nearest)
 
 
-def _range(match: re.Match[str]) -> tuple[int, int, str]:
-    """Numbers that a name rounds or cuts to its own: 7B is 6.5 up to 8.0 billion."""
+def _range(match: re.Match[str]) -> tuple[int, int, int, str]:
+    """Numbers that a name rounds to its own (7B: 6.5 up to 7.5 billion), the end of those that it
+    cuts off to it (8.0), and the name's size as said."""
     unit = match["unit"].lower()
     digits = match["size"]
     if match["tail"] and "." not in digits:
@@ -77,4 +81,5 @@ def _range(match: re.Match[str]) -> tuple[int, int, str]:
     if step == 1 and unit in "mk" and int(digits) % 10 == 0:
         step = Decimal(10)  # 110M and 350M are not meant to the million
     value, size = Decimal(digits), _UNITS[unit]
-    return int((value - step / 2) * size), int((value + step) * size), f"{digits} {unit.upper()}"
+    low, high, cut = value - step / 2, value + step / 2, value + step
+    return int(low * size), int(high * size), int(cut * size), f"{digits} {unit.upper()}"

@@ -43,17 +43,22 @@ class Writer:
                 parts.append(Op("*", (Op("+", tuple(self._terms(rest_sum))), power)))
         return Formula.of(_sum(parts), self.values, polynomial.value)
 
-    def product(self, count: Polynomial, one: Polynomial) -> Formula:
-        """``L·(12·H² + 13·H)``."""
+    def product(self, count: Polynomial, one: Polynomial, written: Formula) -> Formula:
+        """``L·(12·H² + 13·H)``, where ``written`` is the formula of ``one``."""
         if len(count.terms) == len(one.terms) == 1:
             return self.formula(count * one)
         if count == ONE:
             return self.formula(one)
-        tree = Op("*", (*_factors(self.tree(count)), *_factors(self.tree(one))))
+        tree = Op("*", (*_factors(self.tree(count)), *_factors(written.tree)))
         return Formula.of(tree, self.values, count.value * one.value)
 
     def tree(self, polynomial: Polynomial) -> Tree:
-        return _sum(self._terms(polynomial))
+        factored = _common_factor(polynomial)
+        if factored is None:
+            return _sum(self._terms(polynomial))
+        outer, inner = factored
+        before = _factors(_sum(self._terms(outer)))
+        return Op("*", (*before, Op("+", tuple(self._terms(inner)))))
 
     def _terms(self, polynomial: Polynomial) -> list[Tree]:
         def rank(item: tuple[Monomial, Number]) -> tuple[object, ...]:
@@ -71,6 +76,19 @@ class Writer:
         if coefficient.denominator != 1:
             under.insert(0, coefficient.denominator)
         return Op("/", (_product(over), _product(under))) if under else _product(over)
+
+
+def _common_factor(polynomial: Polynomial) -> tuple[Polynomial, Polynomial] | None:
+    """``A·r·(d + e)`` for two terms that differ in one plain letter each; None for others."""
+    if len(polynomial.terms) != 2 or set(polynomial.terms.values()) != {1}:
+        return None
+    left, right = (set(key) for key in polynomial.terms)
+    common, rests = left & right, (left - right, right - left)
+    plain = all(len(rest) == 1 and next(iter(rest))[1] == 1 for rest in rests)
+    if not common or not plain:
+        return None
+    inner = of_terms({tuple(rest): 1 for rest in rests})
+    return of_terms({tuple(sorted(common)): 1}), inner
 
 
 def _rank(letter: str, order: str) -> tuple[int, str]:

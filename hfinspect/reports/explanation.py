@@ -15,6 +15,8 @@ from .explanation_against import against_blocks, measured_blocks, promise_text
 Depth = Literal["model", "layer", "tensor"]
 #: Longest formula of a sum in a cell; it stands in the JSON form whatever its length.
 MAX_CELL = 32
+#: The same for groups of modules, whose parts follow below them.
+MAX_GROUP = 16
 DEPTHS: tuple[Depth, ...] = ("model", "layer", "tensor")
 
 
@@ -130,17 +132,18 @@ def _row(row: Row) -> tuple[Cell, ...]:
     parts = [formula for formula in (row.weights, row.biases) if formula is not None]
     numbers = "" if row.level == "group" else " + ".join(formula.numbers for formula in parts)
     shown: Cell = row.value if row.status == "counted" else row.status
-    write = _short if row.level == "group" else _text
-    return (label, write(row.weights), write(row.biases), numbers, shown)
+    longest = MAX_GROUP if row.level == "group" else len(row.count.text)
+    weights, biases = _short(row.weights, longest), _short(row.biases, longest)
+    return (label, weights, biases, numbers, shown)
 
 
 def _text(formula: Formula | None) -> str:
     return "" if formula is None else formula.text
 
 
-def _short(formula: Formula | None) -> str:
+def _short(formula: Formula | None, longest: int = MAX_CELL) -> str:
     """Sums of many modules are told in numbers where the formula has no room in a table."""
-    return "" if formula is None or len(formula.text) > MAX_CELL else formula.text
+    return "" if formula is None or len(formula.text) > longest else formula.text
 
 
 def _times(section: Section) -> Facts:
@@ -149,7 +152,9 @@ def _times(section: Section) -> Facts:
     assert section.times is not None
     one = f"{section.one.text} = " if section.one else ""
     items.append(("one layer", f"{one}{section.value:,}"))
-    total = section.total.text if section.total else f"{section.times.text} × {section.value:,}"
+    total = f"{section.times.text} × one layer"
+    if section.total and len(section.total.text) <= MAX_CELL:
+        total = section.total.text
     text = f"{total} = {section.copies} × {section.value:,} = {section.parameters:,}"
     return Facts((*items, ("all of them", text)))
 

@@ -46,7 +46,7 @@ def test_bloom() -> None:
     assert letters["V"] == ("vocab_size", 46145)
     assert letters["L"] == ("n_layer", 24)
     before, layer, after = e.sections
-    assert rows(before)["transformer.word_embeddings"] == ("V·H", 94_504_960)
+    assert rows(before)["word_embeddings"] == ("V·H", 94_504_960)
     found = rows(layer)
     assert found["query_key_value"] == ("3·H² + 3·H", 12_589_056)
     assert found["dense"] == ("H² + H", 4_196_352)
@@ -71,7 +71,7 @@ def test_bert_base() -> None:
     e = explained("bert-base-uncased")
     before, layer, _ = e.sections
     found = rows(before)
-    assert found["bert.embeddings"][1] == 23_837_184
+    assert found["embeddings"][1] == 23_837_184
     assert found["word_embeddings"] == ("V·H", 23_440_896)
     assert found["position_embeddings"] == ("P·H", 393_216)
     assert found["token_type_embeddings"] == ("T·H", 1_536)
@@ -170,7 +170,7 @@ def test_deepseek_v3() -> None:
     assert (e.parameters, e.active_parameters) == (671_026_404_352, 37_552_282_624)
     _, dense, sparse, _ = e.sections
     assert (dense.layers, sparse.layers) == ((0, 1, 2), tuple(range(3, 61)))
-    assert rows(dense)["kv_a_proj_with_mqa"] == ("r_kv·H + H·d_r", 7168 * (512 + 64))
+    assert rows(dense)["kv_a_proj_with_mqa"] == ("H·(r_kv + d_r)", 7168 * (512 + 64))
     assert rows(sparse)["experts.*"] == ("3·E·H·I_e", 3 * 256 * 7168 * 2048)
     assert "latent" in e.attention[0].sentence
     assert any("multi-token prediction" in text for about, text in e.notes)

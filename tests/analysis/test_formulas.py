@@ -48,6 +48,8 @@ H, V, HEADS = Dim(768, "hidden_size"), Dim(30522, "vocab_size"), Dim(12, "num_at
         ((HEADS * (H // HEADS), H), "H²"),
         ((H // H, H), "H"),
         ((2 * H // (2 * H),), "1"),
+        ((HEADS * (H + V),), "A·(V + H)"),
+        ((H * (V + 2 * H),), "V·H + 2·H²"),
         ((H, H, H, H, H, H, H, H, H, H, H), "H¹¹"),
         (((V + 1) // 4,), "S"),
     ],
@@ -132,7 +134,8 @@ def test_collected_by_powers() -> None:
     whole = total([v * h, depth * h * h.times(12), depth * h.times(13), h.times(2)])
     writer = Writer(assign(whole.quantities()))
     assert writer.collected(whole, hidden).text == "12·L·H² + (V + 13·L + 2)·H"
-    assert writer.product(depth, h + number(1)).text == "L·(H + 1)"
+    one = h + number(1)
+    assert writer.product(depth, one, writer.formula(one)).text == "L·(H + 1)"
 
 
 # ---- properties

@@ -1,0 +1,155 @@
+"""Counts by hand: which conventions explain them, and when none does."""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hfinspect
+from hfinspect.analysis.against import MAX_CONVENTIONS, parse_count, readings
+from hfinspect.analysis.explain_ways import Way
+from hfinspect.analysis.formulas import number
+from hfinspect.core.explanation import Against
+from hfinspect.errors import UsageError
+
+from ..cli.program import ROOT
+from ..cli.program import hfinspect as program
+
+MODELS = ROOT / "fixtures" / "models"
+
+
+def against(model: str, difference: int, **overrides: Any) -> Against:
+    exact = hfinspect.explain(MODELS / model, overrides=overrides).parameters
+    found = hfinspect.explain(MODELS / model, overrides=overrides, against=exact + difference)
+    assert found.against is not None
+    assert (found.against.number, found.against.difference) == (exact + difference, difference)
+    return found.against
+
+
+def first(model: str, difference: int, **overrides: Any) -> list[str]:
+    found = against(model, difference, **overrides)
+    for reading in found.readings:
+        assert sum(convention.value for convention in reading) == difference
+    return [convention.name for convention in found.readings[0]]
+
+
+H, L = 768, 12
+
+
+@pytest.mark.parametrize(
+    ("model", "difference", "expected"),
+    [
+        ("gpt2", 50257 * H, ["head-apart"]),
+        ("gpt2", -50257 * H, ["no-token-embeddings"]),
+        ("gpt2", -1024 * H, ["no-position-embeddings"]),
+        ("gpt2", -(50257 + 1024) * H, ["no-embeddings"]),
+        ("gpt2", -L * 9 * H, ["no-biases"]),
+        ("gpt2", -L * 5 * H, ["no-mlp-biases"]),
+        ("gpt2", -(2 * L + 1) * 2 * H, ["no-norms"]),
+        ("gpt2", -2 * H, ["no-outer-norm"]),
+        ("gpt2", -L * 2 * H, ["one-norm-a-layer"]),
+        ("gpt2", (1024 - 50257) * H, ["length-for-vocabulary"]),
+        ("gpt2", (50304 - 50257) * H, ["other-vocabulary"]),
+        ("gpt2", -(12 * H * H + 13 * H), ["a-layer-less"]),
+        ("gpt2", 12 * H * H + 13 * H, ["a-layer-more"]),
+        ("gpt2", -L * 9 * H - (2 * L + 1) * 2 * H, ["no-biases", "no-norms"]),
+        ("bert-base-uncased", H * H + H, ["with-pooler"]),
+        ("bert-base-uncased", -622_650, ["no-head"]),
+        ("bert-base-uncased", -2 * H, ["no-segment-embeddings"]),
+        ("llama-3-8b", 2 * 32 * 4096 * 24 * 128, ["no-groups"]),
+        ("llama-3-8b", -32 * 4096 * 14336, ["two-matrices"]),
+        ("mixtral-8x7b", 12_879_925_248 - 46_702_792_704, ["active-only"]),
+        ("mixtral-8x7b", -32 * 8 * 4096, ["no-router"]),
+        ("deepseek-v3", 13_463_426_048, ["multi-token-prediction-counted"]),
+    ],
+)
+def test_usual_conventions(model: str, difference: int, expected: list[str]) -> None:
+    assert first(model, difference) == expected
+
+
+def test_masks() -> None:
+    """GPT-2's files hold each layer's causal mask: 12 · 1024²."""
+    assert first("gpt2", 12 * 1024 * 1024) == ["causal-masks-counted"]
+
+
+def test_agreement_needs_no_convention() -> None:
+    found = against("gpt2", 0)
+    assert found.readings == ()
+    exact = hfinspect.explain(MODELS / "gpt2").parameters
+    assert (
+        "agree to the last parameter"
+        in program("explain", MODELS / "gpt2", "--against", f"{exact:,}").out
+    )
+
+
+def test_when_none_explains_it_says_so() -> None:
+    found = against("gpt2", 1_000_003)
+    assert found.readings == ()
+    assert found.at_most == MAX_CONVENTIONS
+    shown = program("explain", MODELS / "gpt2", "--against", "1").out
+    assert "no set of at most" in shown
+
+
+def test_closed_forms_differ_in_the_terms_named() -> None:
+    found = against("gpt2", -1024 * H)
+    assert found.closed is not None
+    assert found.other is not None
+    assert [(t.text, t.right, t.other) for t in found.terms] == [("P·H", "1", "0")]
+    assert found.closed.value - found.other.value == 1024 * H
+
+
+@pytest.mark.parametrize("text", ["115,740,736", "115_740_736", "115 740 736", " 115740736 "])
+def test_counts_as_people_write_them(text: str) -> None:
+    assert parse_count(text) == 115_740_736
+
+
+@pytest.mark.parametrize("text", ["", "-5", "1.4B", "lots", "1" * 26, "٣", "9" * 25])
+def test_what_is_no_count(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_count(text)
+
+
+@given(st.text(max_size=30))
+def test_counts_parse_or_are_refused(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        assert parse_count(text) >= 0
+
+
+# ---- the search
+
+
+def way(value: int, touches: str, cost: int = 1) -> Way:
+    return Way(f"{value}{touches}", "", number(value), frozenset(touches), cost)
+
+
+WAYS = st.lists(
+    st.builds(way, st.integers(-40, 40).filter(bool), st.text("abcdefgh", max_size=2)), max_size=9
+)
+
+
+@given(WAYS, st.integers(-120, 120).filter(bool))
+def test_the_search_finds_the_smallest_sets(ways: list[Way], difference: int) -> None:
+    """As trying every subset does."""
+    sizes = []
+    for size in range(1, MAX_CONVENTIONS + 1):
+        for chosen in combinations(ways, size):
+            letters = [letter for w in chosen for letter in w.touches]
+            if (
+                len(set(letters)) == len(letters)
+                and sum(w.delta.value for w in chosen) == difference
+            ):
+                sizes.append(size)
+    found = readings(ways, difference)
+    assert {len(reading) for reading in found} == ({min(sizes)} if sizes else set())
+    for reading in found:
+        assert sum(w.delta.value for w in reading) == difference
+
+
+def test_cheaper_readings_come_first() -> None:
+    ways = [way(5, "a", 3), way(5, "b", 1)]
+    assert [reading[0].cost for reading in readings(ways, 5)] == [1, 3]
