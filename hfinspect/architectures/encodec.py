@@ -57,14 +57,18 @@ def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bo
     )
 
 
-def lstm(c: ModelConfig, width: Dim) -> Module:
-    """Per layer two matrices of 4·W·W and two biases of 4·W."""
+def lstm(width: Dim, layers: int) -> Module:
+    """``nn.LSTM``: per layer two matrices of 4·W·W and two biases of 4·W."""
     matrix, bias = Weight(_GATES * width, width), Weight(_GATES * width)
     tensors: dict[str, Parameter] = {}
-    for i in range(int(c.count("num_lstm_layers"))):
+    for i in range(int(layers)):
         tensors[f"weight_ih_l{i}"] = tensors[f"weight_hh_l{i}"] = matrix
         tensors[f"bias_ih_l{i}"] = tensors[f"bias_hh_l{i}"] = bias
-    return Module("EncodecLSTM", lstm=Module("LSTM", {**tensors}))
+    return Module("LSTM", {**tensors})
+
+
+def _lstm(c: ModelConfig, width: Dim) -> Module:
+    return Module("EncodecLSTM", lstm=lstm(width, c.count("num_lstm_layers")))
 
 
 def residual(c: ModelConfig, width: Dim) -> Module:
@@ -100,7 +104,7 @@ def encoder(c: ModelConfig) -> Module:
         built += [*_residuals(c, width), act]
         built.append(conv(c, width, width * 2, ratio * 2, stride=ratio))
         width = width * 2
-    built += [lstm(c, width), act]
+    built += [_lstm(c, width), act]
     built.append(conv(c, width, c.dim("hidden_size"), c.dim("last_kernel_size")))
     return Module("EncodecEncoder", layers=ModuleList(built), component=Component.CONV)
 
@@ -108,7 +112,7 @@ def encoder(c: ModelConfig) -> Module:
 def decoder(c: ModelConfig) -> Module:
     first, act = c.dim("num_filters"), Activation("ELU", "alpha=1.0")
     width = first * 2 ** len(_ratios(c))
-    built = [conv(c, c.dim("hidden_size"), width, c.dim("kernel_size")), lstm(c, width)]
+    built = [conv(c, c.dim("hidden_size"), width, c.dim("kernel_size")), _lstm(c, width)]
     for ratio in _ratios(c):
         half = width // 2
         built += [act, conv(c, width, half, ratio * 2, up=True, stride=ratio)]

@@ -1,0 +1,183 @@
+"""Parakeet (NVIDIA 2024), FastConformer (Rekesh et al. 2023). Source: transformers/models/parakeet.
+
+Strided 2-D convolutions over mel features, Conformer layers with relative positions; heads for CTC
+or transducers, whose decoder is an LSTM over the words said so far.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .encodec import lstm
+from .encoders import with_defaults
+from .modules import (
+    Activation,
+    BatchNorm,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
+from .registry import auto_model, register
+
+_DEFAULTS = {
+    "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 8,
+    "intermediate_size": 4096, "hidden_act": "silu", "conv_kernel_size": 9,
+    "subsampling_factor": 8, "subsampling_conv_channels": 256, "num_mel_bins": 80,
+    "subsampling_conv_kernel_size": 3, "subsampling_conv_stride": 2,
+}  # fmt: skip
+_ENCODER = "parakeet_encoder"
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=1024)
+
+
+def _feed_forward(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("intermediate_size")
+    bias = c.flag("attention_bias", default=True)
+    return Module(
+        "ParakeetEncoderFeedForward",
+        linear1=Linear(h, inner, bias=bias, kind="up"),
+        activation=activation(c.text("hidden_act")),
+        linear2=Linear(inner, h, bias=bias, kind="down"),
+        component=Component.MLP,
+    )
+
+
+def _attention(c: ModelConfig) -> Module:
+    h, heads = _hidden(c), c.dim("num_attention_heads")
+    size = c.optional_dim("head_dim") or c.divided(h, heads, "hidden_size", "num_attention_heads")
+    width, bias = heads * size, c.flag("attention_bias", default=True)
+    position = Weight(heads, size, kind="relative_position")
+    return Module(
+        "ParakeetEncoderAttention",
+        bias_u=position,
+        bias_v=position,
+        q_proj=Linear(h, width, bias=bias, kind="query"),
+        k_proj=Linear(h, width, bias=bias, kind="key"),
+        v_proj=Linear(h, width, bias=bias, kind="value"),
+        o_proj=Linear(width, h, bias=bias, kind="output"),
+        relative_k_proj=Linear(h, width, bias=False, kind="relative_position"),
+        component=Component.ATTENTION,
+    )
+
+
+def _convolution(c: ModelConfig) -> Module:
+    h, bias = _hidden(c), c.flag("convolution_bias", default=True)
+    return Module(
+        "ParakeetEncoderConvolutionModule",
+        activation=activation(c.text("hidden_act")),
+        pointwise_conv1=Conv(h, 2 * h, 1, dims=1, bias=bias),
+        depthwise_conv=Conv(h, h, c.dim("conv_kernel_size"), dims=1, groups=h, bias=bias),
+        norm=BatchNorm(h, dims=1),
+        pointwise_conv2=Conv(h, h, 1, dims=1, bias=bias),
+        component=Component.CONV,
+    )
+
+
+def layer(c: ModelConfig) -> Module:
+    norm = LayerNorm(_hidden(c))
+    return Module(
+        "ParakeetEncoderBlock",
+        feed_forward1=_feed_forward(c),
+        self_attn=_attention(c),
+        conv=_convolution(c),
+        feed_forward2=_feed_forward(c),
+        norm_feed_forward1=norm,
+        norm_self_att=norm,
+        norm_conv=norm,
+        norm_feed_forward2=norm,
+        norm_out=norm,
+    )
+
+
+def subsampling(c: ModelConfig) -> Module:
+    """log2(factor) strided convolutions, all but the first depthwise and pointwise."""
+    channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
+    factor, stride = int(c.dim("subsampling_factor")), c.dim("subsampling_conv_stride")
+    steps = factor.bit_length() - 1
+    built = [Conv(1, channels, kernel, stride=stride), Activation("ReLU")]
+    for _ in range(steps - 1):
+        built += [
+            Conv(channels, channels, kernel, stride=stride, groups=channels),
+            Conv(channels, channels, 1),
+            Activation("ReLU"),
+        ]
+    bands = c.dim("num_mel_bins") // int(stride) ** steps
+    return Module(
+        "ParakeetEncoderSubsamplingConv2D",
+        layers=ModuleList(built),
+        linear=Linear(channels * bands, _hidden(c)),
+        component=Component.CONV,
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    return Module(
+        "ParakeetEncoder",
+        subsampling=subsampling(c),
+        encode_positions=Activation("ParakeetEncoderRelPositionalEncoding"),
+        layers=Layers.of(c.count("num_hidden_layers"), layer(c)),
+        part="audio",
+    )
+
+
+def _listening(c: ModelConfig) -> Module:
+    return auto_model(c.section("encoder_config"), default_type=_ENCODER)
+
+
+def _seen(c: ModelConfig) -> Dim:
+    return _hidden(c.section("encoder_config"))
+
+
+def ctc(c: ModelConfig) -> Module:
+    head = Conv(_seen(c), c.dim("vocab_size", default=1025), 1, dims=1, component=Component.HEAD)
+    head.class_name = "ParakeetEncoderCTCHead"
+    head.kind = "lm_head"
+    return Module("ParakeetForCTC", encoder=_listening(c), ctc_head=head, part="audio")
+
+
+def _transducer(c: ModelConfig, name: str, joint: str, outputs: Dim) -> Module:
+    width = c.dim("decoder_hidden_size", default=640)
+    layers = c.count("num_decoder_layers", default=2)
+    return Module(
+        name,
+        encoder=_listening(c),
+        encoder_projector=Linear(_seen(c), width, component=Component.PROJECTOR),
+        decoder=Module(
+            "ParakeetRNNTDecoder",
+            embedding=Embedding(c.dim("vocab_size", default=8193), width),
+            lstm=lstm(width, layers),
+            decoder_projector=Linear(width, width, component=Component.PROJECTOR),
+        ),
+        joint=Module(joint, head=Linear(width, outputs, kind="lm_head"), component=Component.HEAD),
+    )
+
+
+def rnnt(c: ModelConfig) -> Module:
+    outputs = c.dim("vocab_size", default=8193)
+    return _transducer(c, "ParakeetForRNNT", "ParakeetRNNTJointNetwork", outputs)
+
+
+def tdt(c: ModelConfig) -> Module:
+    durations = c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)
+    outputs = c.dim("vocab_size", default=8193) + len(durations)
+    return _transducer(c, "ParakeetForTDT", "ParakeetTDTJointNetwork", outputs)
+
+
+register(
+    _ENCODER,
+    with_defaults(_DEFAULTS, {"ParakeetEncoder": encoder}),
+    base="ParakeetEncoder",
+    category="audio",
+)
+register("parakeet_ctc", {"ParakeetForCTC": ctc}, base="ParakeetForCTC", category="audio")
+register("parakeet_rnnt", {"ParakeetForRNNT": rnnt}, base="ParakeetForRNNT", category="audio")
+register("parakeet_tdt", {"ParakeetForTDT": tdt}, base="ParakeetForTDT", category="audio")
