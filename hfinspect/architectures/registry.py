@@ -37,6 +37,7 @@ _VOCABULARY = frozenset(
         "multimodal",
         "timm_resnet",
         "encoders",
+        "primes",
         "seq2seq",
         "speech",
         "structure",
