@@ -1,0 +1,241 @@
+"""Qwen4-Exp (Qwen team 2026), text and vision. Source of shapes: transformers/models/qwen4_exp;
+names of files: transformers/conversion_mapping.py.
+
+Qwen3.5's mixers and experts between several residual streams; attention with an indexer; some
+layers look n-grams up in hashed tables, one per head, of prime sizes, which files hold in shards.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from .blocks import grouped_heads, layer_types
+from .heads import causal_lm, lm_head
+from .modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
+from .primes import primes_from
+from .qwen2_moe import sparse_block
+from .qwen3_5 import vision_model
+from .qwen3_next import delta_net, gated_attention
+from .registry import register
+
+_NAME: Final = "Qwen4ExpText"
+#: Heads of all n-gram tables together; the model's own example has 16 a layer. Each costs a prime.
+MAX_NGRAM_HEADS: Final = 4096
+_MIXERS: Final = ("linear_attention", "indexed_attention")
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2048)
+
+
+def _norm(c: ModelConfig, size: int) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-6)
+    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
+
+
+def _streams(c: ModelConfig) -> Dim:
+    return c.dim("hc_count", default=4)
+
+
+# ---- parts of a layer
+
+
+def attention(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    heads = grouped_heads(c, h, heads=16, kv=2, head_dim=256)
+    block = gated_attention(c, f"{_NAME}Attention", h, heads, partial(_norm, c))
+    width = c.dim("indexer_head_dim")
+    both = c.dim("indexer_n_heads") + c.dim("indexer_kv_heads")
+    block.children["indexer"] = Module(
+        f"{_NAME}QSAIndexer",
+        index_qk_proj=Linear(h, both * width, bias=False),
+        q_layernorm=_norm(c, width),
+        k_layernorm=_norm(c, width),
+        kind="indexer",
+    )
+    return block
+
+
+def residual(c: ModelConfig, *, injecting: bool = True) -> Module:
+    """How the streams mix before a block, through a low rank, and take its output back."""
+    wide, rank = _hidden(c) * _streams(c), c.dim("hc_lowrank", default=320)
+    return Module(
+        f"{_NAME}GatedResidual",
+        hc_norm=_norm(c, wide),
+        input_mix_weight_down=Linear(wide, rank, bias=False),
+        input_mix_weight_up=Linear(rank, wide, bias=False),
+        block_inject_weight=Linear(wide, _streams(c), bias=False) if injecting else None,
+    )
+
+
+def ngram_heads(c: ModelConfig) -> Dim:
+    size = c.count("ngram_size", default=3, minimum=2)
+    return (size - 1) * c.count("heads_per_ngram", default=8, minimum=1)
+
+
+def ngram_tables(c: ModelConfig, sizes: list[int]) -> Module:
+    """One table for all heads of a layer, the size of each a prime; cut into shards of rows."""
+    heads = ngram_heads(c)
+    width = c.divided(
+        c.dim("ple_embed_dim", default=_hidden(c)), heads, "ple_embed_dim", "heads_per_ngram"
+    )
+    multiple = int(c.dim("make_ngram_vocab_size_divisible_by", default=128))
+    rows = -(-sum(sizes) // multiple) * multiple
+    parts = int(c.count("split_ngram_parts", default=512, minimum=1))
+    each = -(-rows // parts)
+    shards = [max(min(each, rows - i * each), 0) for i in range(parts)]
+    meaning = "primes from ngram_vocab_size_base on, summed, padded, cut in split_ngram_parts"
+    tables = {
+        size: Embedding(named(size, "shard_rows", meaning), width)
+        for size in dict.fromkeys(shards)
+        if size
+    }
+    return Module(
+        f"{_NAME}NGramEmbedding",
+        layer_multipliers=Buffer(c.count("ngram_size", default=3), dtype="I64"),
+        ngram_heads_vocab_sizes=Buffer(heads, dtype="I64"),
+        ngram_heads_offsets=Buffer(heads, dtype="I64"),
+        ngram_embedding=Module(
+            "Embedding",
+            {f"shard_{i}": tables[size] for i, size in enumerate(shards) if size},
+        ),
+        component=Component.EMBEDDING,
+    )
+
+
+def lookup(c: ModelConfig, sizes: list[int]) -> Module:
+    h = _hidden(c)
+    wide, width = h * _streams(c), c.dim("ple_embed_dim", default=h)
+    kernel = c.dim("ple_conv_kernel_size", default=4)
+    return Module(
+        f"{_NAME}PLELayer",
+        ple_embedding=ngram_tables(c, sizes),
+        key_proj=Linear(width, wide, bias=False),
+        value_proj=Linear(width, h, bias=False),
+        norm_key=_norm(c, wide),
+        norm_query=_norm(c, wide),
+        norm_conv=_norm(c, wide),
+        conv1d=Conv(wide, wide, kernel, dims=1, groups=wide, bias=False),
+        component=Component.EMBEDDING,
+    )
+
+
+def layer(c: ModelConfig, kind: str, sizes: list[int] | None = None) -> Module:
+    h = _hidden(c)
+    linear = kind == "linear_attention"
+    return Module(
+        f"{_NAME}DecoderLayer",
+        linear_attn=delta_net(c, _NAME, h, fused=False) if linear else None,
+        self_attn=None if linear else attention(c),
+        mlp=sparse_block(
+            _NAME,
+            h,
+            c.dim("moe_intermediate_size", default=512),
+            count=c.count("num_experts", default=512),
+            per_token=c.dim("num_experts_per_tok", default=10),
+            shared=c.dim("shared_expert_intermediate_size", default=512),
+            act=c.text("hidden_act", default="silu"),
+        ),
+        ple=None if sizes is None else lookup(c, sizes),
+        attn_hyper_connection=residual(c),
+        mlp_hyper_connection=residual(c),
+    )
+
+
+# ---- the text tower
+
+
+def kinds(c: ModelConfig, layers: int) -> list[str]:
+    """layer_types (full_attention is another word for indexed), else every fourth is indexed."""
+    every = int(c.dim("full_attention_interval", default=4))
+    found = layer_types(
+        c, layers, lambda i: "linear_attention" if (i + 1) % every else "indexed_attention"
+    )
+    words = ["indexed_attention" if kind == "full_attention" else kind for kind in found]
+    for kind in words:
+        if kind not in _MIXERS:
+            raise c.error("layer_types", kind, " or ".join(_MIXERS))
+    return words
+
+
+def table_sizes(c: ModelConfig, layers: int) -> dict[int, list[int]]:
+    """Layer -> sizes of its n-gram tables: the primes from ngram_vocab_size_base on, in turn.
+
+    ``ple_layer_ids`` counts layers from 1. Raises ConfigError beyond MAX_NGRAM_HEADS.
+    """
+    chosen = sorted({int(i) for i in c.dims("ple_layer_ids", default=())})
+    if not chosen:
+        return {}
+    if chosen[-1] > layers:
+        raise c.error("ple_layer_ids", chosen[-1], f"a layer from 1 to {layers}")
+    heads = int(ngram_heads(c))
+    if heads * len(chosen) > MAX_NGRAM_HEADS:
+        raise c.error("heads_per_ngram", heads, f"at most {MAX_NGRAM_HEADS} in all layers")
+    base = int(c.dim("ngram_vocab_size_base", default=20_000_000))
+    primes = primes_from(base, heads * len(chosen))
+    return {i - 1: primes[n * heads : (n + 1) * heads] for n, i in enumerate(chosen)}
+
+
+def text_model(c: ModelConfig) -> Module:
+    count = int(c.count("num_hidden_layers", default=40))
+    words, tables = kinds(c, count), table_sizes(c, count)
+    plain = {kind: layer(c, kind) for kind in dict.fromkeys(words)}
+    layers = [
+        layer(c, kind, tables[i]) if i in tables else plain[kind] for i, kind in enumerate(words)
+    ]
+    return Module(
+        f"{_NAME}Model",
+        embed_tokens=Embedding(c.dim("vocab_size", default=248320), _hidden(c)),
+        layers=Layers(layers),
+        hyper_connection_mixer=residual(c, injecting=False),
+    )
+
+
+# ---- both
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "Qwen4ExpModel",
+        visual=vision_model("Qwen4Exp", c.section("vision_config")),
+        language_model=text_model(c.section("text_config")),
+    )
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    head = lm_head(
+        c,
+        _hidden(text),
+        text.dim("vocab_size", default=248320),
+        tied_to="model.language_model.embed_tokens.weight",
+        tied_default=False,
+    )
+    return Module("Qwen4ExpForConditionalGeneration", model=model(c), lm_head=head)
+
+
+register(
+    "qwen4_exp_text",
+    {
+        "Qwen4ExpForCausalLM": causal_lm("Qwen4ExpForCausalLM", text_model),
+        "Qwen4ExpTextModel": text_model,
+    },
+    base="Qwen4ExpTextModel",
+    base_prefix="model",
+    category="text decoder",
+)
+
+register(
+    "qwen4_exp",
+    {
+        "Qwen4ExpForConditionalGeneration": conditional_generation,
+        "Qwen4ExpModel": model,
+    },
+    base="Qwen4ExpModel",
+    base_prefix="model",
+    category="multimodal",
+)

@@ -1,0 +1,161 @@
+"""Reformer (Kitaev et al. 2020). Source of shapes: transformers/models/reformer.
+
+Reversible layers of local attention or of attention by hashing (where queries and keys are one),
+factored positions; the two streams make everything after the layers twice as wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .heads import classifier
+from .modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
+from .registry import Builder, register
+
+_KINDS = ("local", "lsh")
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=256)
+
+
+def _norm(c: ModelConfig, size: int) -> Module:
+    return LayerNorm(size, eps=c.number("layer_norm_eps", default=1e-12))
+
+
+def positions(c: ModelConfig) -> Module:
+    """A table, or one weight per axis of a grid of positions, side by side."""
+    if not c.flag("axial_pos_embds", default=True):
+        count = c.dim("max_position_embeddings", default=4096)
+        table = Embedding(count, _hidden(c), kind="position")
+        return Module("PositionEmbeddings", embedding=table)
+    shape = c.dims("axial_pos_shape", default=(64, 64))
+    widths = c.dims("axial_pos_embds_dim", default=(64, 192))
+    if len(shape) != len(widths):
+        raise c.error("axial_pos_embds_dim", len(widths), f"a width for each of {len(shape)} axes")
+    weights = {
+        str(axis): Weight(
+            *(size if other == axis else 1 for other, size in enumerate(shape)), width
+        )
+        for axis, width in enumerate(widths)
+    }  # fmt: skip
+    return Module(
+        "AxialPositionEmbeddings", weights=Module("ParameterList", weights), kind="position"
+    )  # fmt: skip
+
+
+def attention(c: ModelConfig, kind: str) -> Module:
+    h = _hidden(c)
+    heads = c.dim("num_attention_heads", default=12)
+    width = heads * c.dim("attention_head_size", default=64)
+    if kind == "lsh":
+        projections = Module(
+            "LSHSelfAttention",
+            query_key=Linear(h, width, bias=False, kind="query"),
+            value=Linear(h, width, bias=False, kind="value"),
+        )
+    else:
+        projections = Module(
+            "LocalSelfAttention",
+            query=Linear(h, width, bias=False, kind="query"),
+            key=Linear(h, width, bias=False, kind="key"),
+            value=Linear(h, width, bias=False, kind="value"),
+        )
+    output = Module("ReformerSelfOutput", dense=Linear(width, h, bias=False, kind="output"))
+    return Module(
+        "ReformerAttention",
+        layer_norm=_norm(c, h),
+        self_attention=projections,
+        output=output,
+        component=Component.ATTENTION,
+    )
+
+
+def feed_forward(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("feed_forward_size", default=512)
+    return Module(
+        "ChunkReformerFeedForward",
+        layer_norm=_norm(c, h),
+        dense=Module(
+            "ReformerFeedForwardDense",
+            act_fn=activation(c.text("hidden_act", default="relu")),
+            dense=Linear(h, inner, kind="up"),
+        ),
+        output=Module("ReformerFeedForwardOutput", dense=Linear(inner, h, kind="down")),
+        component=Component.MLP,
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    kinds = c.strings("attn_layers", default=_KINDS * 3)
+    for kind in kinds:
+        if kind not in _KINDS:
+            raise c.error("attn_layers", kind, "local or lsh")
+    layers = {
+        kind: Module("ReformerLayer", attention=attention(c, kind), feed_forward=feed_forward(c))
+        for kind in dict.fromkeys(kinds)
+    }
+    return Module(
+        "ReformerModel",
+        embeddings=Module(
+            "ReformerEmbeddings",
+            word_embeddings=Embedding(c.dim("vocab_size", default=320), h),
+            position_embeddings=positions(c),
+            component=Component.EMBEDDING,
+        ),
+        encoder=Module(
+            "ReformerEncoder",
+            layers=Layers(layers[kind] for kind in kinds),
+            layer_norm=_norm(c, 2 * h),
+        ),
+    )
+
+
+def _words(c: ModelConfig) -> Module:
+    vocab = c.dim("vocab_size", default=320)
+    return Module(
+        "ReformerOnlyLMHead",
+        decoder=Linear(2 * _hidden(c), vocab, bias=False, kind="lm_head"),
+        bias=Weight(vocab, kind="lm_head"),
+        component=Component.HEAD,
+    )
+
+
+def _labels(c: ModelConfig) -> Module:
+    return Module(
+        "ReformerClassificationHead",
+        dense=Linear(2 * _hidden(c), _hidden(c)),
+        out_proj=Linear(_hidden(c), c.num_labels),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def _headed(name: str, attribute: str, head: Callable[[ModelConfig], Module]) -> Builder:
+    return lambda c: Module(name, {"reformer": model(c), attribute: head(c)})
+
+
+register(
+    "reformer",
+    {
+        "ReformerModelWithLMHead": _headed("ReformerModelWithLMHead", "lm_head", _words),
+        "ReformerModel": model,
+        "ReformerForMaskedLM": _headed("ReformerForMaskedLM", "lm_head", _words),
+        "ReformerForSequenceClassification": _headed(
+            "ReformerForSequenceClassification", "classifier", _labels
+        ),
+        "ReformerForQuestionAnswering": _headed(
+            "ReformerForQuestionAnswering",
+            "qa_outputs",
+            lambda c: classifier(2 * _hidden(c), c.num_labels),
+        ),
+    },
+    base="ReformerModel",
+    base_prefix="reformer",
+    category="text decoder",
+)
