@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from ..core.components import Role
 from ..core.text import byte_size
+from .compared import token_embedding, vocab_size
 from .facts import Facts, Folder
-from .hi3_config import token_embedding, vocab_size
 from .read_small import added_ids
 from .registry import Found, rule
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ..checkpoints.names import Kind
 from ..core.components import Role
 from ..core.text import byte_size
+from .compared import said_dtype, vocab_size
 from .facts import Facts
-from .hi3_config import said_dtype, vocab_size
 from .registry import Found, rule
 
 _LICENCES = ("license", "licence", "copying", "notice", "use_policy", "usage_policy")

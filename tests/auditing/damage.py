@@ -274,8 +274,6 @@ def large_weights(files: Files, path: str) -> None:
 # ---- pickles
 
 
-
-
 def pickle_of(files: Files, path: str, module: str, name: str) -> None:
     """A plain pickle that calls a global; written by hand, so nothing is imported."""
     call = f"c{module}\n{name}\n".encode() + b"(X\x01\x00\x00\x00atR."
@@ -362,16 +360,18 @@ def hole(root: Path, path: str, begin: int, end: int) -> None:
         file.truncate(len(data))
 
 
+#: Steps on files in memory, by name.
 IN_MEMORY: Mapping[str, Callable[..., None]] = {
     step.__name__: step
     for step in (
-        write, write_hex, append, cut, remove, rename, copy, zeros, patch, swap, swap_one, set_json, unset_json,
-        big_text, entry, metadata, no_metadata, header, misalign, length, shift, gap, drop, add,
-        retype, rename_tensor, move, copy_tensor, value, zero_tensor, secret, bad_names, empty_weights, large_weights,
-        pickle_of, plain_pickle, bin_with, bin_of, bin_without, bin_storage, bin_short_pickle,
-        torchscript, keras, record,
+        write, write_hex, append, cut, remove, rename, copy, zeros, patch, swap, swap_one,
+        set_json, unset_json, big_text, entry, metadata, no_metadata, header, misalign, length,
+        shift, gap, drop, add, retype, rename_tensor, move, copy_tensor, value, zero_tensor,
+        secret, bad_names, empty_weights, large_weights, pickle_of, plain_pickle, bin_with,
+        bin_of, bin_without, bin_storage, bin_short_pickle, torchscript, keras, record,
     )
 }  # fmt: skip
+#: Steps on what was written.
 ON_DISK: Mapping[str, Callable[..., None]] = {
     step.__name__: step for step in (symlink, chmod, hole)
 }

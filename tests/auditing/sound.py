@@ -56,9 +56,7 @@ def numbers(dtype: str, count: int, seed: str) -> bytes:
     if dtype == "I32":
         return b"".join(struct.pack("<i", draw.randrange(1, 2**31)) for _ in range(count))
     if dtype == "BF16":
-        return b"".join(
-            struct.pack("<f", draw.uniform(0.1, 1.0))[2:] for _ in range(count)
-        )
+        return b"".join(struct.pack("<f", draw.uniform(0.1, 1.0))[2:] for _ in range(count))
     code = {"F16": "e", "F32": "f"}[dtype]
     return struct.pack(f"<{count}{code}", *(draw.uniform(0.1, 1.0) for _ in range(count)))
 
