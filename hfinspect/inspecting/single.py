@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..analysis.inspection import from_checkpoint
 from ..analysis.quantization import decode
@@ -11,6 +12,7 @@ from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import ConfigError, UnknownArchitectureError
+from ..formats.strict_json import collector_paused
 from ..formats.strict_json import collector_paused
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
@@ -62,8 +64,6 @@ def _inspected(
 
 
 def _with_promise(inspection: Inspection, prediction: Prediction, where: str) -> Inspection:
-    from dataclasses import replace
-
     if inspection.parameters in (None, prediction.parameters):
         return inspection
     text = (

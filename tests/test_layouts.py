@@ -1,0 +1,138 @@
+"""What a user points at, and what comes of it: archives, training checkpoints, indexes, formats
+that are not read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hfinspect
+from hfinspect.errors import NothingToInspectError, UnsupportedFormatError
+
+from .builders import write_config, write_safetensors, write_sharded
+from .cli.program import hfinspect as run
+from .formats.torch_files import state_zip
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "checkpoints"
+SCHEMA = json.loads(
+    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
+)
+BERT: dict[str, Any] = {
+    "model_type": "bert",
+    "architectures": ["BertModel"],
+    "vocab_size": 60,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 32,
+    "max_position_embeddings": 20,
+}
+
+
+def fixture(case: str, tmp_path: Path, name: str) -> Path:
+    """A recorded file under the name that a repo would give it."""
+    source = next(path for path in (FIXTURES / case).iterdir() if path.suffix != ".json")
+    shutil.copy(source, tmp_path / name)
+    return tmp_path
+
+
+def inspect(target: Path) -> hfinspect.Inspection:
+    found = hfinspect.inspect(target)
+    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    return found
+
+
+def test_torchscript_is_described(tmp_path: Path) -> None:
+    """The head is the embedding's storage, the boolean mask a matter of its name alone."""
+    found = inspect(fixture("torch-script", tmp_path, "model.pt"))
+    assert found.contents["archive"] == "TorchScript"
+    assert found.tied
+    assert "torchscript" in {finding.rule for finding in found.findings}
+    assert "archive TorchScript" in run(str(tmp_path)).out
+
+
+def test_a_training_checkpoint_is_described(tmp_path: Path) -> None:
+    """Only the part that is the model counts, without its mask; the rest is listed."""
+    found = inspect(fixture("torch-training", tmp_path, "last.ckpt"))
+    assert found.contents["model_in"] == "state_dict"
+    assert "optimizer_states" in str(found.contents["also_holds"])
+    assert found.parameters == 28 + 4 + 4 + 16 + 4
+    assert found.parameters_with_head == found.parameters + 28
+    assert "the model is in state_dict" in run(str(tmp_path)).out
+
+
+def test_an_optimizer_alone_is_no_model(tmp_path: Path) -> None:
+    found = inspect(fixture("torch-optimizer", tmp_path, "state.bin"))
+    assert found.contents["kind"] == "optimizer"
+    assert found.parameters == 0
+    assert "no-tensors" in {finding.rule for finding in found.findings}
+
+
+def test_legacy_files_say_so(tmp_path: Path) -> None:
+    found = inspect(fixture("torch-legacy-views", tmp_path, "pytorch_model.bin"))
+    assert found.contents["archive"] == "PyTorch before 1.6"
+
+
+def test_a_pickled_modules_buffers_are_no_parameters(tmp_path: Path) -> None:
+    found = inspect(fixture("torch-module", tmp_path, "model.pth"))
+    assert found.contents["kind"] == "module"
+    assert [t.name for t in found.tensors if t.role is hfinspect.Role.BUFFER] == ["mask"]
+    assert found.buffers == 9
+
+
+def test_a_pytorch_file_of_a_known_model(tmp_path: Path) -> None:
+    shapes = {tensor.name: tensor.shape for tensor in hfinspect.predict(BERT).tensors}
+    write_config(tmp_path, BERT)
+    (tmp_path / "pytorch_model.bin").write_bytes(state_zip(shapes))
+    found = inspect(tmp_path)
+    assert found.parameters == hfinspect.predict(BERT).parameters
+    assert found.expectation is not None
+    assert found.expectation.agrees
+    assert (found.format, found.contents) == ("torch", {})
+
+
+def test_an_index_stands_for_its_shards(tmp_path: Path) -> None:
+    tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(BERT).tensors}
+    names = list(tensors)
+    halves = [{n: tensors[n] for n in names[::2]}, {n: tensors[n] for n in names[1::2]}]
+    write_sharded(tmp_path, halves)
+    write_config(tmp_path, BERT)
+    for target in (tmp_path, tmp_path / "model.safetensors.index.json"):
+        found = inspect(target)
+        assert found.parameters == hfinspect.predict(BERT).parameters
+        assert len(found.files) == 2
+    assert inspect(tmp_path / "config.json").source == "config"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("model.onnx", "ONNX"),
+        ("tf_model.h5", "Keras HDF5"),
+        ("flax_model.msgpack", "Flax"),
+        ("saved_model.pb", "TensorFlow"),
+        ("openvino_model.bin", "OpenVINO"),
+    ],
+)
+def test_other_formats_are_refused_by_name(file: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_bytes(b"\x08\x07\x12\x07")
+    with pytest.raises(UnsupportedFormatError, match=name):
+        hfinspect.inspect(tmp_path)
+    write_config(tmp_path, BERT)
+    found = inspect(tmp_path)
+    assert found.source == "config"
+    assert [f.file for f in found.findings if f.rule == "unread-weights"] == [file]
+    write_safetensors(tmp_path / "model.safetensors", {"embeddings.weight": ("F32", (60, 16))})
+    beside = inspect(tmp_path)
+    assert (beside.source, beside.other_files) == ("checkpoint", {file: f"{name}, not read"})
+
+
+def test_nothing_at_all(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# empty")
+    with pytest.raises(NothingToInspectError):
+        hfinspect.inspect(tmp_path)
