@@ -223,7 +223,7 @@ def length_adapter(c: ModelConfig, name: str) -> Module | None:
         f"{name}Adapter",
         proj=Linear(h, wide) if wide != h else None,
         proj_layer_norm=LayerNorm(wide) if wide != h else None,
-        layers=ModuleList([conv] * int(c.count("num_adapter_layers", default=3))),
+        layers=Layers.of(c.count("num_adapter_layers", default=3), conv),
         component=Component.CONV,
     )
 

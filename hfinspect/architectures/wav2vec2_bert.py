@@ -19,7 +19,6 @@ from .modules import (
     Layers,
     Linear,
     Module,
-    ModuleList,
     Weight,
 )
 from .registry import register
@@ -116,7 +115,7 @@ def adapter(c: ModelConfig) -> Module | None:
         "Wav2Vec2BertAdapter",
         proj=Linear(h, wide) if wide != h else None,
         proj_layer_norm=speech.norm(c, wide) if wide != h else None,
-        layers=ModuleList([block] * int(c.count("num_adapter_layers", default=1))),
+        layers=Layers.of(c.count("num_adapter_layers", default=1), block),
     )
 
 
