@@ -79,6 +79,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = make_app()(args=list(arguments), standalone_mode=False)
         flush()
+        if result == 130:  # typer makes an exit code of Ctrl-C and says nothing
+            typer.echo("interrupted", err=True)
         return result if isinstance(result, int) else 0
     except HfinspectError as error:
         return report(error, arguments)
@@ -86,14 +88,23 @@ def run(arguments: Sequence[str]) -> int:
         typer.echo("interrupted", err=True)
         return 130
     except BrokenPipeError:
-        # The reader of our pipe has seen enough. Python would complain at exit otherwise.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return seen_enough()
+    except SystemExit as error:  # typer's own words for a broken pipe
+        if isinstance(error.__context__, BrokenPipeError):
+            return seen_enough()
+        raise
     except Exception as error:
         code = usage_exit(error)
         if code is None:
             raise
         return code
+
+
+def seen_enough() -> int:
+    """The reader of our pipe has hung up, which is no error. Python would complain at exit."""
+    sys.stdout = sys.__stdout__
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def flush() -> None:
