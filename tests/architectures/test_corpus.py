@@ -26,7 +26,6 @@ MANIFEST = CORPUS / "manifest.tsv"
 #: Folders whose config alone says too little, or whose class has no public description: refused.
 REFUSED = {
     "FacebookAI--roberta-base@pre-model_type": "neither model_type nor architectures",
-    "deepseek-ai--deepseek-vl2-tiny": "remote code, not catalogued",
     "nvidia--LocateAnything-3B": "remote code, not catalogued",
     "zai-org--cogvlm2-llama3-caption": "remote code, not catalogued",
 }

@@ -1,0 +1,222 @@
+"""DeepSeek-VL2 (Wu et al. 2024), which transformers has no class for.
+
+Source of shapes: deepseek_vl2/models/{modeling_deepseek_vl_v2,modeling_deepseek,siglip_vit}.py of
+github.com/deepseek-ai/DeepSeek-VL2, and timm's AttentionPoolLatent, whose weights the files hold
+although the model skips the pooling. SigLIP in timm's names, a projector over 2x2 patches, and
+DeepSeek-V2's decoder, with latent attention or (tiny) without.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import gated_mlp, grouped_attention, grouped_heads
+from .deepseek_v3 import latent_attention, latent_sizes, routed_and_shared, shared_width
+from .modules import (
+    Activation,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    RMSNorm,
+    Sequential,
+    Weight,
+)
+from .registry import register
+from .vision import pair, patch_conv, patch_count, plain_mlp, scaled
+
+# ---- vision
+
+
+def _mlp(c: ModelConfig, width: Dim) -> Module:
+    inner = scaled(c, width, "mlp_ratio", default=4)
+    return plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh")
+
+
+def _pooling(c: ModelConfig, width: Dim) -> Module:
+    """One learned query attends to all patches: timm's AttentionPoolLatent."""
+    return Module(
+        "AttentionPoolLatent",
+        latent=Weight(1, 1, width),
+        q=Linear(width, width, kind="query"),
+        kv=Linear(width, 2 * width),
+        proj=Linear(width, width, kind="output"),
+        norm=LayerNorm(width, eps=1e-6),
+        mlp=_mlp(c, width),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    width = c.dim("width", default=1024)
+    image, patch = pair(c, "image_size", default=384), pair(c, "patch_size", default=16)
+    block = Module(
+        "Block",
+        norm1=LayerNorm(width, eps=1e-6),
+        attn=Module(
+            "Attention",
+            qkv=Linear(width, 3 * width, kind="qkv"),
+            proj=Linear(width, width, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        norm2=LayerNorm(width, eps=1e-6),
+        mlp=_mlp(c, width),
+    )
+    token = c.flag("class_token", default=False)
+    positions = patch_count(image, patch) + 1 if token else patch_count(image, patch)
+    pooled = c.text("global_pool", default="map") == "map"
+    return Module(
+        "VisionTransformer",
+        cls_token=Weight(1, 1, width, component=Component.EMBEDDING, kind="class_token")
+        if token
+        else None,
+        pos_embed=Weight(1, positions, width, component=Component.EMBEDDING, kind="position"),
+        patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, patch)),
+        blocks=Layers.of(c.count("layers", default=24), block, class_name="Sequential"),
+        norm=LayerNorm(width, eps=1e-6),
+        attn_pool=_pooling(c, width) if pooled else None,
+        part="vision",
+    )
+
+
+def projector(c: ModelConfig) -> Module:
+    """``depth`` linear layers, the first over a square of patches joined together."""
+    form = c.text("projector_type", default="downsample_mlp_gelu")
+    width, out = c.dim("input_dim", default=1152), c.dim("n_embed", default=2048)
+    depth = int(c.count("depth", default=2))
+    if form == "linear":
+        layers = Linear(width, out)
+    elif form in ("mlp_gelu", "downsample_mlp_gelu"):
+        joined, inner = width, out
+        if form == "downsample_mlp_gelu":
+            side = c.dim("downsample_ratio", default=2)
+            joined, inner = width * side * side, out * c.dim("mlp_ratio", default=1)
+        row: list[Module] = [Linear(joined, inner)]
+        between = max(depth - 2, 0) if form == "downsample_mlp_gelu" else max(depth - 1, 0)
+        row += [Activation("GELU"), Linear(inner, inner)] * between
+        if form == "downsample_mlp_gelu":
+            row += [Activation("GELU"), Linear(inner, out)]
+        layers = Sequential(*row)
+    elif form == "identity":
+        layers = Activation("Identity")
+    else:
+        raise c.error("projector_type", form, "identity, linear, mlp_gelu or downsample_mlp_gelu")
+    pooled = c.flag("token_pooling", default=False)
+    return Module(
+        "MlpProjector",
+        token_pooling_layer=Linear(4 * width, width) if pooled else None,
+        layers=layers,
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+# ---- text
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=4096)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-6)
+    return RMSNorm(_hidden(c), eps=eps, class_name="DeepseekV2RMSNorm")
+
+
+def _attention(c: ModelConfig) -> Module:
+    h, bias = _hidden(c), c.flag("attention_bias", default=False)
+    if c.flag("use_mla", default=True):
+        return latent_attention("DeepseekV2", h, latent_sizes(c, heads=32), bias=bias)
+    return grouped_attention("LlamaAttention", h, grouped_heads(c, h, heads=32), bias=bias)
+
+
+def _sparse(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=1407)
+    count = c.count("n_routed_experts", default=0)
+    corrected = c.text("topk_method", default="greedy") == "noaux_tc"
+    gate = Module(
+        "MoEGate",
+        weight=Weight(count, h),
+        e_score_correction_bias=Weight(count) if corrected else None,
+        component=Component.ROUTER,
+    )
+    return routed_and_shared(
+        "DeepseekV2", h, inner, count=count, per_token=c.dim("num_experts_per_tok"),
+        shared=shared_width(c, inner, default=0), gate=gate,
+        act=c.text("hidden_act", default="silu"),
+    )  # fmt: skip
+
+
+def language_model(c: ModelConfig) -> Module:
+    h, vocab = _hidden(c), c.dim("vocab_size", default=102400)
+    count = int(c.count("num_hidden_layers", default=30))
+    dense = gated_mlp(
+        "DeepseekV2MLP",
+        h,
+        c.dim("intermediate_size", default=11008),
+        act=c.text("hidden_act", default="silu"),
+    )
+
+    def layer(mlp: Module) -> Module:
+        return Module(
+            "DeepseekV2DecoderLayer",
+            self_attn=_attention(c),
+            mlp=mlp,
+            input_layernorm=_norm(c),
+            post_attention_layernorm=_norm(c),
+        )
+
+    routed = c.has("n_routed_experts") and int(c.count("n_routed_experts")) > 0
+    first = int(c.count("first_k_dense_replace", default=0))
+    every = int(c.dim("moe_layer_freq", default=1))
+    kinds = {False: layer(dense)} | ({True: layer(_sparse(c))} if routed else {})
+    layers = Layers(kinds[routed and i >= first and i % every == 0] for i in range(count))
+    model = Module(
+        "DeepseekV2Model", embed_tokens=Embedding(vocab, h), layers=layers, norm=_norm(c)
+    )
+    tied = "language.model.embed_tokens.weight" if c.tied(default=False) else None
+    head = Linear(h, vocab, bias=False, tied_to=tied, component=Component.HEAD, kind="lm_head")
+    return Module("DeepseekV2ForCausalLM", model=model, lm_head=head)
+
+
+# ---- together
+
+
+def _marks(c: ModelConfig, width: Dim) -> dict[str, Parameter]:
+    """What separates rows of patches and views of the image: two vectors, or one per resolution."""
+    form = c.text("tile_tag", default="2D")
+    if form == "2D":
+        mark = Weight(width, component=Component.EMBEDDING)
+        return {"image_newline": mark, "view_seperator": mark}
+    if form != "1D":
+        raise c.error("tile_tag", form, "1D or 2D")
+    listed = c.raw("candidate_resolutions")
+    if not isinstance(listed, list) or not listed:
+        raise c.error("candidate_resolutions", listed, "a list of sizes")
+    rows = Dim(len(listed), "resolutions", definition="number of candidate_resolutions") + 1
+    return {"tile_indicators": Weight(rows, width, component=Component.EMBEDDING)}
+
+
+def model(c: ModelConfig) -> Module:
+    joining = c.section("projector_config")
+    return Module(
+        "DeepseekVLV2ForCausalLM",
+        {
+            **_marks(c, joining.dim("n_embed", default=2048)),
+            "vision": vision_model(c.section("vision_config")),
+            "projector": projector(joining),
+            "language": language_model(c.section("language_config")),
+        },
+    )
+
+
+register(
+    "deepseek_vl_v2",
+    {"DeepseekVLV2ForCausalLM": model},
+    category="multimodal",
+    source="github.com/deepseek-ai/DeepSeek-VL2",
+)
