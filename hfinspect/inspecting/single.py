@@ -13,7 +13,6 @@ from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
-from ..formats.strict_json import collector_paused
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
 
@@ -58,9 +57,28 @@ def _inspected(
 ) -> Inspection:
     with collector_paused():
         decoding = decode(checkpoint.shards, config, companions, prediction)
-        return from_checkpoint(
+        inspection = from_checkpoint(
             name, origin, checkpoint, prediction, decoding, config=config, findings=findings
         )
+    return replace(inspection, findings=(*inspection.findings, *_claims(inspection, checkpoint)))
+
+
+def _claims(found: Inspection, checkpoint: Checkpoint) -> list[Finding]:
+    """What an index says of itself beside what was counted: compared, never believed."""
+    if checkpoint.index is None or checkpoint.missing:
+        return []
+    counted = {
+        "total_size": (found.nbytes,),
+        # Written as unique parameters, with tied ones twice, or of packed tensors as stored.
+        "total_parameters": (found.parameters, found.logical, found.stored),
+    }
+    findings = []
+    for key, values in counted.items():
+        claim = checkpoint.index.metadata.get(key)
+        if isinstance(claim, (int, float)) and values[0] is not None and claim not in values:
+            text = f"{key} is {claim:,}, counted were {values[0]:,}"
+            findings.append(Finding("index-total", text, checkpoint.index.file, severity="note"))
+    return findings
 
 
 def _with_promise(inspection: Inspection, prediction: Prediction, where: str) -> Inspection:
