@@ -11,7 +11,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
 from .blocks import activation
-from .encoders import composed, dropout, hidden, labels, norm, one_label, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import dropout, hidden, labels, norm, one_label, vocab
 from .modules import Activation, Dropout, Layers, Linear, Module, ModuleList, Weight
 from .registry import register
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .encoders import BASE, composed, dropout, hidden, norm, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, norm
 from .heads import classifier
 from .modules import Conv, Layers, Module, Weight
 from .registry import register

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, with_defaults
+from .composing import with_defaults
+from .encoders import BASE
 from .modules import Buffer, Embedding, Linear, Module, Weight
 from .registry import register
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, dropout, hidden, norm, usual_classes, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, dropout, hidden, norm, usual_classes
 from .modules import Activation, Buffer, Conv, Embedding, Layers, Module
 from .registry import register
 

@@ -11,18 +11,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
 from .blocks import activation
-from .encoders import (
-    BASE,
-    Part,
-    composed,
-    dropout,
-    hidden,
-    labels,
-    norm,
-    one_label,
-    vocab,
-    with_defaults,
-)
+from .composing import Part, composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels, norm, one_label, vocab
 from .modules import Activation, Conv, Dropout, Linear, Module, Weight
 from .registry import register
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import Activation, Conv, Module, ModuleList
 from .registry import register
 
@@ -56,13 +57,19 @@ _CLASSES = composed(
     {
         "Data2VecAudioForCTC": {
             "data2vec_audio": model,
-            "dropout": speech.dropout,
-            "lm_head": speech.ctc_head,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
         },
         "Data2VecAudioModel": model,
-        "Data2VecAudioForSequenceClassification": {"data2vec_audio": model, **speech.SEQUENCE},
-        "Data2VecAudioForAudioFrameClassification": {"data2vec_audio": model, **speech.FRAMES},
-        "Data2VecAudioForXVector": {"data2vec_audio": model, **speech.SPEAKER},
+        "Data2VecAudioForSequenceClassification": {
+            "data2vec_audio": model,
+            **speech_heads.SEQUENCE,
+        },
+        "Data2VecAudioForAudioFrameClassification": {
+            "data2vec_audio": model,
+            **speech_heads.FRAMES,
+        },
+        "Data2VecAudioForXVector": {"data2vec_audio": model, **speech_heads.SPEAKER},
     },
     part="audio",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
+from .composing import composed, with_defaults
 from .deberta import (
     DEFAULTS,
     context_pooler,
@@ -20,7 +21,7 @@ from .deberta import (
     relative_positions,
     relative_table,
 )
-from .encoders import composed, dropout, hidden, labels, norm, with_defaults
+from .encoders import dropout, hidden, labels, norm
 from .heads import classifier
 from .modules import Conv, Dropout, Layers, Linear, Module
 from .registry import register

@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
-from .encoders import composed
+from .composing import composed
 from .heads import classifier
 from .modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .registry import register

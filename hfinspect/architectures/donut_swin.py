@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from . import swin
-from .encoders import renamed
+from .composing import renamed
 from .modules import Buffer, Module, Parameter, Weight
 from .registry import find_type, register
 from .vision import labels_classifier

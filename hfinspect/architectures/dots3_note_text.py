@@ -11,8 +11,8 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import gated_mlp, layer_types
+from .composing import renamed
 from .deepseek_v3 import Latent, corrected_router, latent_attention, latent_sizes, routed_and_shared
-from .encoders import renamed
 from .heads import causal_lm
 from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .registry import register

@@ -10,7 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import bert
-from .encoders import BASE, hidden, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, hidden
 from .heads import classifier
 from .modules import Linear, Module
 from .registry import register

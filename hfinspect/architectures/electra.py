@@ -11,7 +11,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
 from .blocks import activation
-from .encoders import BASE, composed, dropout, hidden, labels, norm, one_label, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels, norm, one_label, vocab
 from .modules import Linear, Module
 from .registry import register
 

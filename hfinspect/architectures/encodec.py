@@ -11,7 +11,7 @@ import math
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .encoders import with_defaults
+from .composing import with_defaults
 from .modules import (
     Activation,
     Buffer,

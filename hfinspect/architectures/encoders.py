@@ -2,18 +2,19 @@
 
 Source: the repeated blocks of transformers' encoder files (``# Copied from ...bert`` and the
 modular files).  ``name`` is the prefix of the class names: Roberta, Electra, Ernie ...
-Configs given here already hold the family's defaults (``with_defaults``).
+Configs given here already hold the family's defaults (``composing.with_defaults``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
+from .composing import Part, composed
 from .heads import classifier
 from .modules import (
     Activation,
@@ -24,13 +25,9 @@ from .modules import (
     Layers,
     Linear,
     Module,
-    Parameter,
     Weight,
 )  # fmt: skip
 from .registry import Builder
-
-#: A part of a class: what stands on one line of its ``__init__``.
-Part = Callable[[ModelConfig], "Module | Parameter | None"]
 
 #: Sizes of BERT base, which most descendants keep as the defaults of their config class.
 BASE: dict[str, Any] = {
@@ -38,90 +35,6 @@ BASE: dict[str, Any] = {
     "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2,
     "layer_norm_eps": 1e-12, "hidden_act": "gelu",
 }  # fmt: skip
-
-
-# ---- putting classes together
-
-
-def composed(
-    classes: Mapping[str, Builder | Mapping[str, Part]], *, part: str | None = None
-) -> dict[str, Builder]:
-    """Class name -> builder, where a class may be written as what its ``__init__`` makes, in
-    order: attribute name -> part.  ``part`` is the report's: text unless said."""
-
-    def build(name: str, made: Mapping[str, Part]) -> Builder:
-        return lambda c: Module(
-            name, {attribute: make(c) for attribute, make in made.items()}, part=part
-        )
-
-    return {
-        name: build(name, form) if isinstance(form, Mapping) else form
-        for name, form in classes.items()
-    }
-
-
-Classes = Mapping[str, Builder]
-
-
-def with_defaults(
-    defaults: Mapping[str, Any], classes: Mapping[str, Builder]
-) -> dict[str, Builder]:
-    """The same classes over configs completed by the family's own defaults."""
-
-    def completed(build: Builder) -> Builder:
-        return lambda c: build(c.with_defaults(**defaults))
-
-    return {name: completed(build) for name, build in classes.items()}
-
-
-def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[str, Builder]:
-    """The same classes under another prefix: for models that differ in nothing but the name."""
-
-    def under(build: Builder) -> Builder:
-        return lambda c: renamed(build(c), old, new)
-
-    return {new + name.removeprefix(old): under(build) for name, build in classes.items()}
-
-
-def renamed(root: Module, old: str, new: str) -> Module:
-    """``root`` with class names that begin with ``old`` beginning with ``new``, in place."""
-    waiting, seen = [root], set[int]()
-    while waiting:
-        module = waiting.pop()
-        if id(module) in seen:
-            continue
-        seen.add(id(module))
-        if module.class_name.startswith(old):
-            module.class_name = new + module.class_name.removeprefix(old)
-        waiting.extend(child for child in module.children.values() if isinstance(child, Module))
-    return root
-
-
-def usual_classes(
-    name: str,
-    prefix: str,
-    model: Builder,
-    *,
-    bare: Builder | None = None,
-    words: Part | None = None,
-    more: Mapping[str, Mapping[str, Part]] | None = None,
-) -> dict[str, Builder]:
-    """BERT's classes: ``model`` with its pooler and ``bare`` without (where they differ) under
-    ``prefix``, ``words`` as ``cls``.  ``more`` adds classes or replaces them, by suffix."""
-    plain = bare or model
-    forms: dict[str, Mapping[str, Part]] = {
-        **({"ForMaskedLM": {prefix: plain, "cls": words}} if words else {}),
-        "ForSequenceClassification": {prefix: model, "dropout": dropout, "classifier": labels},
-        "ForMultipleChoice": {prefix: model, "dropout": dropout, "classifier": one_label},
-        "ForTokenClassification": {prefix: plain, "dropout": dropout, "classifier": labels},
-        "ForQuestionAnswering": {prefix: plain, "qa_outputs": labels},
-        **(more or {}),
-    }
-    classes: dict[str, Builder | Mapping[str, Part]] = {
-        f"{name}{suffix}": form for suffix, form in forms.items()
-    }
-    classes[f"{name}Model"] = model
-    return composed(classes)
 
 
 # ---- blocks
@@ -355,3 +268,30 @@ def sequence_summary(
         component=Component.HEAD,
         kind="classifier",
     )
+
+
+def usual_classes(
+    name: str,
+    prefix: str,
+    model: Builder,
+    *,
+    bare: Builder | None = None,
+    words: Part | None = None,
+    more: Mapping[str, Mapping[str, Part]] | None = None,
+) -> dict[str, Builder]:
+    """BERT's classes: ``model`` with its pooler and ``bare`` without (where they differ) under
+    ``prefix``, ``words`` as ``cls``.  ``more`` adds classes or replaces them, by suffix."""
+    plain = bare or model
+    forms: dict[str, Mapping[str, Part]] = {
+        **({"ForMaskedLM": {prefix: plain, "cls": words}} if words else {}),
+        "ForSequenceClassification": {prefix: model, "dropout": dropout, "classifier": labels},
+        "ForMultipleChoice": {prefix: model, "dropout": dropout, "classifier": one_label},
+        "ForTokenClassification": {prefix: plain, "dropout": dropout, "classifier": labels},
+        "ForQuestionAnswering": {prefix: plain, "qa_outputs": labels},
+        **(more or {}),
+    }
+    classes: dict[str, Builder | Mapping[str, Part]] = {
+        f"{name}{suffix}": form for suffix, form in forms.items()
+    }
+    classes[f"{name}Model"] = model
+    return composed(classes)

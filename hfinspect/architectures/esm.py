@@ -12,7 +12,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, composed, dropout, hidden, labels, norm, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels, norm, vocab
 from .modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
 from .registry import register
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .encoders import composed, hidden, labels, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import hidden, labels, vocab
 from .modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
 from .registry import register
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, hidden, norm, usual_classes, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, hidden, norm, usual_classes
 from .modules import Activation, Linear, Module
 from .registry import register
 

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
-from .encoders import composed
+from .composing import composed
 from .heads import classifier
 from .modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from .registry import register

@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from . import gemma4_text
-from .encoders import renamed
+from .composing import renamed
 from .heads import causal_lm
 from .modules import Activation, LayerNorm, Linear, Module, Weight
 from .registry import register

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from . import encoders
-from .encoders import BASE, with_defaults
+from .composing import with_defaults
+from .encoders import BASE
 from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Sequential, Weight
 from .registry import register
 from .vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table

@@ -10,7 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
 from .blocks import activation
-from .encoders import composed, dropout, hidden, labels, norm, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import dropout, hidden, labels, norm, vocab
 from .modules import Activation, Embedding, Layers, Linear, Module
 from .registry import register
 

@@ -7,8 +7,8 @@ before the projection.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import speech
-from .encoders import composed, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
 from .modules import Module
 from .registry import register
 
@@ -31,9 +31,13 @@ def model(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "HubertForCTC": {"hubert": model, "dropout": speech.dropout, "lm_head": speech.ctc_head},
+        "HubertForCTC": {
+            "hubert": model,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
+        },
         "HubertModel": model,
-        "HubertForSequenceClassification": {"hubert": model, **speech.SEQUENCE},
+        "HubertForSequenceClassification": {"hubert": model, **speech_heads.SEQUENCE},
     },
     part="audio",
 )

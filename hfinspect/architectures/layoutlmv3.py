@@ -10,7 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
-from .encoders import BASE, composed, dropout, hidden, labels, norm, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels, norm
 from .modules import Conv, Dropout, Embedding, LayerNorm, Linear, Module, Weight
 from .registry import register
 

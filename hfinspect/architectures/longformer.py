@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, composed, dropout, hidden, labels, one_label, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels, one_label
 from .modules import Linear, Module
 from .registry import register
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import t5
-from .encoders import renamed
+from .composing import renamed
 from .modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 from .registry import register
 

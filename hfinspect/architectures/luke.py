@@ -11,7 +11,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
 from .blocks import activation
-from .encoders import BASE, hidden, norm, usual_classes, vocab, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, hidden, norm, usual_classes, vocab
 from .heads import classifier
 from .modules import Embedding, Linear, Module, Weight
 from .registry import register

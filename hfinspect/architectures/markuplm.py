@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, composed, dropout, hidden, labels, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels
 from .modules import Activation, Embedding, Linear, Module, ModuleList
 from .registry import register
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, dropout, hidden, norm, usual_classes, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, dropout, hidden, norm, usual_classes
 from .modules import Layers, Linear, Module
 from .registry import register
 

@@ -11,7 +11,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
 from .blocks import activation
-from .encoders import composed, dropout, hidden, labels, one_label, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import dropout, hidden, labels, one_label, vocab
 from .heads import classifier
 from .modules import (
     Buffer,

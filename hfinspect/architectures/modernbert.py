@@ -10,7 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
 from .blocks import activation
-from .encoders import composed, hidden, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import hidden, vocab
 from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .registry import register
 

@@ -5,7 +5,7 @@ T5 v1.1 with a vocabulary of a hundred languages.
 
 from __future__ import annotations
 
-from .encoders import renamed_classes, with_defaults
+from .composing import renamed_classes, with_defaults
 from .registry import register
 from .t5 import CLASSES as T5_CLASSES
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from .blocks import activation
+from .composing import with_defaults
 from .encoder_decoder import width_of
-from .encoders import with_defaults
 from .modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList
 from .registry import auto_class, auto_model, register
 

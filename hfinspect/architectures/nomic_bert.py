@@ -11,7 +11,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
-from .encoders import composed, dropout
+from .composing import composed
+from .encoders import dropout
 from .heads import classifier
 from .modules import (
     Activation,

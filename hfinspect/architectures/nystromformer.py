@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, hidden, one_label, usual_classes, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, hidden, one_label, usual_classes
 from .modules import Conv, Embedding, Linear, Module
 from .registry import register
 

@@ -10,8 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
+from .composing import with_defaults
 from .encodec import lstm
-from .encoders import with_defaults
 from .modules import (
     Activation,
     BatchNorm,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from .blocks import activation
-from .encoders import hidden, vocab, with_defaults
+from .composing import with_defaults
+from .encoders import hidden, vocab
 from .modules import Embedding, LayerNorm, Layers, Linear, Module
 from .registry import register
 

@@ -10,7 +10,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
 from .blocks import activation
-from .encoders import hidden, norm, usual_classes, vocab, with_defaults
+from .composing import with_defaults
+from .encoders import hidden, norm, usual_classes, vocab
 from .modules import Layers, Linear, Module
 from .registry import register
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, hidden, usual_classes, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, hidden, usual_classes
 from .modules import Embedding, Linear, Module
 from .registry import register
 

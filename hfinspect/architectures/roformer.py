@@ -9,7 +9,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
-from .encoders import BASE, composed, dropout, hidden, labels, one_label, vocab, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels, one_label, vocab
 from .modules import Embedding, Layers, Linear, Module
 from .registry import register
 

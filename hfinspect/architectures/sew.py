@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import Activation, Dropout, Linear, Module
 from .registry import register
 
@@ -56,9 +57,13 @@ def model(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "SEWForCTC": {"sew": model, "dropout": speech.dropout, "lm_head": speech.ctc_head},
+        "SEWForCTC": {
+            "sew": model,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
+        },
         "SEWModel": model,
-        "SEWForSequenceClassification": {"sew": model, **speech.SEQUENCE},
+        "SEWForSequenceClassification": {"sew": model, **speech_heads.SEQUENCE},
     },
     part="audio",
 )

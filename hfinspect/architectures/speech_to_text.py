@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import seq2seq
-from .encoders import composed
+from .composing import composed
 from .modules import Conv, Layers, Module, ModuleList
 from .registry import register
 

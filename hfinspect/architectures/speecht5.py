@@ -11,7 +11,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import speech
 from .blocks import activation
-from .encoders import composed, hidden, with_defaults
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import (
     Activation,
     BatchNorm,

@@ -9,7 +9,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
 from .blocks import activation
-from .encoders import BASE, Part, composed, hidden, with_defaults
+from .composing import Part, composed, with_defaults
+from .encoders import BASE, hidden
 from .modules import LayerNorm, Linear, Module
 from .registry import register
 

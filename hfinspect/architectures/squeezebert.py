@@ -9,7 +9,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
 from .blocks import activation
-from .encoders import BASE, dropout, hidden, usual_classes, with_defaults
+from .composing import with_defaults
+from .encoders import BASE, dropout, hidden, usual_classes
 from .modules import Activation, Conv, Dropout, LayerNorm, Layers, Module
 from .registry import register
 

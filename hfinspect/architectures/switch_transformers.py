@@ -10,7 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import t5
 from .blocks import activation
-from .encoders import renamed, with_defaults
+from .composing import renamed, with_defaults
 from .modules import Dropout, Layers, Linear, Module, ModuleList
 from .registry import register
 

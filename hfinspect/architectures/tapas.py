@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from . import encoders
-from .encoders import BASE, composed, dropout, hidden, labels, with_defaults
+from .composing import composed, with_defaults
+from .encoders import BASE, dropout, hidden, labels
 from .heads import classifier
 from .modules import Embedding, Module, Parameter, Weight
 from .registry import register

@@ -6,7 +6,7 @@ mT5 in which every layer has its own table of relative positions, not the first 
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .encoders import renamed_classes, with_defaults
+from .composing import renamed_classes, with_defaults
 from .modules import Layers, Module
 from .mt5 import DEFAULTS
 from .registry import Builder, register

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import Dropout, Linear, Module
 from .registry import register
 
@@ -29,7 +30,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def _quantizer(c: ModelConfig) -> Module:
-    return speech.quantizer(c, _NAME)
+    return speech_heads.quantizer(c, _NAME)
 
 
 def _sizes(c: ModelConfig) -> tuple[int, int]:
@@ -55,7 +56,11 @@ def _dropout(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "UniSpeechForCTC": {"unispeech": model, "dropout": _dropout, "lm_head": speech.ctc_head},
+        "UniSpeechForCTC": {
+            "unispeech": model,
+            "dropout": _dropout,
+            "lm_head": speech_heads.ctc_head,
+        },
         "UniSpeechModel": model,
         "UniSpeechForPreTraining": {
             "unispeech": model,
@@ -64,7 +69,7 @@ _CLASSES = composed(
             "project_hid": project_hid,
             "ctc_proj": ctc_proj,
         },
-        "UniSpeechForSequenceClassification": {"unispeech": model, **speech.SEQUENCE},
+        "UniSpeechForSequenceClassification": {"unispeech": model, **speech_heads.SEQUENCE},
     },
     part="audio",
 )

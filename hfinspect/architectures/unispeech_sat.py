@@ -8,8 +8,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import Linear, Module, Parameter, Weight
 from .registry import register
 
@@ -40,7 +41,7 @@ def _projected(c: ModelConfig) -> Dim:
 
 
 def quantizer(c: ModelConfig) -> Module:
-    return speech.quantizer(c, _NAME, seen=hidden(c))
+    return speech_heads.quantizer(c, _NAME, seen=hidden(c))
 
 
 def project_q(c: ModelConfig) -> Module:
@@ -63,8 +64,8 @@ _CLASSES = composed(
     {
         "UniSpeechSatForCTC": {
             "unispeech_sat": model,
-            "dropout": speech.dropout,
-            "lm_head": speech.ctc_head,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
         },
         "UniSpeechSatModel": model,
         "UniSpeechSatForPreTraining": {
@@ -76,9 +77,9 @@ _CLASSES = composed(
             "speaker_proj": speaker_proj,
             "layer_norm_for_extract": speech.norm,
         },
-        "UniSpeechSatForSequenceClassification": {"unispeech_sat": model, **speech.SEQUENCE},
-        "UniSpeechSatForAudioFrameClassification": {"unispeech_sat": model, **speech.FRAMES},
-        "UniSpeechSatForXVector": {"unispeech_sat": model, **speech.SPEAKER},
+        "UniSpeechSatForSequenceClassification": {"unispeech_sat": model, **speech_heads.SEQUENCE},
+        "UniSpeechSatForAudioFrameClassification": {"unispeech_sat": model, **speech_heads.FRAMES},
+        "UniSpeechSatForXVector": {"unispeech_sat": model, **speech_heads.SPEAKER},
     },
     part="audio",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .encoders import with_defaults
+from .composing import with_defaults
 from .modules import (
     Conv,
     Dropout,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import Linear, Module
 from .registry import register
 
@@ -30,7 +31,7 @@ def model(c: ModelConfig, name: str = _NAME) -> Module:
 
 
 def quantizer(c: ModelConfig) -> Module:
-    return speech.quantizer(c, _NAME)
+    return speech_heads.quantizer(c, _NAME)
 
 
 def project_hid(c: ModelConfig) -> Module:
@@ -47,8 +48,8 @@ _CLASSES = composed(
     {
         "Wav2Vec2ForCTC": {
             "wav2vec2": model,
-            "dropout": speech.dropout,
-            "lm_head": speech.ctc_head,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
         },
         "Wav2Vec2Model": model,
         "Wav2Vec2ForPreTraining": {
@@ -57,9 +58,9 @@ _CLASSES = composed(
             "project_hid": project_hid,
             "project_q": project_q,
         },
-        "Wav2Vec2ForSequenceClassification": {"wav2vec2": model, **speech.SEQUENCE},
-        "Wav2Vec2ForAudioFrameClassification": {"wav2vec2": model, **speech.FRAMES},
-        "Wav2Vec2ForXVector": {"wav2vec2": model, **speech.SPEAKER},
+        "Wav2Vec2ForSequenceClassification": {"wav2vec2": model, **speech_heads.SEQUENCE},
+        "Wav2Vec2ForAudioFrameClassification": {"wav2vec2": model, **speech_heads.FRAMES},
+        "Wav2Vec2ForXVector": {"wav2vec2": model, **speech_heads.SPEAKER},
     },
     part="audio",
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import (
     Activation,
     Conv,
@@ -146,13 +147,13 @@ _CLASSES = composed(
     {
         "Wav2Vec2BertForCTC": {
             "wav2vec2_bert": model,
-            "dropout": speech.dropout,
-            "lm_head": speech.ctc_head,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
         },
         "Wav2Vec2BertModel": model,
-        "Wav2Vec2BertForSequenceClassification": {"wav2vec2_bert": model, **speech.SEQUENCE},
-        "Wav2Vec2BertForAudioFrameClassification": {"wav2vec2_bert": model, **speech.FRAMES},
-        "Wav2Vec2BertForXVector": {"wav2vec2_bert": model, **speech.SPEAKER},
+        "Wav2Vec2BertForSequenceClassification": {"wav2vec2_bert": model, **speech_heads.SEQUENCE},
+        "Wav2Vec2BertForAudioFrameClassification": {"wav2vec2_bert": model, **speech_heads.FRAMES},
+        "Wav2Vec2BertForXVector": {"wav2vec2_bert": model, **speech_heads.SPEAKER},
     },
     part="audio",
 )

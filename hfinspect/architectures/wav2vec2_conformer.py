@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import Activation, BatchNorm, Buffer, Conv, Dropout, LayerNorm, Linear, Module, Weight
 from .registry import register
 from .wav2vec2 import project_hid, project_q
@@ -91,13 +92,17 @@ def model(c: ModelConfig) -> Module:
 
 
 def _quantizer(c: ModelConfig) -> Module:
-    return speech.quantizer(c, _NAME)
+    return speech_heads.quantizer(c, _NAME)
 
 
 _BASE = {"wav2vec2_conformer": model}
 _CLASSES = composed(
     {
-        f"{_NAME}ForCTC": {**_BASE, "dropout": speech.dropout, "lm_head": speech.ctc_head},
+        f"{_NAME}ForCTC": {
+            **_BASE,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
+        },
         f"{_NAME}Model": model,
         f"{_NAME}ForPreTraining": {
             **_BASE,
@@ -105,9 +110,9 @@ _CLASSES = composed(
             "project_hid": project_hid,
             "project_q": project_q,
         },
-        f"{_NAME}ForSequenceClassification": {**_BASE, **speech.SEQUENCE},
-        f"{_NAME}ForAudioFrameClassification": {**_BASE, **speech.FRAMES},
-        f"{_NAME}ForXVector": {**_BASE, **speech.SPEAKER},
+        f"{_NAME}ForSequenceClassification": {**_BASE, **speech_heads.SEQUENCE},
+        f"{_NAME}ForAudioFrameClassification": {**_BASE, **speech_heads.FRAMES},
+        f"{_NAME}ForXVector": {**_BASE, **speech_heads.SPEAKER},
     },
     part="audio",
 )

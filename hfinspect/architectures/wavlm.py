@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech
-from .encoders import composed, hidden, with_defaults
+from . import speech, speech_heads
+from .composing import composed, with_defaults
+from .encoders import hidden
 from .modules import Embedding, Linear, Module, Weight
 from .registry import register
 
@@ -54,11 +55,15 @@ def model(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "WavLMForCTC": {"wavlm": model, "dropout": speech.dropout, "lm_head": speech.ctc_head},
+        "WavLMForCTC": {
+            "wavlm": model,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
+        },
         "WavLMModel": model,
-        "WavLMForSequenceClassification": {"wavlm": model, **speech.SEQUENCE},
-        "WavLMForAudioFrameClassification": {"wavlm": model, **speech.FRAMES},
-        "WavLMForXVector": {"wavlm": model, **speech.SPEAKER},
+        "WavLMForSequenceClassification": {"wavlm": model, **speech_heads.SEQUENCE},
+        "WavLMForAudioFrameClassification": {"wavlm": model, **speech_heads.FRAMES},
+        "WavLMForXVector": {"wavlm": model, **speech_heads.SPEAKER},
     },
     part="audio",
 )

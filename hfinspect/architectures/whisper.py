@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import seq2seq
-from .encoders import composed
+from .composing import composed
 from .heads import classifier
 from .modules import Conv, Embedding, Layers, Linear, Module, Parameter, Weight
 from .registry import register

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import encoders
-from .encoders import composed
+from .composing import composed
 from .heads import classifier
 from .modules import (
     Activation,

@@ -5,7 +5,8 @@ RoBERTa with a vocabulary of a hundred languages.
 
 from __future__ import annotations
 
-from .encoders import BASE, renamed_classes, with_defaults
+from .composing import renamed_classes, with_defaults
+from .encoders import BASE
 from .registry import register
 from .roberta import CLASSES
 
