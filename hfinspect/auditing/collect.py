@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -35,6 +35,9 @@ from .read_small import (
 from .read_weights import WeightRead, WeightReader
 
 T = TypeVar("T")
+
+#: Errors that say nothing about the file.
+_NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved"})
 
 #: A pointer of Git LFS takes about 130 bytes; larger files are none.
 MAX_POINTER_BYTES = 1024
@@ -95,6 +98,7 @@ class Collector:
             deep=self._deep(facts),
             single=single,
             card_has_licence=self._card_has_licence(files),
+            listing_complete=getattr(self.source, "listing_complete", True),
             unchecked=tuple(self.unchecked),
         )
 
@@ -184,7 +188,15 @@ class Collector:
         denied = [error for error in refused if isinstance(error, AccessError)]
         if not is_local(self.source) and denied and len(denied) == len(found):
             raise denied[0]  # gated, offline: that is no property of the files
-        return found
+        return [self._without_network_trouble(read) for read in found]
+
+    def _without_network_trouble(self, read: WeightRead) -> WeightRead:
+        """What the network refused is not checked, and nothing is known to be wrong with it."""
+        error = read.fact.refused
+        if error is None or error.kind not in _NETWORK:
+            return read
+        self.unchecked.append(Unchecked(read.fact.path, error.found))
+        return read._replace(fact=replace(read.fact, problems=()))
 
     def _guesses(
         self, weights: Sequence[WeightName], indexes: Mapping[str, IndexFact]

@@ -238,7 +238,8 @@ class DeepFact:
 class Facts:
     """Everything about one target.
 
-    ``single`` tells that one file was asked for, so that what is not beside it is not missed.
+    ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out
+    of reach. ``single`` tells that one file was asked for: what is not beside it is not missed.
     ``refused`` are directories that may not be read. ``disk`` is empty for the Hub.
     """
 
@@ -260,6 +261,7 @@ class Facts:
     deep: Mapping[str, DeepFact] = field(default_factory=dict)
     single: bool = False
     card_has_licence: bool = False
+    listing_complete: bool = True
     unchecked: tuple[Unchecked, ...] = ()
 
     def copies(self) -> Iterator[tuple[Folder, Copy]]:

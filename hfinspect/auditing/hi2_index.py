@@ -36,7 +36,9 @@ def shard_missing(facts: Facts) -> Iterator[Found]:
         counts = Counter(copy.said.values()) if copy.missing else {}
         for path in copy.missing:
             held = f"{counts[path]:,} tensors in it, by the index" if path in counts else None
-            yield Found("the shard is not there", path, None, held, "warning" if spare else None)
+            mild = spare or not facts.listing_complete
+            where = "there" if facts.listing_complete else "in the cache"
+            yield Found(f"the shard is not {where}", path, None, held, "warning" if mild else None)
 
 
 @rule("HI202", "shard-unreferenced", "warning")
