@@ -208,7 +208,7 @@ def test_resume_after_kill_equals_the_undisturbed_run(scan: Scanner, tmp_path: P
     """Killed while some targets are slow and others done: nothing that was done is asked again."""
     names = fill(scan.hub, 60)
     listed, out, whole = scan.list_of(names), tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
-    arguments = [listed, "--jobs", "4", "--no-cache", "--quiet", "--output"]
+    arguments: list[str | Path] = [listed, "--jobs", "4", "--no-cache", "--quiet", "--output"]
     assert scan(*arguments, whole).code == 0
     scan.hub.fail("stall", "/api/models/org/m0021", times=1, seconds=60)
     scan.hub.latency = 0.01
@@ -252,7 +252,7 @@ def test_refresh_asks_again_for_what_failed_or_moved(
 ) -> None:
     names = [*fill(scan.hub, 2), "org/late"]
     out = tmp_path / "out"
-    arguments = [scan.list_of(names), "-o", out, "--no-cache", "--format", format_]
+    arguments: list[str | Path] = [scan.list_of(names), "-o", out, "--no-cache", "--format", format_]
     arguments += ["--columns", "parameters"]
     assert scan(*arguments).code == 1
     scan.hub.repos["org/m0002"].commit(model_files(7))
