@@ -86,10 +86,10 @@ def _quantization(found: Sequence[Quantization | None]) -> Quantization | None:
             widths[bits] = widths.get(bits, 0) + parameters
     counts = [one.packed_parameters for one in there]
     known = [count for count in counts if count is not None]
-    bits = {one.bits for one in there}
+    single = {one.bits for one in there}
     return Quantization(
         method=there[0].method,
-        bits=bits.pop() if len(bits) == 1 else None,
+        bits=single.pop() if len(single) == 1 else None,
         packed_parameters=sum(known) if len(known) == len(counts) else None,
         packed_bytes=sum(one.packed_bytes for one in there),
         roles=roles,

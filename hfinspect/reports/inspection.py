@@ -61,6 +61,8 @@ def _what_was_read(inspection: Inspection) -> Facts:
         items.append(("model", f"{model} ({inspection.layout})"))
     elif inspection.adapter is not None:
         items += adapter(inspection.adapter, inspection.parameters)
+    elif inspection.format == "gguf" and not inspection.architecture:
+        items.append(("model", f"{inspection.model_type or 'unknown'}, by llama.cpp's names"))
     else:
         items.append(("model", f"{model} (model_type {inspection.model_type or 'unknown'}{known})"))
     items += contents(inspection)

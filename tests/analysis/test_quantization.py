@@ -12,7 +12,7 @@ import pytest
 import hfinspect
 from hfinspect import Inspection
 
-from ..builders import write_config, write_safetensors
+from ..builders import write_config, write_safetensors, write_sharded
 from . import twins
 from .twins import TWINS, Twin
 
@@ -238,3 +238,108 @@ def test_sections_of_no_sense_count_as_not_said(section: object, tmp_path: Path)
     found = write(tmp_path, Twin(twins.original(), {"quantization_config": section}))
     assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
     assert found.quantization is None
+
+
+def test_an_unknown_method_of_floats_is_counted_by_its_dtypes(tmp_path: Path) -> None:
+    packing = twins.fp8("weight_scale", lambda out, _: (out, 1))
+    found = write(tmp_path, Twin(twins.packed(packing), twins.section("brand-new")))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert "unknown-quantization" in {finding.rule for finding in found.findings}
+
+
+def torchao_pickled(name: str, out: int, inputs: int) -> twins.Stored:
+    return {
+        f"{name}.weight.tensor_impl.int_data": ("I8", (out, inputs)),
+        f"{name}.weight.tensor_impl.scale": ("BF16", (out,)),
+        f"{name}.weight.tensor_impl.zero_point": ("I8", (out,)),
+    }
+
+
+def test_pickled_torchao_parts_are_unknown(tmp_path: Path) -> None:
+    twin = Twin(twins.packed(torchao_pickled), twins.section("torchao"))
+    unknown_parts = write(tmp_path, twin, {"model_type": "nobody-knows"})
+    unknown(unknown_parts)
+    assert {t.parameters for t in unknown_parts.tensors if "scale" in t.name} == {0}
+
+
+@pytest.mark.parametrize(
+    ("endings", "method"),
+    [
+        ({"": ("F8_E4M3", (4, 32, 64)), "_scale_inv": ("F32", (4, 1, 1))}, "fp8"),
+        ({"": ("F8_E4M3", (4, 32, 64)), "_scale": ("F32", (4, 1, 64))}, "fbgemm_fp8"),
+        (
+            {
+                "": ("U8", (4, 32, 32)),
+                "_weight_scale": ("F8_E4M3", (4, 32, 4)),
+                "_weight_scale_2": ("F32", (4,)),
+                "_input_scale": ("F32", (4,)),
+            },
+            "modelopt",
+        ),
+    ],
+)
+def test_fused_experts(endings: dict[str, Any], method: str, tmp_path: Path) -> None:
+    """One tensor for all experts, named without .weight, and its bookkeeping beside it."""
+    module = "model.layers.0.mlp.experts.gate_up_proj"
+    tensors = {f"{module}{ending}": tensor for ending, tensor in endings.items()}
+    config = {"model_type": "nobody-knows", "num_experts": 4, "num_experts_per_tok": 1}
+    found = write(tmp_path, Twin(tensors, twins.section(method)), config)
+    assert found.parameters == 4 * 32 * 64
+    assert found.active_parameters == 32 * 64
+    assert found.bookkeeping == found.stored - endings[""][1][1] * endings[""][1][2] * 4
+
+
+def test_scales_of_the_kv_cache(tmp_path: Path) -> None:
+    """Beside projections, or in the attention itself."""
+    tensors = {**twins.TWINS["modelopt-nvfp4"]().tensors}
+    for layer in range(2):
+        for name in ("k_scale", "v_scale"):
+            tensors[f"model.layers.{layer}.self_attn.{name}"] = ("F32", (1,))
+    found = write(tmp_path, twins.TWINS["modelopt-nvfp4"]()._replace(tensors=tensors))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert found.expectation is not None
+    assert found.expectation.agrees
+
+
+def test_mlx_modules_of_their_own_width(tmp_path: Path) -> None:
+    """The config's entry of a module has its bits and group size."""
+    tensors = twins.packed(twins.mlx(4), embeddings=True)
+    tensors |= twins.mlx(8, 32)("model.layers.0.mlp.down_proj", 256, 768)
+    section = {
+        "group_size": 64,
+        "bits": 4,
+        "model.layers.0.mlp.down_proj": {"group_size": 32, "bits": 8},
+    }
+    found = write(tmp_path, Twin(tensors, {"quantization": section}))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert found.quantization is not None
+    assert found.quantization.widths["8"] == 256 * 768
+
+
+def test_gptq_modules_of_their_own_width(tmp_path: Path) -> None:
+    """GPTQModel's ``dynamic`` has patterns that are never compiled: shapes tell."""
+    tensors = twins.packed(twins.gptq(4))
+    for key in [key for key in tensors if key.startswith("model.layers.0.mlp.down_proj.")]:
+        del tensors[key]
+    tensors |= twins.gptq(8)("model.layers.0.mlp.down_proj", 256, 768)
+    section = twins.section("gptq", bits=4, dynamic={"+:(((a+)+)+)+$": {"bits": 8}})
+    found = write(tmp_path, Twin(tensors, section))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert found.quantization is not None
+    assert set(found.quantization.widths) == {"4", "8"}
+    assert found.quantization.widths["8"] == 256 * 768
+    assert "quantization-mismatch" not in {finding.rule for finding in found.findings}
+
+
+def test_totals_of_an_index_are_compared_and_not_believed(tmp_path: Path) -> None:
+    twin = TWINS["gptq-4"]()
+    write_sharded(tmp_path, [twin.tensors])
+    write_config(tmp_path, {**twins.CONFIG, **twin.config})
+    assert "index-total" not in {f.rule for f in hfinspect.inspect(tmp_path).findings}
+    path = tmp_path / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    index["metadata"] = {"total_size": 5, "total_parameters": 10**12}
+    path.write_text(json.dumps(index))
+    found = hfinspect.inspect(tmp_path)
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert len([f for f in found.findings if f.rule == "index-total"]) == 2

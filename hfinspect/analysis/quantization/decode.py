@@ -15,6 +15,7 @@ from . import gguf
 from .declared import Declared, declared_in
 from .decoding import Decoding, Module, Modules, Sheet
 from .registry import find_method, method_by_names
+from .scaled import read_floats
 
 #: Dtypes that nobody keeps unquantised weights in.
 _PACKED_DTYPES = frozenset({"I8", "U8", "I16", "U16", "I32", "U32"})
@@ -53,8 +54,12 @@ def _decode(
     sheet = Sheet(promised, _metadata(shards) if method == "torchao" else {})
     read = find_method(method)
     if read is None:
-        text = f"{declared.where} names the method {method!r:.80}, which is not known"
+        text = (
+            f"{declared.where} names the method {method!r:.80}, which is not known: its scales "
+            "and tables may be counted as parameters"
+        )
         sheet.note("unknown-quantization", text, None)
+        read_floats(modules_of(shards), declared, sheet)
     else:
         read(modules_of(shards), declared, sheet)
     if not declared.method:

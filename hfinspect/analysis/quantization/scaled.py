@@ -47,6 +47,14 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
         read_module(module, said, sheet)
 
 
+def read_floats(modules: Modules, said: Declared, sheet: Sheet) -> None:
+    """Only the dtypes that say themselves how many weights there are, for methods not known."""
+    for module in modules.values():
+        weight = module.get("weight")
+        if weight is not None and weight.dtype in _FLOATS:
+            read_module(module, said, sheet)
+
+
 def read_module(module: Module, said: Declared, sheet: Sheet) -> None:
     """One module: its ``weight``, its fused weights, and their bookkeeping."""
     tensors = module.tensors

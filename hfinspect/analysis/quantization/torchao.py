@@ -11,7 +11,7 @@ import json
 
 from ...core.tensors import StoredTensor
 from .declared import Declared
-from .decoding import Holds, Modules, Sheet, whole_ratio
+from .decoding import Holds, Module, Modules, Sheet, whole_ratio
 
 _PARTS = {
     "_scale": Holds.SCALES,
@@ -27,6 +27,8 @@ _MAX_ENTRY = 10_000
 def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
     """Every tensor that is stored in parts."""
     for module in modules.values():
+        if "weight" in module.name.split("."):
+            _set_pickled_aside(module, sheet)
         for suffix, data in module.tensors.items():
             stem = suffix.removesuffix("_qdata")
             if stem == suffix or not stem.startswith("_"):
@@ -39,6 +41,16 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
                 tensor = module.get(stem + part)
                 if tensor is not None:
                     sheet.aside(tensor, name, holds)
+
+
+def _set_pickled_aside(module: Module, sheet: Sheet) -> None:
+    """Parts of a pickled tensor subclass: their classes differ from version to version."""
+    for suffix, tensor in module.tensors.items():
+        if "scale" in suffix or "zero" in suffix:
+            holds = Holds.SCALES if "scale" in suffix else Holds.ZERO_POINTS
+            sheet.aside(tensor, module.name, holds)
+        else:
+            sheet.unknown(tensor, module.name, "it is a part of a pickled torchao tensor")
 
 
 def _read_data(
