@@ -70,7 +70,7 @@ def _letters(d: Derivation) -> tuple[Letter, ...]:
             meaning = f"{letters[over]} / {letters[under]}"
         elif not meaning and quantity == d.inner and d.hidden:
             meaning = f"4·{letters[d.hidden]}"
-        elif not meaning and not quantity.name.startswith(("layer ", "layers ")):
+        elif not meaning and not quantity.name.startswith("layers "):
             meaning = "" if _stands_in(d.config, quantity.name) else "the family's default"
         rows.append(Letter(letter, quantity.name, quantity.value, meaning))
     return tuple(rows)

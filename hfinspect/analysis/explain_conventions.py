@@ -17,6 +17,9 @@ from .explain_tree import Branch, Leaf, counted, counted_tree, leaves
 from .explain_ways import Item, Way, in_layers, without
 from .formulas import Polynomial, total
 
+#: More norms outside the layers than this (convolutional nets) are no list to choose from.
+MAX_OUTER_NORMS = 8
+
 
 def ways_of(d: Derivation) -> tuple[Way, ...]:
     """Every convention that changes this model's count. No two change the same tensors alike."""
@@ -120,21 +123,22 @@ def _norms(d: Derivation) -> Iterator[Way]:
     modules = list(
         dict.fromkeys(name.rpartition(".")[0] for name, leaf, _ in d.counted if is_norm(name, leaf))
     )
-    of_layers = [m for m in modules if any(name.startswith(f"{m}.") for name in inside)]
-    outside = [m for m in modules if m not in of_layers]
+    held = {name.rpartition(".")[0] for name in inside}
+    of_layers = [module for module in modules if module in held]
+    outside = [module for module in modules if module not in held]
     yield without(d, "no-norms", "norms left out", is_norm)
     yield without(d, "no-norm-biases", "norms without beta", lambda n, f: is_norm(n, f) and f.bias)
     yield without(
         d, "no-layer-norms", "the layers' norms left out",
         lambda n, f: is_norm(n, f) and n in inside, 2,
     )  # fmt: skip
-    if len(of_layers) > 1:
+    if len(of_layers) > 1 and d.layers is not None:
         last = of_layers[-1]
         yield without(
             d, "one-norm-a-layer", "the second norm of each layer forgotten",
             lambda n, _: n.rpartition(".")[0] == last, 2,
         )  # fmt: skip
-    for module in outside:
+    for module in outside[:MAX_OUTER_NORMS]:
         yield without(
             d, "no-outer-norm", f"{module} forgotten",
             lambda n, _, module=module: n.rpartition(".")[0] == module, 2,  # type: ignore[misc]

@@ -141,10 +141,10 @@ def _layer_section(layers: _Layers, ledger: Ledger) -> Section:
     rows = [row for node in kind.layer.children for row in _node_rows(node, head, "", 0, ledger)]
     one = counted(kind.layer)
     times = ledger.writer.formula(kind.times)
-    many = f"{times.text} = {times.value} layers" if times.text != str(times.value) else "1 layer"
+    many = f"one of {times.text} = {times.value} layers" if kind.times != ONE else "one layer"
     shares = shares_of([(leaf, ONE) for _, leaf, _ in leaves(kind.layer)], ledger)
     return Section(
-        f"{layers.path}.{where}: one of {many}",
+        f"{layers.path}.{where}: {many}",
         layers.path,
         kind.indices,
         times,

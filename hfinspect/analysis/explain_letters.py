@@ -69,7 +69,7 @@ def assign(quantities: Iterable[Quantity]) -> dict[Quantity, str]:
 
 
 def _is_nested(quantity: Quantity) -> bool:
-    if quantity.name.startswith(("layer ", "layers ")):
+    if quantity.name.startswith("layers "):
         return False
     return "." in quantity.name and not quantity.name.startswith("text_config.")
 

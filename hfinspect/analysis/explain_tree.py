@@ -12,10 +12,23 @@ from typing import Any, Literal
 from ..architectures.expand import Context
 from ..architectures.modules import Module, ModuleList, Parameter
 from ..core.components import Component, Role
-from .formulas import ONE, Polynomial, Quantity, number, of_shape, of_size, unknown, with_widths
+from .formulas import (
+    ONE,
+    Polynomial,
+    Quantity,
+    number,
+    of_shape,
+    of_size,
+    total,
+    unknown,
+    with_widths,
+)
 
 #: Counted once here; counted at the tensor it is tied to; a buffer; not in a fresh save.
 Status = Literal["counted", "tied", "buffer", "unsaved"]
+
+#: Numbers of layers without a pattern that a name lists; sections hold all of them.
+MAX_LISTED = 8
 
 #: Config keys that say how many layers there are, where the list itself does not.
 _LAYER_KEYS = (
@@ -102,7 +115,8 @@ def numbered(indices: tuple[int, ...], everyone: bool) -> str:
     step = indices[1] - indices[0]
     if list(indices) == list(range(indices[0], indices[-1] + 1, step)):
         return f"[{indices[0]}-{indices[-1]}{'' if step == 1 else f':{step}'}]"
-    return f"[{','.join(str(i) for i in indices)}]"
+    shown = ",".join(str(i) for i in indices[:MAX_LISTED])
+    return f"[{shown}]" if len(indices) <= MAX_LISTED else f"[{shown},...]"
 
 
 class _Layers:
@@ -121,10 +135,11 @@ class _Layers:
         return self if self.inside else _Layers(self.config, f"{self.path}{name}.")
 
     def some(self, indices: tuple[int, ...], name: str) -> Polynomial:
-        """Some of the layers: a quantity that no config key names."""
+        """Some of the layers: a quantity that no config key names. A single one needs none."""
+        if len(indices) == 1:
+            return ONE
         which = numbered(indices, False).strip("[]")
-        plural = "layers" if len(indices) > 1 else "layer"
-        return unknown(Quantity(f"{plural} {which} of {self.path}{name}", len(indices)))
+        return unknown(Quantity(f"layers {which} of {self.path}{name}", len(indices)))
 
     def count(self, modules: ModuleList, found: int, name: str) -> Polynomial:
         """All of them."""
@@ -194,24 +209,24 @@ def _groups(
     modules: ModuleList, context: Context, layers: _Layers
 ) -> list[tuple[tuple[Node, ...], str, list[int]]]:
     """Members in groups of equals: what is in one, its class, their numbers."""
-    templates: dict[int, tuple[Node, ...]] = {}
-    groups: dict[tuple[Node, ...], list[int]] = {}
-    classes: dict[tuple[Node, ...], str] = {}
+    members: dict[int, list[int]] = {}  # of an object that is listed many times
+    groups: dict[tuple[Node, ...], tuple[str, list[int]]] = {}
     for name, child in modules.children.items():
         if not name.isdecimal():
             continue
-        if not isinstance(child, Module):
-            content: tuple[Node, ...] = (_leaf("", child, context.entering(child)),)
-            class_name = "Parameter"
-        else:
-            class_name = child.class_name
-            if id(child) not in templates:
-                templates[id(child)] = _children(child, context.entering(child), layers)
-            content = templates[id(child)]
-        if content:
-            groups.setdefault(content, []).append(int(name))
-            classes.setdefault(content, class_name)
-    return [(content, classes[content], indices) for content, indices in groups.items()]
+        if id(child) not in members:
+            inner = context.entering(child)
+            if isinstance(child, Module):
+                content, class_name = _children(child, inner, layers), child.class_name
+            else:
+                content, class_name = (_leaf("", child, inner),), "Parameter"
+            members[id(child)] = groups.setdefault(content, (class_name, []))[1]
+        members[id(child)].append(int(name))
+    return [
+        (content, class_name, indices)
+        for content, (class_name, indices) in groups.items()
+        if content
+    ]
 
 
 def _stack(name: str, modules: ModuleList, context: Context, layers: _Layers) -> list[Node]:
@@ -282,11 +297,5 @@ def counted(node: Node) -> Polynomial:
     if isinstance(node, Leaf):
         return node.count if node.status == "counted" else number(0)
     if isinstance(node, Branch):
-        result = number(0)
-        for child in node.children:
-            result = result + counted(child)
-        return result
-    result = number(0)
-    for kind in node.kinds:
-        result = result + kind.times * counted(kind.layer)
-    return result
+        return total(counted(child) for child in node.children)
+    return total(kind.times * counted(kind.layer) for kind in node.kinds)

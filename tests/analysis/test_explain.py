@@ -12,6 +12,7 @@ import pytest
 import hfinspect
 from hfinspect.analysis.explain_letters import assign
 from hfinspect.analysis.explain_promise import promise_of
+from hfinspect.analysis.explain_tree import numbered
 from hfinspect.analysis.formulas import Quantity
 from hfinspect.core.explanation import Candidate, Explanation
 from hfinspect.errors import NothingToInspectError, UnknownArchitectureError
@@ -315,3 +316,37 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert "\x1b" not in (e._repr_markdown_() or "")
     done = program("explain", folder, "--format", "latex")
     assert r"\textbackslash{}input\{x\}\$\_\%" in done.out
+
+
+# ---- layers without a pattern
+
+
+@pytest.mark.parametrize(
+    ("indices", "everyone", "text"),
+    [
+        ((0, 1, 2), True, "*"),
+        ((0, 1, 2), False, "[0-2]"),
+        ((3, 7, 11), False, "[3-11:4]"),
+        ((5,), False, "5"),
+        ((0, 1, 3), False, "[0,1,3]"),
+        ((0, 1, 3, 4, 6, 7, 9, 10, 12), False, "[0,1,3,4,6,7,9,10,...]"),
+    ],
+)
+def test_numbers_of_layers(indices: tuple[int, ...], everyone: bool, text: str) -> None:
+    assert numbered(indices, everyone) == text
+
+
+def test_each_layer_of_its_own_kind_is_a_section() -> None:
+    heads = list(range(1, 41))
+    e = hfinspect.explain(
+        {
+            "model_type": "laguna",
+            "num_hidden_layers": 40,
+            "num_attention_heads_per_layer": heads,
+            "num_key_value_heads": 1,
+        }
+    )
+    layers = [section for section in e.sections if section.times]
+    assert [section.layers for section in layers] == [(i,) for i in range(40)]
+    assert {section.copies for section in layers} == {1}
+    assert sum(section.parameters for section in e.sections) == e.parameters

@@ -32,7 +32,7 @@ CLASSES = 2
 
 def configs(family: str) -> Iterator[dict[str, Any]]:
     """A recorded config of some classes of a family."""
-    seen = set()
+    seen: set[tuple[str, bool]] = set()
     for path in sorted((recordings.RECORDED / family).glob("*.json")):
         record = recordings.load(path)
         key = record["architecture"], recordings.is_default(record)
