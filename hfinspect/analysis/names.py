@@ -34,7 +34,8 @@ _WORDS: dict[Component, str] = {
         patch_embedder img_temporal_embedding positional_embedding_vlm patch_conv img_in
         time_proj
         token_types per_layer_token_embd class_embd patch_embd pos_embd img_break boi eoi
-        image_begin image_end image_newline view_seperator pos_embd_k soft_emb""",
+        image_begin image_end image_newline view_seperator pos_embd_k soft_emb
+        char_embeddings input_embeds_layer position_embeds_layer""",
     _A: """self_attn self_attention attn attention selfattention encdecattention cross_attn
         crossattention cross_attention encoder_attn attn1 attn2 multi_head_attention mha
         attentions q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn
@@ -50,7 +51,8 @@ _WORDS: dict[Component, str] = {
         attn_rel_b cross_attn_rel_b attn_out vis_attn_qkv vis_attn_output attn_k_rel
         attn_rel_pos_emb self_attn_q self_attn_k self_attn_v self_attn_out cross_attn_out
         per_dim_scale per_dim_k_scale linear_pos pos_bias_u pos_bias_v pos_h pos_w attn_kv
-        attn_compressor""",
+        attn_compressor
+        v_head""",
     _M: """mlp ffn feed_forward feedforward dense_h_to_4h dense_4h_to_h fc1 fc2 lin1 lin2
         gate_proj up_proj down_proj gate_up_proj c_fc densereludense intermediate w1 w2 w3
         ffn_up ffn_gate ffn_down ffn_up_exps ffn_gate_exps ffn_down_exps ffn_gate_up_exps
@@ -88,7 +90,9 @@ _WORDS: dict[Component, str] = {
         conv_out_layer convolution subsample_conv_projection controlnet_down_blocks
         controlnet_cond_embedding conv3 conv4 vit_downsampler1 vit_downsampler2
         residual_conv self_attn_conv
-        shortconv conv_stem convnext dw pw1 pw2 conv_dw conv_pw1 conv_pw2 peg neck net_2 net_3""",
+        shortconv conv_stem convnext dw pw1 pw2 conv_dw conv_pw1 conv_pw2 peg neck net_2 net_3
+        conv_post conv_pre nin_shortcut conv_dds post_conv_dds convs_dilated
+        convs_pointwise subsampling resblocks conv_proj wavenet prenet""",
     _P: """multi_modal_projector mm_projector projector connector merger modality_projection
         visual_projection text_projection aligner image_projection vision_projection
         embed_vision embed_audio vision_language_adapter proj_out_vision
@@ -131,7 +135,10 @@ _WORDS: dict[Component, str] = {
         ssm_b_norm ssm_c_norm time_mix_ln cross_attn_norm norm_embd attn_out_norm attn_post_norm
         ffn_post_norm soft_emb_norm hard_emb_norm post_fc_norm position_embd_norm layer_pre_norm
         attn_pre_norm ffn_norm_1 ffn_post_norm_1 norm_pre norm_mid norm_conv proj_norm
-        self_attn_norm enorm hnorm shared_head_norm layer_output_scale""",
+        self_attn_norm enorm hnorm shared_head_norm layer_output_scale
+        post_norm1 post_norm2 attention_layer_norm feedforward_layer_norm index_q_norm
+        index_k_norm norm_mlstm post_ffn_norm hc_norm attn_norms norms_1 norms_2
+        layernorm_final embeddings_layer_norm ff_layer_norm feed_forward_layer_norm""",
     _H: """lm_head embed_out classifier score qa_outputs pooler predictions cls head
         lm_prediction_head mc_head classification_head output_layer vocab_transform
         vocab_projector generator_predictions generator_lm_head
