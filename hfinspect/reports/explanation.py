@@ -132,18 +132,19 @@ def _row(row: Row) -> tuple[Cell, ...]:
     parts = [formula for formula in (row.weights, row.biases) if formula is not None]
     numbers = "" if row.level == "group" else " + ".join(formula.numbers for formula in parts)
     shown: Cell = row.value if row.status == "counted" else row.status
-    longest = MAX_GROUP if row.level == "group" else len(row.count.text)
-    weights, biases = _short(row.weights, longest), _short(row.biases, longest)
-    return (label, weights, biases, numbers, shown)
+    parts_shown = (_text(row.weights), _text(row.biases))
+    if row.level == "group" and max(map(len, parts_shown)) > MAX_GROUP:
+        parts_shown = ("", "")
+    return (label, *parts_shown, numbers, shown)
 
 
 def _text(formula: Formula | None) -> str:
     return "" if formula is None else formula.text
 
 
-def _short(formula: Formula | None, longest: int = MAX_CELL) -> str:
+def _short(formula: Formula | None) -> str:
     """Sums of many modules are told in numbers where the formula has no room in a table."""
-    return "" if formula is None or len(formula.text) > longest else formula.text
+    return "" if formula is None or len(formula.text) > MAX_CELL else formula.text
 
 
 def _times(section: Section) -> Facts:

@@ -26,18 +26,18 @@ from .formula_reading import value_of, value_of_tree
 FAMILIES = sorted({path.parent.name for path in recordings.paths()})
 
 
-#: Classes of a family differ in their heads; a few of them show the family's own blocks.
-CLASSES = 2
+#: Classes of a family differ in their heads, which are much alike; one shows the family's blocks.
+CLASSES = 1
 
 
 def configs(family: str) -> Iterator[dict[str, Any]]:
-    """A recorded config of some classes of a family."""
-    seen: set[tuple[str, bool]] = set()
-    for path in sorted((recordings.RECORDED / family).glob("*.json")):
+    """A recorded config of some classes of a family, small ones first."""
+    paths = sorted((recordings.RECORDED / family).glob("*.json"), key=lambda p: "default" in p.name)
+    seen: set[str] = set()
+    for path in paths:
         record = recordings.load(path)
-        key = record["architecture"], recordings.is_default(record)
-        if key not in seen and len(seen) < CLASSES:
-            seen.add(key)
+        if record["architecture"] not in seen and len(seen) < CLASSES:
+            seen.add(record["architecture"])
             spellings = recordings.spellings(record)
             yield spellings.get("given") or spellings["empty"]
 
