@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ..core.refs import Origin
 from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
 from .base import FileEntry, Source
 from .header_cache import HeaderCache
 from .pool import run_all
+from .segments import Segments
 
 T = TypeVar("T")
-
-#: A size that no file has: it is not known.
-_NO_SIZE: Final = (1 << 64) - 1
 
 
 class SizedSource(Source, Protocol):
@@ -38,7 +37,8 @@ class CachingSource:
         self.place = place
         self._origin: Origin | None = None
         self._files: Mapping[str, FileEntry] | None = None
-        self._sizes: dict[str, int] = {}
+        self._segments: dict[str, Segments] = {}
+        self._lock = threading.Lock()
 
     @property
     def origin(self) -> Origin:
@@ -84,25 +84,41 @@ class CachingSource:
         return self.inner.size(path) if known is None else known
 
     def known_size(self, path: str) -> int | None:
-        """Size of a file if it can be told without asking, and was told already."""
+        """Size of a file if it can be told without asking, and was told already.
+
+        A list may come without sizes; then the answers to ranges tell them.
+        """
         entry = self.list_files().get(path)
         size = None if entry is None else entry.size
-        return self._sizes.get(path) if size is None else size
+        return self._segments_of(path).size if size is None else size
 
     def read(self, path: str, start: int, stop: int) -> bytes:
-        """A list may come without sizes; then the answers to ranges tell them, so the size is kept
-        with the bytes."""
+        segments = self._segments_of(path)
+        with self._lock:
+            data = segments.find(start, stop)
+        if data is not None:
+            return data
+        data = self.inner.read(path, start, stop)
+        key = self._key(path, "ranges")
+        with self._lock:
+            if segments.size is None:
+                segments.size = self.inner.known_size(path)
+            segments.add(start, data)
+            packed = segments.pack()
+        if key is not None:
+            self.cache.put(key, packed)
+        return data
 
-        def ask() -> bytes:
-            data = self.inner.read(path, start, stop)
-            size = self.inner.known_size(path)
-            return (_NO_SIZE if size is None else size).to_bytes(8, "little") + data
-
-        found = self._through(self._key(path, f"{start}-{stop}"), ask)
-        size = int.from_bytes(found[:8], "little")
-        if size != _NO_SIZE:
-            self._sizes[path] = size
-        return found[8:]
+    def _segments_of(self, path: str) -> Segments:
+        with self._lock:
+            found = self._segments.get(path)
+        if found is not None:
+            return found
+        key = self._key(path, "ranges")
+        packed = None if key is None else self.cache.get(key)
+        found = Segments() if packed is None else Segments.unpack(packed)
+        with self._lock:
+            return self._segments.setdefault(path, found)
 
     def read_all(self, path: str, limit: int) -> bytes:
         return self._through(self._key(path, f"all {limit}"),

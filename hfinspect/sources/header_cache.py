@@ -1,9 +1,9 @@
 """Header bytes that were read before, kept on this machine between runs.
 
-An entry is what one read returned. Files whose content hash the Hub tells are keyed by it, so that
-equal files of two repos share their entries; others by repo, commit and path.  Every entry carries
-the digest of its payload and the key it was written for: one that does not match is dropped, never
-trusted.  Writing is a rename, so several processes may share a cache.
+An entry is what was read of one file. Files whose content hash the Hub tells are keyed by it, so
+that equal files of two repos share their entries; others by repo, commit and path. Every entry
+carries the digest of its payload and the key it was written for: one that does not match is
+dropped, never trusted. Writing is a rename, so several processes may share a cache.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-#: A thousand sharded models, or a hundred thousand single-file ones.
-DEFAULT_MAX_BYTES: Final = 512 << 20
+#: Ten thousand models: the first range of a safetensors file is 100 kB.
+DEFAULT_MAX_BYTES: Final = 1 << 30
 #: A larger answer costs more to keep than to ask again.
 MAX_ENTRY_BYTES: Final = 32 << 20
 #: Entries between two looks at the cache's size: looking reads every file's stat.

@@ -1,0 +1,217 @@
+"""The cache of headers: what it spares, and that it is never trusted."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hfinspect.sources import header_cache
+from hfinspect.sources.header_cache import HeaderCache
+from hfinspect.sources.segments import Segments
+
+from ..hub_repos import sharded_files
+from ..hub_server import HubServer
+from .scan_support import Scanner, fill, model_files
+
+
+@pytest.fixture
+def scan(hub: HubServer, tmp_path: Path) -> Scanner:
+    return Scanner(hub, tmp_path)
+
+
+def entries(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file()]
+
+
+def without_origin(text: str) -> list[dict[str, object]]:
+    return [{**json.loads(line), "read_from": None} for line in text.splitlines()]
+
+
+# ---- what it spares
+
+
+def test_a_second_run_asks_for_the_commit_alone(scan: Scanner) -> None:
+    listed = scan.list_of([*fill(scan.hub, 3), "org/sharded"])
+    scan.hub.add("org/sharded", sharded_files(3))
+    first = scan(listed)
+    scan.hub.meter.clear()
+    assert scan(listed).out == first.out
+    assert sorted(scan.hub.meter.paths()) == [
+        *(f"/api/models/org/m000{number}" for number in (1, 2, 3)),
+        "/api/models/org/sharded",
+    ]
+    assert scan.hub.meter.count("cdn") == 0
+
+
+def test_no_cache_keeps_nothing(scan: Scanner, tmp_path: Path) -> None:
+    listed = scan.list_of(fill(scan.hub, 1))
+    scan(listed, "--no-cache")
+    assert not (tmp_path / "cache").exists()
+    scan.hub.meter.clear()
+    scan(listed, "--no-cache")
+    assert scan.hub.meter.count("cdn") == 1
+
+
+def test_equal_files_of_two_repos_are_read_once(scan: Scanner) -> None:
+    """Keyed by content where the Hub tells a hash: a copy of a model costs no weight header."""
+    for name in ("org/a", "other/copy"):
+        scan.hub.add(name, model_files(1))
+    done = scan(scan.list_of(["org/a", "other/copy"]), "--jobs", "1")
+    assert done.code == 0
+    assert scan.hub.meter.count("cdn") == 1
+
+
+def test_a_moved_revision_is_read_anew(scan: Scanner) -> None:
+    listed = scan.list_of(fill(scan.hub, 1))
+    before = json.loads(scan(listed).out)
+    scan.hub.repos["org/m0001"].commit({"model.safetensors": model_files(5)["model.safetensors"]})
+    after = json.loads(scan(listed).out)
+    assert after["commit"] == scan.hub.repos["org/m0001"].sha != before["commit"]
+    assert after["model_type"] is None
+
+
+def test_offline_the_cache_answers_and_the_rest_are_failed_rows(scan: Scanner) -> None:
+    """Without the network switched on, and without one that works."""
+    names = fill(scan.hub, 2)
+    online = scan(scan.list_of(names))
+    listed = scan.list_of([*names, "org/never-seen"])
+    scan.env["HF_HUB_OFFLINE"] = "1"
+    done = scan.process(listed)
+    *known, unknown = [json.loads(line) for line in done.out.splitlines()]
+    assert [{**row, "read_from": None} for row in known] == without_origin(online.out)
+    assert {row["read_from"] for row in known} == {"cache"}
+    assert (unknown["status"], unknown["error_kind"], done.code) == ("failed", "offline", 1)
+    del scan.env["HF_HUB_OFFLINE"]
+    scan.hub.fail("status", "/api/", status=404, headers={})
+    scan.hub.faults[-1].kind = "page"  # a captive portal
+    done = scan(listed)
+    assert without_origin(done.out)[:2] == without_origin(online.out)
+    assert json.loads(done.out.splitlines()[2])["error_kind"] == "network"
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "swap", "grow"])
+def test_a_damaged_entry_is_dropped(scan: Scanner, tmp_path: Path, damage: str) -> None:
+    listed = scan.list_of(fill(scan.hub, 2))
+    first = scan(listed)
+    found = entries(tmp_path / "cache")
+    contents = [path.read_bytes() for path in found]
+    for path, data, other in zip(found, contents, reversed(contents), strict=True):
+        path.write_bytes(
+            {
+                "flip": data[:-3] + bytes([data[-3] ^ 1]) + data[-2:],
+                "cut": data[: len(data) // 2],
+                "empty": b"",
+                "swap": other,
+                "grow": data + b" ",
+            }[damage]
+        )
+    assert scan(listed).out == first.out
+    scan.hub.meter.clear()
+    assert scan(listed).out == first.out  # and mended
+    assert scan.hub.meter.count("cdn") == 0
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(scan: Scanner, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file is in the way")
+    assert scan(scan.list_of(fill(scan.hub, 1))).code == 0
+
+
+# ---- the cache itself
+
+
+def test_what_was_put_is_what_is_found(tmp_path: Path) -> None:
+    cache = HeaderCache(tmp_path)
+    cache.put("key", b"payload")
+    assert (cache.get("key"), cache.get("other")) == (b"payload", None)
+    cache.put("key", b"")
+    assert cache.get("key") == b""
+
+
+def test_it_stays_within_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest go first; a run of a single write looks too."""
+    for number in range(30):
+        HeaderCache(tmp_path).put(f"key {number}", bytes(1000))
+        newest = HeaderCache(tmp_path)._path(f"key {number}")
+        os.utime(newest, (number, number))
+    small = HeaderCache(tmp_path, max_bytes=10_000)
+    small.put("one more", bytes(1000))
+    assert small.info().nbytes <= 10_000
+    assert small.get("key 0") is None
+    assert small.get("key 29") == bytes(1000)
+    assert small.get("one more") == bytes(1000)
+
+
+def test_an_entry_beyond_the_bound_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(header_cache, "MAX_ENTRY_BYTES", 100)
+    cache = HeaderCache(tmp_path)
+    cache.put("key", bytes(101))
+    assert cache.get("key") is None
+
+
+def test_clear_empties_it(tmp_path: Path) -> None:
+    cache = HeaderCache(tmp_path)
+    for number in range(5):
+        cache.put(str(number), b"x")
+    assert cache.info().entries == 5
+    assert cache.clear().entries == 5
+    assert cache.info().entries == 0
+    assert HeaderCache(tmp_path / "never").info().entries == 0
+
+
+def _churn(root: str, seed: int) -> None:
+    """Write, read, and sweep a cache that is much too small, as fast as possible."""
+    cache = HeaderCache(root, max_bytes=20_000)
+    for step in range(300):
+        number = (step * 7 + seed) % 40
+        found = cache.get(f"key {number}")
+        if found is not None and found != bytes([number]) * 1000:
+            os._exit(3)
+        cache.put(f"key {number}", bytes([number]) * 1000)
+        if step % 20 == 0:
+            cache.sweep()
+        if step % 97 == 0:
+            cache.clear()
+
+
+def test_several_processes_share_it(tmp_path: Path) -> None:
+    processes = [
+        multiprocessing.get_context("fork").Process(target=_churn, args=(str(tmp_path), seed))
+        for seed in range(4)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(30)
+    assert [process.exitcode for process in processes] == [0] * 4
+    cache = HeaderCache(tmp_path)
+    for number in range(40):
+        assert cache.get(f"key {number}") in (None, bytes([number]) * 1000)
+    assert not [path for path in entries(tmp_path) if path.name.startswith(".new-")]
+
+
+@given(
+    content=st.binary(max_size=60),
+    reads=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), max_size=8),
+    sized=st.booleans(),
+)
+def test_segments_answer_as_the_file_does(
+    content: bytes, reads: list[tuple[int, int]], sized: bool
+) -> None:
+    """Or not at all; and the same after a way through the cache."""
+    segments = Segments(len(content) if sized else None)
+    for start, stop in reads:
+        segments = Segments.unpack(segments.pack())
+        found = segments.find(start, stop)
+        assert found is None or found == content[start:stop]
+        if start < stop:
+            segments.add(start, content[start:stop])
+            if sized or stop <= len(content):
+                assert segments.find(start, stop) == content[start:stop]
