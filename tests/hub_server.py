@@ -87,6 +87,7 @@ class HubServer:
         self.has_resolve_cache = False  # 307 for small files
         self.redirects_relatively = False
         self.page_size = 1000
+        self.quota = ""  # RateLimit of good api answers
         self.stopping = threading.Event()
         self.at_close: list[Callable[[], None]] = []  # clients that a test leaves to the server
         self._signatures = 0
@@ -157,7 +158,10 @@ class HubServer:
             sha, _, file = rest.partition("/")
             return self._small(self.repos[name], sha, self.repos[name].files(sha)[file])
         if path.startswith("/api/models/"):
-            return self._api(request, path.removeprefix("/api/models/"))
+            reply = self._api(request, path.removeprefix("/api/models/"))
+            if self.quota:
+                reply.headers["RateLimit"] = self.quota
+            return reply
         name, found, rest = path[1:].partition("/resolve/")
         if found:
             return self._resolve(request, name, rest)
