@@ -3,14 +3,14 @@ reading of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
 from ..checkpoints.names import Kind, WeightName, weight_name
-from ..checkpoints.reader import FirstGuess, is_local
+from ..checkpoints.reader import is_local
 from ..core.audit import Unchecked
 from ..core.checkpoint import Checkpoint
 from ..errors import AccessError, EntryNotFoundError, HfinspectError
@@ -24,6 +24,7 @@ from .folders import make_folders
 from .look import PICKLE_SUFFIXES, keras_lambda, scan_pickle_file, stand_in
 from .read_small import (
     CONFIGS,
+    MAX_OTHER_FILES,
     MAX_OTHER_JSON,
     MAX_REMOTE_TOKENIZER_BYTES,
     MAX_TOKENIZER_BYTES,
@@ -32,9 +33,10 @@ from .read_small import (
     read_tokenizer,
     tokenizer_path,
 )
-from .read_weights import WeightRead, WeightReader
+from .read_weights import WeightRead, WeightReader, guesses_for
 
 T = TypeVar("T")
+Fact = TypeVar("Fact", JsonFact, IndexFact)
 
 #: Errors that say nothing about the file.
 _NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved"})
@@ -127,8 +129,15 @@ class Collector:
     ) -> tuple[dict[str, JsonFact], dict[str, IndexFact], dict[str, TokenizerFact]]:
         """JSON files and indexes by path, tokenizers by folder."""
         indexes = [path for path, name in names.items() if name.is_index]
-        small = [path for path, entry in files.items() if self._is_small_json(path, entry)]
+        small = [path for path in files if path.rpartition("/")[2] in CONFIGS]
+        others = [path for path, entry in files.items() if self._is_other_json(path, entry)]
+        small += others[:MAX_OTHER_FILES]
+        if len(others) > MAX_OTHER_FILES:
+            what = f"{len(others) - MAX_OTHER_FILES:,} JSON files of unknown purpose"
+            self.unchecked.append(Unchecked(what, f"only {MAX_OTHER_FILES} are looked at"))
         folders = {path[: path.rfind("/") + 1] for path in files}
+        if not is_local(self.source) and not self.deep:
+            folders &= {""}  # each costs megabytes, and is the same in nearly every folder
         tokenizers = {folder: tokenizer_path(files, folder) for folder in folders}
         asked = {folder: path for folder, path in tokenizers.items() if path is not None}
         source = self.source
@@ -139,8 +148,8 @@ class Collector:
         tasks += [partial(read_index, source, p) for p in indexes]
         tasks += [partial(read_tokenizer, source, p, limit) for p in asked.values()]
         results = self._ask(tasks)
-        found_json = {r.path: r for r in results if isinstance(r, JsonFact)}
-        found_indexes = {r.path: r for r in results if isinstance(r, IndexFact)}
+        found_json = self._by_path(r for r in results if isinstance(r, JsonFact))
+        found_indexes = self._by_path(r for r in results if isinstance(r, IndexFact))
         found_tokenizers = {}
         for (folder, path), result in zip(
             asked.items(), results[len(small) + len(indexes) :], strict=True
@@ -151,11 +160,19 @@ class Collector:
                 self._note_tokenizer(path, result, found_json, files)
         return found_json, found_indexes, found_tokenizers
 
-    def _is_small_json(self, path: str, entry: FileEntry) -> bool:
+    def _by_path(self, facts: Iterable[Fact]) -> dict[str, Fact]:
+        """Facts by path without those that the network refused: these are not checked."""
+        found = {}
+        for fact in facts:
+            if fact.error is not None and fact.error.kind in _NETWORK:
+                self.unchecked.append(Unchecked(fact.path, fact.error.found))
+            else:
+                found[fact.path] = fact
+        return found
+
+    def _is_other_json(self, path: str, entry: FileEntry) -> bool:
         name = path.rpartition("/")[2]
-        if name in CONFIGS:
-            return True
-        if not name.endswith(".json") or name.endswith(".index.json"):
+        if not name.endswith(".json") or name.endswith(".index.json") or name in CONFIGS:
             return False
         known = name in ("tokenizer.json", "vocab.json")
         return is_local(self.source) and not known and (entry.size or 0) <= MAX_OTHER_JSON
@@ -176,8 +193,7 @@ class Collector:
     def _weights(
         self, weights: Sequence[WeightName], indexes: Mapping[str, IndexFact]
     ) -> list[WeightRead]:
-        guesses = self._guesses(weights, indexes)
-        reader = WeightReader(self.source, guesses)
+        reader = WeightReader(self.source, guesses_for(self.source, weights, indexes))
         reads = self._ask([partial(reader.read, name) for name in weights])
         found = []
         for read in reads:
@@ -197,23 +213,6 @@ class Collector:
             return read
         self.unchecked.append(Unchecked(read.fact.path, error.found))
         return read._replace(fact=replace(read.fact, problems=()))
-
-    def _guesses(
-        self, weights: Sequence[WeightName], indexes: Mapping[str, IndexFact]
-    ) -> dict[str, FirstGuess]:
-        """One guess per index, so that headers are asked for at their size; one for all others."""
-        plain = FirstGuess(self.source)
-        guesses = dict.fromkeys((name.path for name in weights), plain)
-        if is_local(self.source):
-            return guesses
-        for fact in indexes.values():
-            if fact.index is not None:
-                guess = FirstGuess(self.source, fact.index)
-                folder = fact.path[: fact.path.rfind("/") + 1]
-                for shard in set(fact.index.weight_map.values()):
-                    if folder + shard in guesses:
-                        guesses[folder + shard] = guess
-        return guesses
 
     def _pickles(
         self,

@@ -31,6 +31,10 @@ def unreadable(facts: Facts) -> Iterator[Found]:
     for fact in facts.json.values():
         if fact.error is not None and not fact.text and fact.error.exit_code == 3:
             yield Found(fact.error.found, fact.path)
+    for _, copy in facts.copies():
+        fault = copy.index.error if copy.index is not None else None
+        if fault is not None and fault.exit_code == 3:
+            yield Found(fault.found, copy.label)
     for path, deep in facts.deep.items():
         weight = facts.weights.get(path)
         if deep.error is not None and (weight is None or weight.refused is None):

@@ -217,7 +217,9 @@ def index_malformed(facts: Facts) -> Iterator[Found]:
     """
     for _, copy in facts.copies():
         fact = copy.index
-        if fact is not None and fact.error is not None and not fact.unsafe:
+        if fact is None or fact.error is None or fact.unsafe:
+            continue
+        if fact.error.exit_code == 4:
             yield Found(fact.error.found, fact.path)
 
 

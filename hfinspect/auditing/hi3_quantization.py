@@ -111,18 +111,32 @@ def packing(facts: Facts) -> Iterator[Found]:
     Fix: correct bits and group_size in quantization_config.
     """
     for folder, copy in _weights(facts):
-        settings = _settings(folder) or {}
-        method = settings.get("quant_method")
-        bits, group = settings.get("bits", settings.get("w_bit")), _group(settings)
-        if type(bits) is not int or not 0 < bits <= _WORD:
+        seen = set()
+        for found in _by_shapes(folder, copy):
+            seen.add(found.tensor)
+            yield found
+        for finding in folder.judged.decoding.findings:
+            if finding.rule == "quantization-mismatch" and finding.tensor not in seen:
+                file = copy.file_of.get(finding.tensor or "", copy.label)
+                yield Found(finding.text, file, finding.tensor)
+
+
+def _by_shapes(folder: Folder, copy: Copy) -> Iterator[Found]:
+    """What scales and g_idx say of bits and group size, for the two plain layouts of words."""
+    settings = _settings(folder) or {}
+    method, bits = settings.get("quant_method"), settings.get("bits", settings.get("w_bit"))
+    group = _group(settings)
+    if type(bits) is not int or not 0 < bits <= _WORD or method not in ("gptq", "awq"):
+        return
+    if settings.get("dynamic") or str(settings.get("version", "gemm")).lower() != "gemm":
+        return  # bits by module, or AWQ's other order
+    for name, qweight in copy.tensors.items():
+        if not name.endswith(".qweight") or len(qweight.shape) != 2:
             continue
-        for name, qweight in copy.tensors.items():
-            if not name.endswith(".qweight") or len(qweight.shape) != 2:
-                continue
-            module = name.removesuffix(".qweight")
-            found = _contradiction(copy.tensors, module, qweight, bits, group, method == "awq")
-            if found is not None:
-                yield Found(found[0], copy.file_of[name], name, found[1])
+        module = name.removesuffix(".qweight")
+        found = _contradiction(copy.tensors, module, qweight, bits, group, method == "awq")
+        if found is not None:
+            yield Found(found[0], copy.file_of[name], name, found[1])
 
 
 def _group(settings: Mapping[str, object]) -> int | None:

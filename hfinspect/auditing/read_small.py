@@ -28,6 +28,9 @@ TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt")
 #: Other JSON files are looked at only on disk, where it costs nothing, and only up to this size.
 MAX_OTHER_JSON = 1024 * 1024
 
+#: A directory of results may hold thousands of JSON files that are none of the model's.
+MAX_OTHER_FILES = 200
+
 #: The largest tokenizers (262,144 ids with merges) take 35 MB.
 MAX_TOKENIZER_BYTES = 128 * 1024 * 1024
 

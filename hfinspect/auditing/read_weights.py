@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..checkpoints.names import Kind, WeightName
-from ..checkpoints.reader import FirstGuess, SourceReader
+from ..checkpoints.reader import FirstGuess, SourceReader, is_local
 from ..core.checkpoint import Finding, Shard
 from ..errors import AccessError, FormatError, HfinspectError, LimitError, UnsupportedFormatError
 from ..formats.pickle_machine import PickleScan
@@ -17,7 +17,7 @@ from ..formats.sniff import SNIFF_BYTES, raise_if_not_weights
 from ..formats.torch import scan_file
 from ..formats.window import Windows
 from ..sources.base import Source
-from .facts import WeightFact
+from .facts import IndexFact, WeightFact
 
 Scans = tuple[tuple[str, PickleScan], ...]
 
@@ -98,3 +98,21 @@ def _refused(name: WeightName, size: int | None, error: HfinspectError) -> Weigh
         rule, severity = "unsupported", "warning"
     text = error.found + (f" ({error.where})" if error.where else "")
     return WeightFact(name, size, None, (Finding(rule, text, name.path, None, severity),), error)
+
+
+def guesses_for(
+    source: Source, weights: Sequence[WeightName], indexes: Mapping[str, IndexFact]
+) -> dict[str, FirstGuess]:
+    """How much of each file to ask for first: by its index's names, else one guess for all."""
+    plain = FirstGuess(source)
+    guesses = dict.fromkeys((name.path for name in weights), plain)
+    if is_local(source):
+        return guesses
+    for fact in indexes.values():
+        if fact.index is not None:
+            guess = FirstGuess(source, fact.index)
+            folder = fact.path[: fact.path.rfind("/") + 1]
+            for shard in set(fact.index.weight_map.values()):
+                if folder + shard in guesses:
+                    guesses[folder + shard] = guess
+    return guesses

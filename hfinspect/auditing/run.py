@@ -115,5 +115,9 @@ def _not_compared(facts: Facts) -> Iterator[Unchecked]:
             if folder.judged.config_error is not None:
                 why = "the config is broken"
             yield Unchecked(f"{main.label} against {folder.config_path}", why)
+        for finding in folder.judged.decoding.findings:
+            if finding.rule in ("unknown-packing", "unknown-quantization"):
+                yield Unchecked(f"packed weights of {main.label}", finding.text)
+                break
         if folder.adapter is not None and facts.reference is None and folder.config is None:
             yield Unchecked("the adapter against its base", "no --reference was given")

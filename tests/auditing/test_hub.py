@@ -11,11 +11,11 @@ import pytest
 import hfinspect
 from hfinspect.errors import GatedRepoError
 
-from ..hub_repos import StoredFile, sparse
+from ..hub_repos import StoredFile, sparse, weights
 from ..hub_server import Fault, HubServer
 from ..sources.hub_support import client
 from .damage import cut, opened, value
-from .sound import Files, made, safetensors
+from .sound import Files, made
 
 SHARDS = [f"model-{number:05d}-of-00004.safetensors" for number in range(1, 5)]
 
@@ -49,12 +49,7 @@ def add(hub: HubServer, files: Files, **others: StoredFile) -> None:
 
 
 def test_a_sound_repo_is_clean_and_cheap(hub: HubServer) -> None:
-    shape = (4096, 4096)
-    head = safetensors({f"layers.{n}.weight": ("F16", (1,)) for n in range(8)})
-    del head
-    from ..hub_repos import weights
-
-    big = weights({f"layers.{n}.weight": ("BF16", shape) for n in range(8)})
+    big = weights({f"layers.{n}.weight": ("BF16", (4096, 4096)) for n in range(8)})
     files: Mapping[str, bytes | StoredFile] = {
         "README.md": b"---\nlicense: mit\n---\n",
         "config.json": b'{"model_type": "unheard_of"}',
@@ -118,6 +113,19 @@ def test_what_the_network_refused_is_not_checked(hub: HubServer) -> None:
     result = audit(hub)
     assert codes(result) == []
     assert any(item.what == SHARDS[2] for item in result.unchecked)
+    hub.faults.clear()
+    hub.faults.append(Fault("status", match="config.json", status=500))
+    hub.faults.append(Fault("status", match="index.json", status=500))
+    result = audit(hub)
+    assert codes(result) == []
+    assert {"config.json", "model.safetensors.index.json"} <= {u.what for u in result.unchecked}
+
+
+def test_a_pickle_is_asked_for_once(hub: HubServer) -> None:
+    """Its tensors and its names are read out of the same bytes."""
+    hub.add("org/m", made("torch"))
+    assert codes(audit(hub)) == ["HI501"]
+    assert hub.meter.count("cdn", "") == 1
 
 
 def test_one_file_of_a_repo(hub: HubServer) -> None:
