@@ -53,6 +53,7 @@ _FORMATS = {
     ".pth": "torch",
     ".th": "torch",
     ".ckpt": "torch",
+    ".jit": "torch",
     ".pkl": "torch",
     ".gguf": "gguf",
 }
