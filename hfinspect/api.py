@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -78,6 +79,8 @@ def inspect(
     if isinstance(target, Mapping):
         return _from_mapping(target, overrides)
     ref = resolve(target, revision=revision, endpoint=endpoint)
+    if ref.path is not None and Path(ref.path).name == "model_index.json":
+        ref = replace(ref, path=str(Path(ref.path).parent))  # it stands for its pipeline
     name = str(target)
     opened = open_source(
         ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache,

@@ -121,6 +121,10 @@ def test_a_pipeline_of_configs_alone(tmp_path: Path) -> None:
     assert hfinspect.inspect(root, source="config").source == "config"
 
 
+def test_the_index_stands_for_its_pipeline(tmp_path: Path) -> None:
+    check(hfinspect.inspect(write_pipeline(tmp_path) / "model_index.json"))
+
+
 def test_a_component_alone(tmp_path: Path) -> None:
     found = hfinspect.inspect(write_pipeline(tmp_path) / "unet")
     assert (found.parameters, found.layout) == (EXPECTED["unet"], "model")
