@@ -238,7 +238,8 @@ def index_duplicate_key(facts: Facts) -> Iterator[Found]:
 def index_metadata(facts: Facts) -> Iterator[Found]:
     """The index has no `metadata` object with a `total_size`.
 
-    Why: transformers before 4.5x reads it without asking whether it is there.
+    Why: transformers reads `metadata` without asking whether it is there, and other tools plan
+    memory by `total_size`.
 
     Fix: rebuild the index from the shards.
     """

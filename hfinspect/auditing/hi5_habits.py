@@ -136,7 +136,7 @@ def no_config(facts: Facts) -> Iterator[Found]:
 def no_format_metadata(facts: Facts) -> Iterator[Found]:
     """A safetensors file does not say `format: pt` in its metadata.
 
-    Why: transformers before 4.5x refuses such a file; what it was saved from is a guess.
+    Why: many versions of transformers refuse such a file; what it was saved from is a guess.
 
     Fix: pass metadata={"format": "pt"} to save_file.
     """
