@@ -22,8 +22,8 @@ def _models(folder: Folder) -> list[Copy]:
 def stray_single_file(facts: Facts) -> Iterator[Found]:
     """A single weight file lies beside a full set of shards of the same name.
 
-    Why: transformers takes the single file and ignores the shards, diffusers takes the shards, other
-    loaders take every file. Whoever fine-tuned may have saved only one of them.
+    Why: transformers takes the single file and ignores the shards, diffusers takes the shards,
+    other loaders take every file. Whoever fine-tuned may have saved only one of them.
 
     Fix: delete the copy that is not meant.
     """
