@@ -29,7 +29,7 @@ from .parts import (
     part_folders,
 )
 from .variants import Variant, gguf_variants
-from .weights import Rounds, WeightReading
+from .weights import WeightReading, read_weights
 
 #: Small files that say how the weights are to be understood. Each costs one request, if present.
 COMPANIONS = ("adapter_config.json", "hf_quant_config.json", "quantize_config.json")
@@ -81,9 +81,10 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
             if not used & _paths(choice)
         }
     choices = [choice for choice in (main, *folders.values()) if choice is not None]
-    rounds = Rounds(source, [WeightReading(source, files, choice) for choice in choices])
+    readings = [WeightReading(source, files, choice) for choice in choices]
     small = _small_files(files, layout, main, list(folders))
-    read, checkpoints = rounds.run([partial(read_json, source, path) for path in small.values()])
+    tasks = [partial(read_json, source, path) for path in small.values()]
+    read, checkpoints = read_weights(source, readings, tasks)
     texts = dict(zip(small, read, strict=True))
     notes = _Notes(small)
     config = texts.pop("config.json", None)
@@ -205,7 +206,7 @@ def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
     choice = choose(files, file)
     if choice is None:
         raise no_weights(source, files)
-    _, checkpoints = Rounds(source, [WeightReading(source, files, choice)]).run([])
+    _, checkpoints = read_weights(source, [WeightReading(source, files, choice)], [])
     return checkpoints[0]
 
 

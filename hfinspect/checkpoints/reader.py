@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from ..core.checkpoint import Shard, ShardIndex
 from ..formats.registry import get_format
-from ..formats.safetensors import DEFAULT_FIRST_GUESS, PREFIX_BYTES, header_bound
-from ..sources.base import Source
+from ..formats.safetensors import (
+    DEFAULT_FIRST_GUESS,
+    METADATA_BYTES,
+    PREFIX_BYTES,
+    header_bound,
+)
+from ..sources.base import FileEntry, Source
 
 #: A header of one shard tells that those of the others are about as long; this much more is asked.
 _HEADROOM = 1.125
@@ -38,14 +43,16 @@ class FirstGuess:
     """How many bytes the first read of a safetensors shard covers.
 
     On disk the eight bytes of length, for a second read costs nothing there. Elsewhere the bound
-    that the names in the index give, or else a constant that grows for the shards not yet asked
-    for when one has turned out longer. Other formats know best themselves.
+    that the names in the index give, or else ``typical`` bytes, or a constant; these grow for the
+    shards not yet asked for when one has turned out longer. Other formats know best themselves.
     """
 
-    def __init__(self, source: Source, index: ShardIndex | None = None) -> None:
+    def __init__(
+        self, source: Source, index: ShardIndex | None = None, *, typical: int | None = None
+    ) -> None:
         self._is_local = is_local(source)
         self._names: dict[str, list[str]] = {}
-        self._seen = DEFAULT_FIRST_GUESS
+        self._seen = typical or DEFAULT_FIRST_GUESS
         if index is not None and not self._is_local:
             folder = index.file[: index.file.rfind("/") + 1]
             for name, shard in index.weight_map.items():
@@ -61,6 +68,18 @@ class FirstGuess:
 
     def learn(self, shard: Shard) -> None:
         self._seen = max(self._seen, int(shard.header_bytes * _HEADROOM))
+
+
+def typical_header(index_bytes: int, shards: int) -> int:
+    """Bytes of one header of ``shards``, from the size of their index alone: a tensor takes 1.25
+    to 1.5 times as much of a header as of an index."""
+    return PREFIX_BYTES + METADATA_BYTES + index_bytes * 3 // (2 * max(shards, 1))
+
+
+def is_incompressible(entry: FileEntry) -> bool:
+    """Whether a file comes as it is: the Hub keeps it in LFS. An index of that kind (more than
+    10 MB) would cost about as much as the headers that it describes, any other a tenth."""
+    return entry.sha256 is not None
 
 
 def is_local(source: Source) -> bool:

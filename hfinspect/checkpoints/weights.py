@@ -1,10 +1,10 @@
-"""Reading the headers of one choice of weight files in at most two rounds of requests."""
+"""Reading the headers of chosen weight files in as few rounds of requests as possible."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
@@ -16,75 +16,91 @@ from ..sources.base import FileEntry, Source
 from .assemble import compare_with_index, repeated_tensors
 from .choose import Choice, OtherFile
 from .index import read_index, shard_paths
-from .reader import FirstGuess, is_local, read_shard
+from .reader import FirstGuess, is_incompressible, is_local, read_shard, typical_header
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], object]
+#: Yields what to ask at once, is sent the results in their order, returns a checkpoint.
+Rounds: TypeAlias = "Generator[list[Task], Sequence[object], Checkpoint]"
 _Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]]"
 
 
 class WeightReading:
-    """Ask ``first_round``, give its results to ``second_round``, ask that, and ``finish``.
-
-    The first round asks what is known to be needed, the second what its answers call for; both
-    may be empty. Several readings share their rounds. A task's result may be an HfinspectError.
-    """
+    """One choice of weight files, read in the rounds of tasks that ``rounds`` yields."""
 
     def __init__(self, source: Source, files: Mapping[str, FileEntry], choice: Choice) -> None:
         self.source = source
         self.files = files
         self.choice = choice
-        self.guess = FirstGuess(source)
-        # The Hub has all headers ready, but only those of main.
-        is_main = source.origin.kind == "hub" and source.origin.revision in (None, "main")
-        self.asks_server = is_main and choice.format == "safetensors" and choice.index is not None
-        # A complete numbering needs no index; on disk it costs nothing to compare it.
-        self.asks_index = choice.index is not None and (not choice.whole or is_local(source))
         self.headers: _Headers = {}
         self.index: ShardIndex | None = None
         self.paths: Sequence[str] = choice.files
-        self.asked: Sequence[str] = ()
         self.read: dict[str, Shard | HfinspectError] = {}
 
-    def first_round(self) -> list[Task]:
-        tasks: list[Task] = []
-        if self.choice.index is not None and self.asks_server:
-            tasks.append(partial(self.source.shard_headers, self.choice.index))
-        if self.choice.index is not None and self.asks_index:
-            tasks.append(partial(read_index, self.source, self.choice.index))
-        return tasks or self._ask(self.choice.files)
+    def rounds(self) -> Rounds:
+        """At most three: what the server has ready, the index, the shards one by one.
 
-    def second_round(self, results: Sequence[object]) -> list[Task]:
-        """Raises what made the first round useless: a malformed index, no access."""
-        if not self.asks_server and not self.asks_index:
-            self._take(results)
-            return []
-        answers = iter(results)
-        if self.asks_server:
-            self.headers = cast("_Headers | None", _good(next(answers))) or {}
-        if self.asks_index:
-            self.index = cast("ShardIndex", _good(next(answers)))
-            self.paths = shard_paths(self.index)
-            self.guess = FirstGuess(self.source, self.index)
-        return self._ask([path for path in self._present() if path not in self.headers])
-
-    def finish(self, results: Sequence[object]) -> Checkpoint:
-        """The checkpoint. Raises the first shard's error, which names the shard."""
-        if self.asks_server or self.asks_index:
-            self._take(results)
+        Raises what makes a round useless (a malformed index, no access), and the first shard's
+        error, which names the shard.
+        """
+        server, index = self._server_task(), self._index_task()
+        index_now = None if server and self.choice.whole else index
+        first = [task for task in (server, index_now) if task]
+        if first:
+            answers = iter((yield first))
+            if server:
+                self._take_headers(_good(next(answers)))
+            if index_now:
+                self._take_index(_good(next(answers)))
+        if index and self.index is None and self._left():
+            self._take_index(_good((yield [index])[0]))
+        left = self._left()
+        if left:
+            name, guess = self.choice.format, self._guess()
+            tasks: list[Task] = [
+                partial(read_shard, self.source, name, path, guess) for path in left
+            ]
+            shards = cast("Sequence[Shard | HfinspectError]", (yield tasks))
+            self.read = dict(zip(left, shards, strict=True))
         with collector_paused():
-            shards = [_good(self._shard(path)) for path in self._present()]
-        return self._checkpoint(shards)
+            return self._checkpoint([_good(self._shard(path)) for path in self._present()])
 
-    def _ask(self, paths: Sequence[str]) -> list[Task]:
-        self.asked = paths
-        name = self.choice.format
-        # The guess is looked up when the task runs: it may have learned by then.
-        return [partial(read_shard, self.source, name, path, self.guess) for path in paths]
+    def _server_task(self) -> Task | None:
+        """The Hub has all headers ready, but only those of main."""
+        origin, choice = self.source.origin, self.choice
+        is_main = origin.kind == "hub" and origin.revision in (None, "main")
+        if not is_main or choice.format != "safetensors" or choice.index is None:
+            return None
+        return partial(self.source.shard_headers, choice.index)
 
-    def _take(self, results: Sequence[object]) -> None:
-        shards = cast("Sequence[Shard | HfinspectError]", results)
-        self.read = dict(zip(self.asked, shards, strict=True))
+    def _index_task(self) -> Task | None:
+        """A complete numbering needs no index to be found, but its names tell how much of each
+        shard to ask for, where it costs less than it spares; on disk it costs nothing."""
+        choice = self.choice
+        if choice.index is None:
+            return None
+        worth = choice.format == "safetensors" and not is_incompressible(self.files[choice.index])
+        if choice.whole and not worth and not is_local(self.source):
+            return None
+        return partial(read_index, self.source, choice.index)
+
+    def _take_headers(self, answer: object) -> None:
+        self.headers = cast("_Headers | None", answer) or {}
+
+    def _take_index(self, answer: object) -> None:
+        self.index = cast("ShardIndex", answer)
+        self.paths = shard_paths(self.index)
+
+    def _left(self) -> list[str]:
+        """The shards whose headers are still to be read."""
+        return [path for path in self._present() if path not in self.headers]
+
+    def _guess(self) -> FirstGuess:
+        if self.index is not None or self.choice.index is None:
+            return FirstGuess(self.source, self.index)
+        size = self.files[self.choice.index].size
+        typical = None if size is None else typical_header(size, len(self.paths))
+        return FirstGuess(self.source, typical=typical)
 
     def _present(self) -> list[str]:
         present = [path for path in self.paths if path in self.files]
@@ -132,34 +148,48 @@ class WeightReading:
         ]
 
 
+def read_weights(
+    source: Source, readings: Sequence[WeightReading], tasks: Sequence[Task]
+) -> tuple[list[object], list[Checkpoint]]:
+    """Results of ``tasks`` (an HfinspectError is a result), and a checkpoint per reading.
+
+    The readings go side by side: what one of them asks in a round is asked with the others'.
+    """
+    # On disk there is nothing to wait for, so the collector can rest for all of it.
+    with collector_paused() if is_local(source) else nullcontext():
+        running = [_Running(reading.rounds()) for reading in readings]
+        for one in running:
+            one.go_on(None)
+        results = _answered(source, running, tasks)
+        while any(one.wanted for one in running):
+            _answered(source, running, ())
+        return results, [one.checkpoint for one in running if one.checkpoint is not None]
+
+
 @dataclass
-class Rounds:
-    """Several readings and other tasks, asked together."""
+class _Running:
+    """A reading under way: what it wants next, or in the end its checkpoint."""
 
-    source: Source
-    readings: list[WeightReading] = field(default_factory=list)
+    rounds: Rounds
+    wanted: Sequence[Task] = ()
+    checkpoint: Checkpoint | None = None
 
-    def run(self, tasks: Sequence[Task]) -> tuple[list[object], list[Checkpoint]]:
-        """Results of ``tasks`` (an HfinspectError is a result), and a checkpoint per reading."""
-        # On disk there is nothing to wait for, so the collector can rest for all of it.
-        with collector_paused() if is_local(self.source) else nullcontext():
-            return self._run(tasks)
-
-    def _run(self, tasks: Sequence[Task]) -> tuple[list[object], list[Checkpoint]]:
-        firsts = [reading.first_round() for reading in self.readings]
-        results = self.source.gather([*tasks, *(task for first in firsts for task in first)])
-        parts = _parted(results[len(tasks) :], firsts)
-        seconds = [r.second_round(part) for r, part in zip(self.readings, parts, strict=True)]
-        rest = [task for second in seconds for task in second]
-        later = _parted(self.source.gather(rest) if rest else [], seconds)
-        done = [r.finish(part) for r, part in zip(self.readings, later, strict=True)]
-        return results[: len(tasks)], done
+    def go_on(self, answers: Sequence[object] | None) -> None:
+        """``answers`` to what was wanted; None to begin."""
+        try:
+            self.wanted = self.rounds.send(answers) if answers is not None else next(self.rounds)
+        except StopIteration as finished:
+            self.wanted, self.checkpoint = (), finished.value
 
 
-def _parted(results: Sequence[object], like: Sequence[Sequence[object]]) -> list[list[object]]:
-    """Results of concatenated lists of tasks, taken apart again."""
-    left = iter(results)
-    return [[next(left) for _ in part] for part in like]
+def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]) -> list[object]:
+    """Ask what all want, at once; the results of ``tasks``."""
+    under_way = [one for one in running if one.wanted]
+    answers = iter(source.gather([*tasks, *(task for one in under_way for task in one.wanted)]))
+    results = [next(answers) for _ in tasks]
+    for one in under_way:
+        one.go_on([next(answers) for _ in one.wanted])
+    return results
 
 
 def _good(result: T | HfinspectError) -> T:
