@@ -19,7 +19,13 @@ def architectures() -> str:
     return coverage_markdown(families())
 
 
-TABLES: dict[str, Callable[[], str]] = {"architectures": architectures}
+def audit() -> str:
+    from hfinspect.auditing.registry import table_markdown
+
+    return table_markdown()
+
+
+TABLES: dict[str, Callable[[], str]] = {"architectures": architectures, "audit": audit}
 
 
 def filled(text: str) -> str:
