@@ -343,3 +343,28 @@ def test_totals_of_an_index_are_compared_and_not_believed(tmp_path: Path) -> Non
     found = hfinspect.inspect(tmp_path)
     assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
     assert len([f for f in found.findings if f.rule == "index-total"]) == 2
+
+
+def test_names_alone_discount_nothing(tmp_path: Path) -> None:
+    """Parameters that are called like bookkeeping, in a model that nothing calls quantised."""
+    tensors: twins.Stored = {
+        "layers.0.weight": ("F32", (8, 8)),
+        "layers.0.weight_scale": ("F32", (8,)),
+        "layers.1.W_q": ("F32", (8, 8)),
+        "layers.2.codebooks": ("F32", (4, 8)),
+        "layers.3.B": ("F32", (4, 4)),
+        "layers.3.s": ("F32", (4,)),
+        "layers.4.scales": ("F32", (4,)),
+    }
+    found = write(tmp_path, Twin(tensors, {}), {"model_type": "nobody-knows"})
+    assert found.parameters == found.stored == 64 + 8 + 64 + 32 + 16 + 4 + 4
+    assert found.quantization is None
+    assert {finding.rule for finding in found.findings} <= {"unknown_architecture"}
+
+
+def test_mlx_without_its_config(tmp_path: Path) -> None:
+    """Words and scales fit 2 bits in groups of 128 as well as 4 in groups of 64; the catalog knows
+    how many weights there are, and without it nobody does."""
+    twin = Twin(twins.packed(twins.mlx(4)), {})
+    assert write(tmp_path, twin).parameters == hfinspect.predict(twins.CONFIG).parameters
+    unknown(write(tmp_path, twin, {"model_type": "nobody-knows"}))

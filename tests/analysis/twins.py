@@ -137,6 +137,12 @@ def nf4(kind: str, *, nested: bool) -> Packing:
     return pack
 
 
+def nf4_in_words(name: str, out: int, inputs: int) -> Stored:
+    """``bnb_4bit_quant_storage`` bfloat16, as sharded training wants it."""
+    stored = nf4("nf4", nested=True)(name, out, inputs)
+    return {**stored, f"{name}.weight": ("BF16", (out * inputs // 4, 1))}
+
+
 def int8(name: str, out: int, inputs: int) -> Stored:
     return {
         f"{name}.weight": ("I8", (out, inputs)),
@@ -412,7 +418,16 @@ TWINS: dict[str, Callable[[], Twin]] = {
     "gptq-beside": lambda: Twin(
         packed(gptq(4)), {}, {"quantize_config.json": {"bits": 4, "group_size": GROUP}}
     ),
+    "gptq-unnamed": lambda: Twin(
+        packed(gptq(4)), {"quantization_config": {"bits": 4, "group_size": 128, "desc_act": False}}
+    ),
     "gptq-untold": lambda: Twin(packed(gptq(4)), {}),
+    "awq-untold": lambda: Twin(packed(awq_gemm), {}),
+    "nf4-untold": lambda: Twin(packed(nf4("nf4", nested=True)), {}),
+    "fp8-untold": lambda: Twin(packed(fp8("weight_scale_inv", blocks_of_128)), {}),
+    "nvfp4-untold": lambda: Twin(packed(nvfp4), {}),
+    "hqq-untold": lambda: Twin(packed(hqq(4, 1)), {}),
+    "aqlm-untold": lambda: Twin(packed(aqlm(2, 256, 8)), {}),
     "marlin": lambda: Twin(packed(marlin), _gptq(4, checkpoint_format="marlin")),
     "awq-gemm": lambda: Twin(packed(awq_gemm), section("awq", bits=4, version="gemm")),
     "awq-gemv": lambda: Twin(packed(awq_gemv), section("awq", bits=4, version="gemv")),
@@ -424,9 +439,14 @@ TWINS: dict[str, Callable[[], Twin]] = {
         section("auto-round", bits=4, packing_format="auto_round:auto_gptq"),
     ),
     "auto-round-awq": lambda: Twin(packed(awq_gemm), section("intel/auto-round", bits=4)),
+    "auto-round-compressed": lambda: Twin(
+        packed(pack_quantized(4)),
+        section("auto-round", bits=4, group_size=GROUP, packing_format="auto_round:llm_compressor"),
+    ),
     "bnb-nf4": lambda: Twin(packed(nf4("nf4", nested=False)), _BNB4),
     "bnb-nf4-double": lambda: Twin(packed(nf4("nf4", nested=True)), _BNB4),
     "bnb-fp4": lambda: Twin(packed(nf4("fp4", nested=False)), _BNB4),
+    "bnb-nf4-words": lambda: Twin(packed(nf4_in_words), _BNB4),
     "bnb-int8": lambda: Twin(packed(int8), section("bitsandbytes", load_in_8bit=True)),
     "fp8-blocks": lambda: Twin(
         packed(fp8("weight_scale_inv", blocks_of_128)),

@@ -38,9 +38,10 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
 
 
 def _claimed(said: Declared) -> list[tuple[int, int | None]]:
-    """(bits, group size) of every group of integers in the config."""
+    """(bits, group size) of every group of integers in the config; AutoRound has but one."""
     found = []
-    for weights in said.weight_schemes():
+    single = {"num_bits": said.whole("bits"), "group_size": said.whole("group_size")}
+    for weights in (*said.weight_schemes(), single):
         bits, group = weights.get("num_bits"), weights.get("group_size")
         if type(bits) is int and 1 <= bits <= 8 and weights.get("type") in (None, "int"):
             found.append((bits, group if type(group) is int and group > 0 else None))

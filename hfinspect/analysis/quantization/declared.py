@@ -88,6 +88,10 @@ def _from_section(place: str, values: Mapping[str, object]) -> Declared | None:
             method = "modelopt"
         elif "config_groups" in values or "sparsity_config" in values:
             method = "compressed-tensors"
+        elif not {"desc_act", "damp_percent"}.isdisjoint(values):
+            method = "gptq"
+        elif not {"w_bit", "zero_point"}.isdisjoint(values):
+            method = "awq"
         elif "bits" in values and "group_size" in values:
             method = "mlx"  # mlx_lm's "quantization", repeated as "quantization_config"
         else:

@@ -37,9 +37,11 @@ def decode(
     declared = declared_in(config, companions)
     suffixes = {tensor.name.rpartition(".")[2] for shard in shards for tensor in shard.tensors}
     told = "" if declared.method else method_by_names(suffixes, _dtypes(shards))
-    if not declared.method and not told:
-        return Decoding(findings=tuple(_integer_weights(shards)))
-    return _decode(shards, declared, declared.method or told, prediction)
+    if declared.method or told:
+        decoding = _decode(shards, declared, declared.method or told, prediction)
+        if declared.method or decoding.tensors:
+            return decoding
+    return Decoding(findings=tuple(_integer_weights(shards)))
 
 
 def _decode(

@@ -4,7 +4,8 @@
 Sources: mlx/nn/layers/quantized.py, mlx_lm/utils.py. All widths are packed densely (three bits as
 32 values in three words). The config's entry of a module, or else its common one, has the group
 size; the bits follow from the shapes. Without a group size the widths that fit decide, if they
-agree. The kernels of transformers' ``metal`` call the biases ``qbiases``.
+agree, or what the catalog knows of the model. In transformers' ``metal`` the biases are called
+``qbiases``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
         weight, scales = module.get("weight"), module.get("scales")
         if weight is None or scales is None or weight.dtype != "U32":
             continue
-        found = _bits_and_inputs(weight, scales, _entry(module, said))
+        found = _bits_and_inputs(weight, scales, _entry(module, said), sheet.promised(weight.name))
         if found is None:
             why = f"words {weight.shape} with scales {scales.shape} fit no bits and group size"
             sheet.unknown(weight, weight.name, why)
@@ -45,7 +46,10 @@ def _entry(module: Module, said: Declared) -> Mapping[str, object]:
 
 
 def _bits_and_inputs(
-    weight: StoredTensor, scales: StoredTensor, entry: Mapping[str, object]
+    weight: StoredTensor,
+    scales: StoredTensor,
+    entry: Mapping[str, object],
+    promised: int | None,
 ) -> tuple[int, int] | None:
     if not weight.shape or weight.shape[:-1] != scales.shape[:-1] or not weight.elements:
         return None
@@ -58,6 +62,9 @@ def _bits_and_inputs(
         for bits in [whole_ratio(weight.shape[-1] * 32, size * groups)]
         if bits in _BITS
     ]
+    if len(fits) > 1 and said_bits is None:
+        rows = weight.elements // weight.shape[-1]
+        fits = [fit for fit in fits if rows * fit[1] == promised] or fits
     exact = [fit for fit in fits if fit[0] == said_bits]
     if len(exact) == 1:
         return exact[0]

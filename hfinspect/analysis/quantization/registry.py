@@ -17,7 +17,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
     {
         "gptq": "words", "gptq_marlin": "words", "marlin": "words", "gptqmodel": "words",
         "awq": "words", "awq_marlin": "words",
-        "auto-round": "words", "intel/auto-round": "words", "auto_round": "words",
+        "auto-round": "autoround", "intel/auto-round": "autoround", "auto_round": "autoround",
         "bitsandbytes": "bitsandbytes",
         "fp8": "scaled", "fbgemm_fp8": "scaled", "ptpc_fp8": "scaled", "mxfp8": "scaled",
         "modelopt": "scaled", "modelopt_fp4": "scaled", "nvfp4": "scaled", "quark": "scaled",
@@ -40,7 +40,7 @@ _MARKS = (
     ({"qweight", "weight_scales"}, "eetq"),
     ({"qweight", "scales"}, "gptq"),
     ({"B", "s"}, "marlin"),
-    ({"W_q"}, "hqq"),
+    ({"W_q", "scale", "zero"}, "hqq"),
     ({"absmax", "quant_map"}, "bitsandbytes"),
     ({"SCB"}, "bitsandbytes"),
     ({"_weight_qdata"}, "torchao"),

@@ -62,13 +62,22 @@ def read_module(module: Module, said: Declared, sheet: Sheet) -> None:
     packed = weight is not None and weight.dtype in _QUANTIZED
     if weight is not None and packed:
         read_weight(weight, weight.name, module.get(*_WEIGHT_SCALES), said, sheet)
+    # Where no config says that anything is quantised, a name alone is no reason to discount.
+    told = packed or bool(said.method)
     for suffix, tensor in tensors.items():
-        if suffix in _SCALES or (suffix == "scale" and packed):
+        if (suffix in _SCALES and (told or _is_cache_scale(suffix, tensor))) or (
+            suffix == "scale" and packed
+        ):
             sheet.aside(tensor, module.full("weight"), Holds.SCALES)
-        elif suffix in _ZERO_POINTS:
+        elif suffix in _ZERO_POINTS and told:
             sheet.aside(tensor, module.full("weight"), Holds.ZERO_POINTS)
         elif suffix.endswith(_ENDINGS):
             _read_fused(module, suffix, tensor, said, sheet)
+
+
+def _is_cache_scale(suffix: str, tensor: StoredTensor) -> bool:
+    """One factor for the keys, values or queries of an attention."""
+    return suffix in ("q_scale", "k_scale", "v_scale", "prob_scale") and tensor.elements == 1
 
 
 def _read_fused(
