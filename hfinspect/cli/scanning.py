@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import UsageError
 from ..scanning import parquet, session
@@ -201,6 +201,10 @@ def _to_parquet(plan: Plan, path: Path, job: Job, executor: Executor | None, tal
         beside.unlink()
 
 
+#: Seconds for a scheduler to answer.
+_CONNECT: Final = 5
+
+
 @contextmanager
 def _executor(plan: Plan) -> Iterator[Executor | None]:
     """The Dask cluster's executor, or None for threads of this process."""
@@ -216,7 +220,7 @@ def _executor(plan: Plan) -> Iterator[Executor | None]:
         workers = min(os.cpu_count() or 1, 8)
         local = LocalCluster(n_workers=workers, threads_per_worker=8, dashboard_address=None)
     try:
-        client = Client(local or plan.dask, timeout=10)
+        client = Client(local or plan.dask, timeout=_CONNECT)
     except (OSError, ValueError) as error:
         raise UsageError("--dask", f"no scheduler at {plan.dask} ({error})") from None
     try:

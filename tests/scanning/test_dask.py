@@ -1,0 +1,50 @@
+"""Beyond one machine: the same scan on a real Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ..cli.program import ROOT
+from ..hub_server import HubServer
+from .scan_support import Scanner, fill
+
+pytest.importorskip("distributed")
+
+
+def test_a_worker_killed_halfway_makes_no_difference(hub: HubServer, tmp_path: Path) -> None:
+    """Two workers, one killed when a third is done: the file equals that of a local run. So do the
+    results of ``hfinspect.scan`` with the cluster's executor (see ``dask_run``)."""
+    scan = Scanner(hub, tmp_path)
+    names = fill(hub, 60)
+    names[10:10] = ["org/none", "gated/one"]
+    hub.add("gated/one", dict(hub.repos["org/m0001"].files(hub.repos["org/m0001"].sha)), gated=True)
+    listed, out, here = scan.list_of(names), tmp_path / "out.jsonl", tmp_path / "here.jsonl"
+    assert scan(listed, "-o", here, "--no-cache").code == 1
+    hub.latency = 0.02
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.scanning.dask_run", listed, out],
+        env={**os.environ, **scan.env, "PYTHONPATH": str(ROOT)}, cwd=ROOT,
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert out.read_bytes() == here.read_bytes()
+
+
+@pytest.mark.dask
+def test_a_local_cluster_is_an_option(hub: HubServer, tmp_path: Path) -> None:
+    scan = Scanner(hub, tmp_path)
+    listed = scan.list_of(fill(hub, 5))
+    assert scan.process(listed, "--dask", "local", "--quiet").out == scan(listed).out
+
+
+@pytest.mark.dask
+def test_no_scheduler_is_an_error(hub: HubServer, tmp_path: Path) -> None:
+    scan = Scanner(hub, tmp_path)
+    done = scan.process(scan.list_of(["org/a"]), "--dask", "tcp://127.0.0.1:9", "--quiet")
+    assert done.code == 2
+    assert "no scheduler at tcp://127.0.0.1:9" in done.err
