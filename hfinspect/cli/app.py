@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import os
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from ..core.text import clean
-from ..errors import HfinspectError
+from ..errors import HfinspectError, UsageError
+from .output import drop_stdout, flushed
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
 COMMANDS: Final = (
@@ -77,8 +80,8 @@ def run(arguments: Sequence[str]) -> int:
     if wants_json(arguments):
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        result = make_app()(args=list(arguments), standalone_mode=False)
-        flush()
+        result = make_app()(args=list(arguments), prog_name=program(), standalone_mode=False)
+        flushed()
         if result == 130:  # typer makes an exit code of Ctrl-C and says nothing
             typer.echo("interrupted", err=True)
         return result if isinstance(result, int) else 0
@@ -94,21 +97,21 @@ def run(arguments: Sequence[str]) -> int:
             return seen_enough()
         raise
     except Exception as error:
-        code = usage_exit(error)
+        code = usage_exit(error, arguments)
         if code is None:
             raise
         return code
 
 
+def program() -> str:
+    """The name that we were called by, one of the two console scripts."""
+    return "hf-inspect" if Path(sys.argv[0]).stem == "hf-inspect" else "hfinspect"
+
+
 def seen_enough() -> int:
-    """The reader of our pipe has hung up, which is no error. Python would complain at exit."""
-    sys.stdout = sys.__stdout__
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """The reader of our pipe has hung up, which is no error."""
+    drop_stdout()
     return 0
-
-
-def flush() -> None:
-    sys.stdout.flush()
 
 
 def leave(code: int) -> NoReturn:
@@ -116,17 +119,19 @@ def leave(code: int) -> NoReturn:
     if threading.active_count() > 1:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
+        with contextlib.suppress(OSError, ValueError):
             sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 
 
-def usage_exit(error: Exception) -> int | None:
+def usage_exit(error: Exception, arguments: Sequence[str]) -> int | None:
     """The exit code of the option parser's own errors and of ``Exit``, or None for others."""
-    show = getattr(error, "show", None)
-    if callable(show):
-        show()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # type: ignore[attr-defined]
         return 2
+    if callable(getattr(error, "format_message", None)):
+        return report(_in_our_words(error), arguments)
     if type(error).__name__ == "Abort":
         typer.echo("interrupted", err=True)
         return 130
@@ -134,12 +139,25 @@ def usage_exit(error: Exception) -> int | None:
     return code if isinstance(code, int) else None
 
 
+def _in_our_words(error: Any) -> UsageError:
+    """An error of the option parser (``No such option: --x``)."""
+    command = getattr(getattr(error, "ctx", None), "command_path", None) or "hfinspect"
+    text = " ".join(str(error.format_message()).split()).rstrip(".")
+    return UsageError(command, text[:1].lower() + text[1:], hint=f"see {command} --help")
+
+
 def wants_json(arguments: Sequence[str]) -> bool:
     """Whether ``--format json`` (or jsonl) was asked, told even where parsing failed."""
-    joined = "\0".join(arguments)
-    return any(
-        f"{option}{sep}json" in joined for option in ("--format", "-f") for sep in ("\0", "=")
-    )
+    values = [
+        following
+        for argument, following in itertools.pairwise((*arguments, ""))
+        if argument in ("--format", "-f")
+    ]
+    for start in ("--format=", "-f"):
+        values += [
+            a.removeprefix(start).removeprefix("=") for a in arguments if a.startswith(start)
+        ]
+    return any(value.startswith("json") for value in values)
 
 
 def report(error: HfinspectError, arguments: Sequence[str]) -> int:
@@ -147,7 +165,8 @@ def report(error: HfinspectError, arguments: Sequence[str]) -> int:
     if wants_json(arguments):
         import json
 
-        typer.echo(json.dumps({"error": error.to_dict()}, indent=2))
+        with contextlib.suppress(OSError):  # it may be standard output that cannot be written
+            typer.echo(json.dumps({"error": error.to_dict()}, indent=2))
     typer.echo(f"error: {clean(str(error), 1000)}", err=True)
     if error.hint:
         typer.echo(f"hint: {clean(error.hint, 1000)}", err=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from ..errors import UnreadableError, UsageError
 from ..reports.registry import FORMATS, render
@@ -22,6 +24,8 @@ PIPE_WIDTH = 80
 def canvas_of_stdout() -> Canvas:
     """Width, colour and characters of standard output; NO_COLOR is respected."""
     out = sys.stdout
+    if out is None:  # closed before we began; writing says so
+        return Canvas(PIPE_WIDTH)
     terminal = out.isatty()
     width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if terminal else piped_width()
     color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -54,20 +58,66 @@ def checked_format(format_name: str, known: tuple[str, ...] = tuple(FORMATS)) ->
 
 
 def write(text: str, output: Path | None) -> None:
-    """Text and a newline. A file is replaced whole or not at all."""
+    """Text and a newline. A file is replaced whole or not at all. Raises UnreadableError."""
     if output is None:
-        encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        with _standard_output() as out:
+            encoding = out.encoding or "utf-8"
+            out.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         return
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=output.parent, prefix=f".{output.name}.", delete=False
-        ) as stream:
-            stream.write(text + "\n")
-        Path(stream.name).chmod(0o666 & ~umask())
-        Path(stream.name).replace(output)
+        if output.exists() and not output.is_file():
+            with output.open("w", encoding="utf-8") as stream:  # a pipe, /dev/null
+                stream.write(text + "\n")
+        else:
+            _replace(Path(os.path.realpath(output)), text + "\n")
     except OSError as error:
         raise UnreadableError(str(output), f"cannot be written: {error.strerror}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write beside ``path``, then take its place."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as stream:
+        beside = Path(stream.name)
+        try:
+            stream.write(text)
+            stream.flush()
+            beside.chmod(0o666 & ~umask())
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+def flushed() -> None:
+    """Standard output, as far as there is one, has taken everything. Raises UnreadableError."""
+    if sys.stdout is not None:
+        with _standard_output() as out:
+            out.flush()
+
+
+@contextlib.contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    """Standard output; a full disk behind it is an error like others, a reader that has hung up
+    is not."""
+    if sys.stdout is None:
+        raise UnreadableError("standard output", "is closed", hint="--output FILE writes to a file")
+    try:
+        yield sys.stdout
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_stdout()
+        reason = error.strerror or str(error)
+        raise UnreadableError("standard output", f"cannot be written: {reason}") from None
+
+
+def drop_stdout() -> None:
+    """What is still in the buffer of standard output goes nowhere, or Python complains at exit."""
+    sys.stdout = sys.__stdout__
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def umask() -> int:
