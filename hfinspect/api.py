@@ -251,7 +251,8 @@ def resolve(
 
 def _exists(path: str) -> bool:
     try:
-        return Path(path).expanduser().exists()
+        found = Path(path).expanduser()
+        return found.exists() or found.is_symlink()  # a link to nothing is no repo either
     except (OSError, ValueError, RuntimeError):
         return False
 
@@ -268,7 +269,7 @@ def open_source(
 ) -> Source:
     """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
     if ref.path is not None:
-        return LocalSource(str(Path(ref.path).expanduser()))
+        return LocalSource(ref.path)
     from .sources.hub_cache import CachedHubSource
 
     assert ref.repo_id is not None
@@ -396,5 +397,7 @@ def _no_further(base: str) -> Inspection:
 
 def _no_config(name: str) -> NothingToInspectError:
     return NothingToInspectError(
-        name, "has no config.json", hint="its weights may still be readable: --source checkpoint"
+        name,
+        "has no config.json",
+        hint=f"hfinspect {name} reads the headers of its weights, if any",
     )

@@ -135,7 +135,7 @@ class LocalSource:
         return self._stat(path).st_size
 
     def _stat(self, path: str) -> os.stat_result:
-        reason = why_unsafe(path)
+        reason = None if path == self.file else why_unsafe(path)  # the user's own word is good
         if reason is not None:
             raise UnreadableError(self._given, f"the path {path[:200]!r} {reason}")
         try:
