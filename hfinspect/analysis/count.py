@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..core.components import Component, Role
@@ -46,11 +47,18 @@ class Key(NamedTuple):
     is_tied: bool
 
 
+#: The fields that totals ask for, picked in one call per tensor.
+_COUNTED = attrgetter(
+    "dtype", "parameters", "component", "tied_to", "elements", "nbytes", "role", "part", "active"
+)
+
+
 def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
     """All tensors in one pass, so that every total after it costs nothing."""
     cells: dict[Key, Cell] = {}
-    for (_, _, dtype, parameters, component, _, _, tied_to, elements, nbytes, role, part, _, _,
-         active) in tensors:  # fmt: skip
+    for dtype, parameters, component, tied_to, elements, nbytes, role, part, active in map(
+        _COUNTED, tensors
+    ):
         key = (component, part, dtype, role, active, tied_to is not None)
         cell = cells.get(key)  # type: ignore[call-overload]  # equal to the Key, and cheaper
         if cell is None:
