@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.components import Role
 from ..core.results import Inspection
 from ..core.tensors import TensorInfo
+from .common_names import by_common_name
 
 #: Keys that say who wrote the file, not what the model is.
 _NOISE = frozenset({"_name_or_path", "transformers_version", "_diffusers_version", "auto_map"})
-_NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
+
+#: (kind, folded name, here, there, role)
+_Key = tuple[str, str, str | None, str | None, str]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One difference, folded over layers: ``names`` has the layer number replaced by ``N``.
+    """One difference, folded over layers: ``name`` has the layer number replaced by ``N``.
 
-    ``kind`` is ``only_here`` (in the first model), ``only_there`` (in the other), ``shape`` or
-    ``dtype``. ``layers`` are the layers concerned, empty for tensors outside layers. ``here`` and
-    ``there`` are shapes or dtypes.
+    ``kind`` is ``only_here`` (in the first model), ``only_there`` (in the other), ``shape``,
+    ``dtype``, or ``packing`` (the same parameters, packed differently). ``layers`` are the layers
+    concerned, empty for tensors outside layers. ``here`` and ``there`` are shapes or dtypes or
+    both. ``role`` is that of the tensors: ``parameter``, ``buffer`` or ``quantization``.
     """
 
     kind: str
@@ -30,11 +34,19 @@ class Change:
     count: int
     here: str | None = None
     there: str | None = None
+    role: str = Role.PARAMETER.value
+
+    @property
+    def structural(self) -> bool:
+        """Whether the models are different ones: other parameters, or others of their shapes.
+        Buffers and the bookkeeping of a quantisation are how a model was saved."""
+        return self.role == Role.PARAMETER.value and self.kind not in ("dtype", "packing")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first model against one other. ``same_structure`` means: names and shapes are equal."""
+    """The first model against one other. ``same_structure`` means: the same parameters in the same
+    shapes, by the names that the catalog knows them by; dtypes and packing may differ."""
 
     target: str
     changes: tuple[Change, ...]
@@ -42,7 +54,7 @@ class Difference:
 
     @property
     def same_structure(self) -> bool:
-        return all(change.kind == "dtype" for change in self.changes)
+        return not any(change.structural for change in self.changes)
 
 
 @dataclass(frozen=True)
@@ -79,22 +91,19 @@ def compare(inspections: Sequence[Inspection]) -> Comparison:
 
 
 def _changes(here: Inspection, there: Inspection) -> tuple[Change, ...]:
-    # Which end of a tie a file keeps is the writer's choice and no difference of the models.
-    mine, theirs = _by_name(here), _by_name(there)
-    found: dict[tuple[str, str, str | None, str | None], list[int | None]] = {}
+    mine, theirs = by_common_name(here), by_common_name(there)
+    found: dict[_Key, list[int | None]] = {}
     for name in [*mine, *(name for name in theirs if name not in mine)]:
         for kind, a, b in _compared(mine.get(name), theirs.get(name)):
             tensor = mine.get(name) or theirs[name]
-            key = (kind, _folded(name, tensor), a, b)
+            key = (kind, _folded(tensor), a, b, tensor.role.value)
             found.setdefault(key, []).append(tensor.layer)
     return tuple(
-        Change(kind, name, tuple(sorted({n for n in layers if n is not None})), len(layers), a, b)
-        for (kind, name, a, b), layers in found.items()
+        Change(
+            kind, name, tuple(sorted({n for n in layers if n is not None})), len(layers), a, b, role
+        )
+        for (kind, name, a, b, role), layers in found.items()
     )
-
-
-def _by_name(inspection: Inspection) -> dict[str, TensorInfo]:
-    return {t.name: t for t in inspection.tensors if t.tied_to is None}
 
 
 def _compared(
@@ -106,23 +115,42 @@ def _compared(
         shape = _shape(tensor)
         yield ("only_here", shape, None) if there is None else ("only_there", None, shape)
         return
+    if _repacked(here, there):
+        yield "packing", f"{here.dtype} {_shape(here)}", f"{there.dtype} {_shape(there)}"
+        return
     if here.shape != there.shape:
         yield "shape", _shape(here), _shape(there)
     if here.dtype != there.dtype and None not in (here.dtype, there.dtype):
         yield "dtype", here.dtype, there.dtype
 
 
+def _repacked(here: TensorInfo, there: TensorInfo) -> bool:
+    """Whether both stand for as many parameters, and at least one holds them packed."""
+    packed = here.parameters != here.elements or there.parameters != there.elements
+    return (
+        here.role is Role.PARAMETER
+        and here.parameters is not None
+        and here.parameters == there.parameters
+        and packed
+        and (here.shape, here.dtype) != (there.shape, there.dtype)
+    )
+
+
 def _shape(tensor: TensorInfo) -> str:
     return "x".join(str(int(size)) for size in tensor.shape) or "scalar"
 
 
-def _folded(name: str, tensor: TensorInfo) -> str:
-    """The name with its layer number as ``N``; expert numbers fold as ``E``."""
-    if tensor.stack is not None and tensor.layer is not None:
-        head = f"{tensor.stack}.{tensor.layer}."
-        if name.startswith(head):
-            return f"{tensor.stack}.N." + _NUMBER.sub("E", name[len(head) :])
-    return name
+def _folded(tensor: TensorInfo) -> str:
+    """The name with its layer number as ``N``; expert numbers after it fold as ``E``."""
+    segments = tensor.name.split(".")
+    if tensor.stack is None or tensor.layer is None:
+        return tensor.name
+    last = tensor.stack.rpartition(".")[2]
+    for at in range(1, len(segments)):
+        if segments[at] == str(tensor.layer) and segments[at - 1] == last:
+            rest = ["E" if segment.isdecimal() else segment for segment in segments[at + 1 :]]
+            return ".".join([*segments[:at], "N", *rest])
+    return tensor.name
 
 
 def _config_changes(here: Inspection, there: Inspection) -> dict[str, tuple[Any, Any]]:
@@ -164,6 +192,8 @@ def _difference_to_dict(difference: Difference) -> dict[str, Any]:
         "changes": [
             {
                 "kind": change.kind,
+                "role": change.role,
+                "structural": change.structural,
                 "name": change.name,
                 "layers": list(change.layers),
                 "tensors": change.count,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import UsageError
 from . import options
 
 SOURCES = ("auto", "checkpoint", "config")
@@ -52,12 +53,16 @@ def inspect(
     if len(models) > 1:
         from .compare import show
 
+        if revision or by != "component" or set_ or file:
+            raise UsageError(
+                "--revision, --by, --set and --file", "are for one model, and several were given",
+                hint="a revision goes with its model: org/name@revision",
+            )  # fmt: skip
         show(models, source, format_, output, token)
         return
     from .. import api
     from ..analysis.count import GROUPINGS, grouped, per_layer
     from ..core.overrides import parse_overrides
-    from ..errors import UsageError
     from ..reports.inspection import lay_out
     from .output import checked_format, emit
 

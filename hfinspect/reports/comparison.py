@@ -14,7 +14,10 @@ from .document import Block, Cell, Column, Document, Paragraph, Table
 #: Rows of one table of differences; the rest is counted (all are in the JSON form).
 MAX_ROWS = 40
 
-_SIGNS = {"only_here": "-", "only_there": "+", "shape": "shape", "dtype": "dtype"}
+_SIGNS = {"only_here": "-", "only_there": "+", "shape": "shape", "dtype": "dtype",
+          "packing": "packing"}  # fmt: skip
+
+_VERDICTS = {"packing": "packed differently", "dtype": "in other dtypes"}
 
 
 def lay_out(comparison: Comparison) -> Document:
@@ -74,9 +77,15 @@ def _span(span: tuple[int, int] | None) -> str:
     return f"{least:,}" if least == most else f"{least:,} - {most:,}"
 
 
+def _verdict(difference: Difference) -> str:
+    kinds = {change.kind for change in difference.changes}
+    words = ["identical in structure" if difference.same_structure else "different in structure"]
+    words += [text for kind, text in _VERDICTS.items() if kind in kinds]
+    return ", ".join(words)
+
+
 def _difference(first: str, difference: Difference) -> list[Block]:
-    verdict = "identical in structure" if difference.same_structure else "different in structure"
-    blocks: list[Block] = [Paragraph(f"{first} and {difference.target}: {verdict}")]
+    blocks: list[Block] = [Paragraph(f"{first} and {difference.target}: {_verdict(difference)}")]
     if difference.config:
         keys = (Column("key", "config key"), Column("here", "first"), Column("there", "other"))
         changed = list(difference.config.items())[:MAX_ROWS]

@@ -252,7 +252,14 @@ def test_refresh_asks_again_for_what_failed_or_moved(
 ) -> None:
     names = [*fill(scan.hub, 2), "org/late"]
     out = tmp_path / "out"
-    arguments: list[str | Path] = [scan.list_of(names), "-o", out, "--no-cache", "--format", format_]
+    arguments: list[str | Path] = [
+        scan.list_of(names),
+        "-o",
+        out,
+        "--no-cache",
+        "--format",
+        format_,
+    ]
     arguments += ["--columns", "parameters"]
     assert scan(*arguments).code == 1
     scan.hub.repos["org/m0002"].commit(model_files(7))
