@@ -46,7 +46,8 @@ class Journal:
         """
         there: list[Kept] = []
         try:
-            flags = os.O_RDWR | os.O_CREAT | (0 if resume else os.O_TRUNC)
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+            flags |= 0 if resume else os.O_TRUNC
             self._file = os.open(self.path, flags, 0o666)
             if resume:
                 there = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ..core.results import Failure
-from ..errors import HfinspectError
+from ..errors import HfinspectError, MalformedError, UnknownArchitectureError
 from ..sources.hub_models import ListedModel
 from .engine import ScanOptions, inspect_one, lost, run, shared
 from .rows import AUDIT_COLUMNS, Row, lead, row_of
@@ -20,6 +20,10 @@ class Item(NamedTuple):
     target: str
     listed: ListedModel | None = None
     row: Row | None = None
+
+
+#: Errors of a model that was read and cannot be counted: what is wrong with it, an audit tells.
+_JUDGED: Final = (MalformedError, UnknownArchitectureError)
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,13 @@ class RowWork:
         if not self.audit:
             return row
         row.update(dict.fromkeys(AUDIT_COLUMNS))
-        if isinstance(result, Failure):
+        failure = result.error if isinstance(result, Failure) else None
+        if failure is not None and not isinstance(failure, _JUDGED):
             return row
         try:
             return {**row, **_audit_row(item.target, self.options)}
         except HfinspectError as error:
-            return {**row, **lead(item.target, error=error)}
+            return row if failure else {**row, **lead(item.target, error=error)}
 
     def _holds(self, item: Item, row: Row) -> bool:
         if row["status"] != "ok" or row["commit"] is None:

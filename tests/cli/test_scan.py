@@ -190,14 +190,18 @@ def test_audit_adds_columns(tmp_path: Path) -> None:
     local_model(tmp_path / "mine")
     tensors = {"a.weight": ("F32", (2, 2))}
     write_safetensors(tmp_path / "mine" / "model.safetensors", tensors)
-    (tmp_path / "list").write_text("./mine\n./none\n")
+    local_model(tmp_path / "broken")
+    (tmp_path / "broken" / "model.safetensors").write_bytes(b"\xff" * 64)
+    (tmp_path / "list").write_text("./mine\n./none\n./broken\n")
     done = hfinspect("scan", "list", "--audit", "--quiet", "--no-cache", cwd=tmp_path)
-    ok, failed = (json.loads(line) for line in done.out.splitlines())
+    ok, failed, broken = (json.loads(line) for line in done.out.splitlines())
     assert ok["status"] == "ok"
     assert ok["audit_errors"] > 0
     assert ok["audit_codes"].startswith("HI")
     assert failed["audit_errors"] is None
-    for row in (ok, failed):
+    assert (broken["status"], broken["error_kind"]) == ("failed", "malformed_file")
+    assert broken["audit_errors"] > 0
+    for row in (ok, failed, broken):
         jsonschema.validate(row, ROW_SCHEMA)
 
 

@@ -8,10 +8,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from hfinspect.errors import NetworkError
 from hfinspect.sources.hub_client import HubClient
 from hfinspect.sources.hub_models import list_models
+from hfinspect.sources.hub_throttle import Throttle
 
 from ..cli.program import ROOT
+from ..hub_api import Reply
+from ..hub_http import Request
 from ..hub_server import HubServer
 from .scan_support import Scanner, fill, model_files, rows_in
 
@@ -127,16 +131,61 @@ def test_parts_of_a_list_of_the_hub(scan: Scanner) -> None:
     assert found == names
 
 
-def test_a_page_leads_nowhere_else(hub: HubServer) -> None:
-    """A Link to another host, which would get the token, is not followed; nor one in circles."""
-    fill(hub, 2)
-    hub.page_size = 1
-    client = HubClient(endpoint=hub.endpoint, token="hf_reader")
+class Astray(HubServer):
+    """Its pages say that the next one is at ``link``."""
+
+    link = ""
+
+    def answer(self, request: Request) -> Reply:
+        reply = super().answer(request)
+        if request.path == "/api/models":
+            reply.headers["Link"] = f'<{self.link}>; rel="next"'
+        return reply
+
+
+@pytest.mark.parametrize("elsewhere", [True, False], ids=["another host", "in circles"])
+def test_pages_that_lead_astray_are_not_followed(elsewhere: bool) -> None:
+    """The token would go along to another host; a page that is its own next never ends."""
+    hub = Astray()
+    try:
+        names = fill(hub, 2)
+        path = "/api/models?expand=sha&limit=1000"
+        hub.link = f"{hub.cdn if elsewhere else hub.endpoint}{path}"
+        client = HubClient(endpoint=hub.endpoint, token="hf_reader")
+        hub.at_close.append(client.close)
+        found = [model.repo_id for model in list_models(client, expand=("sha",))]
+        assert found == names
+        assert hub.meter.count("cdn") == 0
+        assert len(hub.meter.requests) == 1
+    finally:
+        hub.close()
+
+
+@pytest.mark.parametrize(
+    "page", [b'{"models": []}', b'[{"id": "../x"}]', b"[1]", b"[" * 100_000, b"<html>"]
+)
+def test_a_page_that_is_none_is_an_error(page: bytes) -> None:
+    class Odd(HubServer):
+        def answer(self, request: Request) -> Reply:
+            return Reply(200, page, {"Content-Type": "application/json"})
+
+    hub = Odd()
+    try:
+        client = HubClient(
+            endpoint=hub.endpoint, token=False, throttle=Throttle(sleep=lambda _seconds: None)
+        )
+        hub.at_close.append(client.close)
+        with pytest.raises(NetworkError):
+            list(list_models(client))
+    finally:
+        hub.close()
+
+
+def test_one_odd_repo_does_not_cost_the_page(hub: HubServer) -> None:
+    fill(hub, 1)
+    hub.add("org/odd", {"../climbs": b""})
+    client = HubClient(endpoint=hub.endpoint, token=False)
     hub.at_close.append(client.close)
-    models = list_models(client)
-    assert next(models).repo_id == "org/m0001"
-    hub.fail("status", "/api/models", status=200, headers={"Link": f'<{hub.cdn}/x>; rel="next"'})
-    hub.faults[-1].kind = "page"
-    with pytest.raises(Exception, match="web page"):
-        next(models)
-    assert hub.meter.count("cdn") == 0
+    fine, odd = list_models(client, expand=("sha", "siblings"))
+    assert fine.listing() is not None
+    assert odd.listing() is None
