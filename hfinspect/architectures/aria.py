@@ -24,7 +24,9 @@ def _queries(c: ModelConfig) -> Dim:
     if not table.values:
         raise c.error("projector_patch_to_query_dict", table.values, "at least one entry")
     most = max(table.dim(key) for key in table.values)
-    return named(int(most), "queries", "largest value of projector_patch_to_query_dict")
+    largest = named(int(most), "queries", "largest value of projector_patch_to_query_dict")
+    # A saved config names it as well.
+    return c.dim("max_value_projector_patch_to_query_dict", default=largest)
 
 
 def cross_attention(h: Dim) -> Module:

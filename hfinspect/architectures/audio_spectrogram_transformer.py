@@ -13,7 +13,7 @@ from .encoders import BASE, dropout, hidden, norm
 from .heads import classifier
 from .modules import Conv, Layers, Module, Weight
 from .registry import register
-from .vision import google_layer
+from .vision import google_layer, uneven_width
 
 
 def _steps(c: ModelConfig, key: str, default: int, stride_key: str, patch: Dim) -> Dim:
@@ -42,7 +42,6 @@ def embeddings(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     h = hidden(c)
-    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     block = google_layer(
         "AST",
         h,
@@ -50,6 +49,7 @@ def model(c: ModelConfig) -> Module:
         eps=c.number("layer_norm_eps", default=1e-12),
         act=c.text("hidden_act"),
         qkv_bias=c.flag("qkv_bias", default=True),
+        width=uneven_width(c, h, c.dim("num_attention_heads")),
     )
     layers = Layers.of(c.count("num_hidden_layers"), block)
     return Module(

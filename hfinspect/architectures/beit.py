@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from .blocks import activation
 from .modules import Activation, Buffer, Dropout, LayerNorm, Layers, Linear, Module, Weight
 from .registry import register
-from .vision import labels_classifier, pair, patch_conv, patch_count
+from .vision import labels_classifier, pair, patch_conv, patch_count, uneven_width
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -65,7 +65,7 @@ def relative_positions(c: ModelConfig) -> Module:
 
 def attention(c: ModelConfig) -> Module:
     h = _hidden(c)
-    width = _heads(c) * c.dim("head_dim") if c.has("head_dim") else h
+    width = uneven_width(c, h, _heads(c)) or h
     relative = c.flag("use_relative_position_bias", default=False)
     return Module(
         "BeitAttention",

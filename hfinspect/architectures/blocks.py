@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from .modules import Activation, Linear, Module, ModuleList, Weight
 
@@ -141,3 +141,10 @@ def layer_types(
     if len(found) != int(layers):
         raise c.error(key, f"{len(found)} entries", f"one for each of {int(layers)} layers")
     return found
+
+
+def layer_overrides(c: ModelConfig, i: int) -> ModelConfig:
+    """What ``per_layer_config`` says of layer ``i``; saved files pad the numbers with zeros so that
+    all are as long as the last (transformers/integrations/heterogeneity)."""
+    spellings = (str(i).zfill(digits) for digits in range(1, len(str(MAX_COUNT)) + 1))
+    return c.section("per_layer_config").section(*spellings)

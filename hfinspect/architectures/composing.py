@@ -38,12 +38,21 @@ Classes = Mapping[str, Builder]
 
 
 def with_defaults(
-    defaults: Mapping[str, Any], classes: Mapping[str, Builder]
+    defaults: Mapping[str, Any],
+    classes: Mapping[str, Builder],
+    *,
+    synonyms: Mapping[str, str] | None = None,
 ) -> dict[str, Builder]:
-    """The same classes over configs completed by the family's own defaults."""
+    """The same classes over configs completed by the family's own defaults, where nothing stands
+    under a key nor under its other spelling: ``synonyms`` maps the latter to keys."""
+    other = synonyms or {}
 
     def completed(build: Builder) -> Builder:
-        return lambda c: build(c.with_defaults(**defaults))
+        def over(c: ModelConfig) -> Module:
+            spelled = {key: c.raw(key, word) for word, key in other.items() if c.has(word)}
+            return build(c.with_defaults(**{**defaults, **spelled}))
+
+        return over
 
     return {name: completed(build) for name, build in classes.items()}
 

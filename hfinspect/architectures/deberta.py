@@ -162,7 +162,8 @@ def context_pooler(c: ModelConfig) -> Module:
 
 
 def pooled_labels(c: ModelConfig) -> Module:
-    return classifier(c.dim("pooler_hidden_size", default=hidden(c)), c.num_labels)
+    # Of the hidden size, whatever pooler_hidden_size says (ContextPooler.output_dim).
+    return classifier(hidden(c), c.num_labels)
 
 
 _CLASSES = composed(

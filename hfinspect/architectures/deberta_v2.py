@@ -90,7 +90,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def _one_label(c: ModelConfig) -> Module:
-    return classifier(c.dim("pooler_hidden_size", default=hidden(c)), 1)
+    return classifier(hidden(c), 1)
 
 
 _POOLED = {

@@ -20,6 +20,7 @@ from .vision import (
     patch_count,
     plain_mlp,
     scaled,
+    uneven_width,
 )
 
 
@@ -71,9 +72,7 @@ def mlp(c: ModelConfig) -> Module:
 
 def layer(c: ModelConfig) -> Module:
     h = _hidden(c)
-    width = None
-    if c.has("head_dim"):
-        width = c.dim("num_attention_heads", default=12) * c.dim("head_dim")
+    width = uneven_width(c, h, c.dim("num_attention_heads", default=12))
     scale = Module("Dinov2LayerScale", lambda1=Weight(h, kind="scale"))
     bias = c.flag("qkv_bias", default=True)
     return Module(

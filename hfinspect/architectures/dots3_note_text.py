@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, layer_types
+from .blocks import gated_mlp, layer_overrides, layer_types
 from .composing import renamed
 from .deepseek_v3 import Latent, corrected_router, latent_attention, latent_sizes, routed_and_shared
 from .heads import causal_lm
@@ -56,7 +56,7 @@ def attention_types(c: ModelConfig, count: Dim) -> list[str]:
 def sizes(c: ModelConfig, i: int, kind: str) -> Latent:
     usual = latent_sizes(c, heads=128, query_rank=1024)
     if c.has("per_layer_config"):
-        own = {**c.values, **c.section("per_layer_config").section(str(i)).values}
+        own = {**c.values, **layer_overrides(c, i).values}
         return latent_sizes(ModelConfig(own, c.path), heads=128, query_rank=1024)
     if kind != "sliding_attention":
         return usual

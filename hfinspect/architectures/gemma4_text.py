@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, activation, gated_mlp, layer_types
+from .blocks import Heads, activation, gated_mlp, layer_overrides, layer_types
 from .gemma3n_text import saved_unless
 from .heads import causal_lm
 from .modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
@@ -39,7 +39,7 @@ def types(c: ModelConfig) -> tuple[str, ...]:
 def _overrides(c: ModelConfig, i: int, kind: str) -> ModelConfig:
     """What layer ``i`` has of its own: head_dim and num_key_value_heads."""
     if c.has("per_layer_config"):
-        return c.section("per_layer_config").section(str(i))
+        return layer_overrides(c, i)
     if kind != "full_attention":
         return ModelConfig({}, c.path)
     own = {"head_dim": int(c.dim("global_head_dim", default=512))}

@@ -10,6 +10,7 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from .composing import with_defaults
 from .deepseek_v3 import Variant, latent_attention, latent_sizes, model
 from .heads import decoder_classes
 from .modules import Module
@@ -39,7 +40,11 @@ _VARIANT = Variant(
 
 register(
     "glm4_moe_lite",
-    decoder_classes("Glm4MoeLite", partial(model, _VARIANT), hidden=_VARIANT.width, heads=()),
+    with_defaults(
+        {},
+        decoder_classes("Glm4MoeLite", partial(model, _VARIANT), hidden=_VARIANT.width, heads=()),
+        synonyms={"head_dim": "qk_rope_head_dim"},
+    ),
     base="Glm4MoeLiteModel",
     base_prefix="model",
     category="text decoder",

@@ -12,6 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from .blocks import activation
+from .heads import lm_head
 from .modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from .multimodal import LLAVA_ALIASES
 from .registry import auto_model, register
@@ -105,9 +106,8 @@ def vision_model(c: ModelConfig) -> Module:
     )
 
 
-def projector(c: ModelConfig, text: ModelConfig) -> Module:
+def projector(c: ModelConfig, h: int) -> Module:
     out = c.section("vision_config").dim("output_channels", default=256)
-    h = text.dim("hidden_size", default=1024)
     return Module(
         "GotOcr2MultiModalProjector",
         conv_upsampler1=Conv(out, out * 2, 3, stride=2, bias=False, component=None),
@@ -118,12 +118,18 @@ def projector(c: ModelConfig, text: ModelConfig) -> Module:
     )
 
 
-def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
-    text = c.section("text_config", default=_TEXT)
-    language = auto_model(text, default_type="qwen2")
+def _parts(c: ModelConfig, *, headed: bool = False) -> dict[str, Module]:
+    language = auto_model(c.section("text_config", default=_TEXT), default_type="qwen2")
+    table = language["embed_tokens"]
+    assert isinstance(table, Module)
+    weight = table["weight"]
+    assert not isinstance(weight, Module)
+    vocab, h = weight.shape
+    tied_to = "language_model.model.embed_tokens.weight"
+    head = lm_head(c, h, vocab, tied_to=tied_to) if headed else None
     return {
         "vision_tower": vision_model(c.section("vision_config")),
-        "multi_modal_projector": projector(c, text),
+        "multi_modal_projector": projector(c, h),
         "language_model": Module("Qwen2ForCausalLM", model=language, lm_head=head),
     }
 
@@ -133,16 +139,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config", default=_TEXT)
-    head = Linear(
-        text.dim("hidden_size", default=1024),
-        text.dim("vocab_size", default=151860),
-        bias=False,
-        tied_to="language_model.model.embed_tokens.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
-    return Module("GotOcr2ForConditionalGeneration", dict(_parts(c, head)))
+    return Module("GotOcr2ForConditionalGeneration", dict(_parts(c, headed=True)))
 
 
 register(

@@ -52,7 +52,7 @@ def _heads(c: ModelConfig, *, sliding: bool) -> tuple[Heads, Dim]:
             c.dim("swa_num_attention_heads", default=48),
             c.dim("swa_num_key_value_heads", default=8),
             c.dim("swa_head_dim", default=128),
-        ), c.dim("sliding_window_size", default=1024)
+        ), c.dim("sliding_window_size", "sliding_window", default=1024)
     return Heads(
         c.dim("num_attention_heads", default=48),
         c.dim("num_key_value_heads", default=8),
@@ -94,8 +94,8 @@ def attention(c: ModelConfig, kind: str) -> Module:
 
 
 def mlp(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=2304)
-    count = c.count("n_routed_experts", default=384, minimum=1)
+    h, inner = _hidden(c), c.dim("moe_intermediate_size", "intermediate_size", default=2304)
+    count = c.count("n_routed_experts", "num_local_experts", default=384, minimum=1)
     per_token = c.dim("num_experts_per_tok", default=8)
     return Module(
         "Inkling2SparseMoeBlock",

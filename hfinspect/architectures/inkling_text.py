@@ -46,7 +46,7 @@ def attention(c: ModelConfig, kind: str) -> Module:
             c.dim("swa_num_key_value_heads", default=16),
             c.dim("swa_head_dim", default=128),
         )
-        extent = c.dim("sliding_window_size", default=512)
+        extent = c.dim("sliding_window_size", "sliding_window", default=512)
     else:
         heads = Heads(
             c.dim("num_attention_heads", default=64),
@@ -92,7 +92,7 @@ def mlp(c: ModelConfig, kind: str) -> Module:
             global_scale=Weight(1, kind="scale"),
             component=Component.MLP,
         )
-    count = c.count("n_routed_experts", default=256, minimum=1)
+    count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     shared = c.count("n_shared_experts", default=2)
     per_token = c.dim("num_experts_per_tok", default=6)
     return Module(

@@ -41,7 +41,8 @@ def _narrowed(c: ModelConfig) -> bool:
 
 def _inside(c: ModelConfig) -> Dim:
     """The hidden size within a layer."""
-    return c.dim("intra_bottleneck_size") if _narrowed(c) else hidden(c)
+    given = c.dim("intra_bottleneck_size") if _narrowed(c) else hidden(c)
+    return c.dim("true_hidden_size", default=given)
 
 
 def _norm(c: ModelConfig, size: int) -> Module:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .composing import renamed_classes, with_defaults
 from .registry import register
 from .t5 import CLASSES as T5_CLASSES
+from .t5 import SYNONYMS
 
 #: Sizes of the config class, under T5's keys.
 DEFAULTS = {
@@ -17,7 +18,7 @@ DEFAULTS = {
 
 register(
     "mt5",
-    with_defaults(DEFAULTS, renamed_classes(T5_CLASSES, "T5", "MT5")),
+    with_defaults(DEFAULTS, renamed_classes(T5_CLASSES, "T5", "MT5"), synonyms=SYNONYMS),
     base="MT5Model",
     category="encoder-decoder",
 )

@@ -55,14 +55,15 @@ def _attention(c: ModelConfig) -> Module:
     h, heads = _hidden(c), c.dim("num_attention_heads")
     size = c.optional_dim("head_dim") or c.divided(h, heads, "hidden_size", "num_attention_heads")
     width, bias = heads * size, c.flag("attention_bias", default=True)
+    kv = c.dim("num_key_value_heads", default=heads) * size
     position = Weight(heads, size, kind="relative_position")
     return Module(
         "ParakeetEncoderAttention",
         bias_u=position,
         bias_v=position,
         q_proj=Linear(h, width, bias=bias, kind="query"),
-        k_proj=Linear(h, width, bias=bias, kind="key"),
-        v_proj=Linear(h, width, bias=bias, kind="value"),
+        k_proj=Linear(h, kv, bias=bias, kind="key"),
+        v_proj=Linear(h, kv, bias=bias, kind="value"),
         o_proj=Linear(width, h, bias=bias, kind="output"),
         relative_k_proj=Linear(h, width, bias=False, kind="relative_position"),
         component=Component.ATTENTION,

@@ -92,7 +92,7 @@ def attention(c: ModelConfig, s: Style, side: int, *, class_name: str | None = N
     """Four projections of D·D + D."""
     d = width(c, s)
     key = f"{_SIDES[side]}_attention_heads"
-    heads = (key, "num_attention_heads") if side == 0 else (key,)
+    heads = (key, "num_attention_heads", "num_key_value_heads") if side == 0 else (key,)
     c.divided(d, c.dim(*heads, default=s.heads[side]), "d_model", key)
     return Module(
         class_name or f"{s.name}Attention",

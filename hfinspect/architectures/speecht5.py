@@ -239,6 +239,10 @@ register(
                 },
             }
         ),
+        synonyms={
+            "num_hidden_layers": "encoder_layers",
+            "num_attention_heads": "encoder_attention_heads",
+        },
     ),
     base="SpeechT5Model",
     base_prefix="speecht5",

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import Heads, gated_mlp, grouped_attention
+from .blocks import Heads, gated_mlp, grouped_attention, layer_overrides
 from .heads import lm_head
 from .modules import (
     Conv,
@@ -56,10 +56,8 @@ def query_heads(c: ModelConfig, layers: int) -> list[Dim]:
     layers."""
     usual = c.dim("num_attention_heads", default=64)
     if c.has("per_layer_config"):
-        overrides = c.section("per_layer_config")
         return [
-            overrides.section(str(i)).dim("num_attention_heads", default=usual)
-            for i in range(layers)
+            layer_overrides(c, i).dim("num_attention_heads", default=usual) for i in range(layers)
         ]
     other = c.section("attention_other_setting").dim("num_attention_heads", default=usual)
     sliding = c.dim("num_sliding_attention_heads", default=other)

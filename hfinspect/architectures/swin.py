@@ -36,7 +36,7 @@ def stages(c: ModelConfig) -> list[tuple[Dim, Dim, Dim]]:
     """(width, heads, depth) of each stage; the width doubles from stage to stage."""
     depths = stage_depths(c, (2, 2, 6, 2))
     heads = c.dims("num_heads", "num_attention_heads", default=(3, 6, 12, 24))
-    if len(heads) != len(depths):
+    if len(heads) < len(depths):
         raise c.error("num_heads", c.raw("num_heads"), f"{len(depths)} entries, one per stage")
     first = c.dim("embed_dim", default=96)
     return [(first * 2**i if i else first, heads[i], depths[i]) for i in range(len(depths))]

@@ -74,9 +74,8 @@ def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> M
     return Module("T5Block", layer=ModuleList([*modules, feed_forward]))
 
 
-def _is_sparse(index: int, layers: int, sparse: int) -> bool:
-    """As SwitchTransformersStack decides: the step is ``layers // sparse``, or ``layers``."""
-    step = layers // sparse if sparse > 0 else layers
+def _is_sparse(index: int, step: int) -> bool:
+    """As SwitchTransformersStack decides."""
     return step > 0 and (index % step == 1 or step == 1)
 
 
@@ -84,7 +83,9 @@ def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
     side = "decoder" if decoder else "encoder"
     layers = int(c.count("num_decoder_layers" if decoder else "num_layers"))
     sparse = int(c.count(f"num_sparse_{side}_layers"))
-    wanted = [(i == 0, _is_sparse(i, layers, sparse)) for i in range(layers)]
+    # A saved config names the step, which is ``layers // sparse``, or ``layers``.
+    step = c.count(f"{side}_sparse_step", default=layers // sparse if sparse else layers)
+    wanted = [(i == 0, _is_sparse(i, int(step))) for i in range(layers)]
     built = {
         form: _block(c, decoder=decoder, positions=form[0], sparse=form[1]) for form in set(wanted)
     }
@@ -138,6 +139,7 @@ register(
             "SwitchTransformersModel": model,
             "SwitchTransformersEncoderModel": encoder_model,
         },
+        synonyms={**t5.SYNONYMS, "num_hidden_layers": "num_layers"},
     ),
     base="SwitchTransformersModel",
     category="encoder-decoder",

@@ -49,7 +49,7 @@ def attention(c: ModelConfig, *, positions: bool) -> Module:
 def feed_forward(c: ModelConfig) -> Module:
     d, inner = _width(c), c.dim("d_ff", default=2048)
     form = c.text("feed_forward_proj", default="relu") or "relu"
-    gated = form.split("-")[0] == "gated"
+    gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
     act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
     return Module(
         "T5DenseGatedActDense" if gated else "T5DenseActDense",
@@ -90,8 +90,8 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
 
 def stack(c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight") -> Module:
     layers = c.count("num_layers", "num_hidden_layers", default=6)
-    if decoder:
-        layers = c.count("num_decoder_layers", default=layers)
+    if decoder:  # The config class takes no other spelling into account here.
+        layers = c.count("num_decoder_layers", default=c.count("num_layers", default=6))
     first = block(c, decoder=decoder, positions=True)
     rest = block(c, decoder=decoder, positions=False)
     return Module(
@@ -169,6 +169,9 @@ def question_answering(c: ModelConfig) -> Module:
     outputs = classifier(_width(c), c.num_labels)
     return Module("T5ForQuestionAnswering", {**model(c).children, "qa_outputs": outputs})
 
+
+#: Other spellings of T5's keys, for families with defaults of their own.
+SYNONYMS = {"hidden_size": "d_model", "num_attention_heads": "num_heads", "head_dim": "d_kv"}
 
 CLASSES: dict[str, Builder] = {
     "T5ForConditionalGeneration": conditional_generation,

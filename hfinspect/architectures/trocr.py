@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import seq2seq
+from .composing import with_defaults
 from .modules import Linear, Module
 from .registry import register
 from .seq2seq import Style
@@ -28,7 +29,6 @@ def _style(c: ModelConfig) -> Style:
 
 def causal_lm(c: ModelConfig) -> Module:
     style = _style(c)
-    # num_hidden_layers and the like name the decoder's own sizes here.
     decoder = seq2seq.stack(c, style, 1)
     layers = decoder["layers"]
     assert isinstance(layers, Module)
@@ -62,7 +62,14 @@ def _reading(c: ModelConfig, style: Style, seen: Dim) -> Module:
 
 register(
     "trocr",
-    {"TrOCRForCausalLM": causal_lm},
+    with_defaults(
+        {},
+        {"TrOCRForCausalLM": causal_lm},
+        synonyms={
+            "num_hidden_layers": "decoder_layers",
+            "num_attention_heads": "decoder_attention_heads",
+        },
+    ),
     base="TrOCRForCausalLM",
     base_prefix="model",
     category="text decoder",

@@ -11,6 +11,7 @@ from .modules import Layers, Module
 from .mt5 import DEFAULTS
 from .registry import Builder, register
 from .t5 import CLASSES as T5_CLASSES
+from .t5 import SYNONYMS
 
 
 def _first_everywhere(module: Module) -> Module:
@@ -40,7 +41,7 @@ _classes = {name: _with_positions(build) for name, build in T5_CLASSES.items()}
 
 register(
     "umt5",
-    with_defaults(DEFAULTS, renamed_classes(_classes, "T5", "UMT5")),
+    with_defaults(DEFAULTS, renamed_classes(_classes, "T5", "UMT5"), synonyms=SYNONYMS),
     base="UMT5Model",
     category="encoder-decoder",
 )

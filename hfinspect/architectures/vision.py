@@ -95,6 +95,13 @@ def labels_classifier(c: ModelConfig, hidden: int) -> Module:
     return classifier(hidden, labels) if labels else Activation("Identity")
 
 
+def uneven_width(c: ModelConfig, hidden: Dim, heads: Dim) -> Dim | None:
+    """heads · head_dim where that is not the hidden size: what does not divide is left over."""
+    if hidden % heads == 0 and not c.has("head_dim"):
+        return None
+    return heads * c.dim("head_dim", default=hidden // heads)
+
+
 def google_attention(
     name: str,
     hidden: int,

@@ -23,7 +23,14 @@ from .modules import (
     Weight,
 )
 from .registry import register
-from .vision import google_layer, labels_classifier, pair, patch_conv, patch_count
+from .vision import (
+    google_layer,
+    labels_classifier,
+    pair,
+    patch_conv,
+    patch_count,
+    uneven_width,
+)
 
 
 def hidden_size(c: ModelConfig) -> Dim:
@@ -55,9 +62,6 @@ def embeddings(
 
 
 def layer(c: ModelConfig, name: str = "ViT") -> Module:
-    width = None
-    if c.has("head_dim"):
-        width = c.dim("num_attention_heads", default=12) * c.dim("head_dim")
     return google_layer(
         name,
         hidden_size(c),
@@ -65,7 +69,7 @@ def layer(c: ModelConfig, name: str = "ViT") -> Module:
         eps=_eps(c),
         act=c.text("hidden_act", default="gelu"),
         qkv_bias=c.flag("qkv_bias", default=True),
-        width=width,
+        width=uneven_width(c, hidden_size(c), c.dim("num_attention_heads", default=12)),
     )
 
 

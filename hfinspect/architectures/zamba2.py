@@ -128,7 +128,9 @@ def layers(c: ModelConfig) -> Layers:
     blocks = c.dim("num_mem_blocks", default=1)
     if blocks > _MAX_BLOCKS:
         raise c.error("num_mem_blocks", int(blocks), f"at most {_MAX_BLOCKS}")
-    uses = kinds.count("hybrid")
+    # A saved config lists where they are, for the slots only.
+    listed = c.has("hybrid_layer_ids")
+    uses = len(c.dims("hybrid_layer_ids", minimum=0)) if listed else kinds.count("hybrid")
     mamba, out = mamba_layer(c), []
     linear = Linear(_hidden(c), _hidden(c), bias=False)
     again: list[Module] = []  # each block as its later uses have it: tied, or a copy of its own
