@@ -32,7 +32,7 @@ def attention(c: ModelConfig) -> Module:
     h = _hidden(c)
     heads = c.dim("num_attention_heads", default=32)
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    rotary = Module("RotaryEmbedding", inv_freq=Buffer(head // 2, dtype="F32"), saved=False)
+    rotary = Module("RotaryEmbedding", inv_freq=Buffer(head // 2, dtype="F32", saved=False))
     return Module(
         "Attention" if _rotary(c) else "BaichuanAttention",
         W_pack=Linear(h, 3 * h, bias=False, kind="qkv"),

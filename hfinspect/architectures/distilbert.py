@@ -37,7 +37,7 @@ def embeddings(c: ModelConfig) -> Module:
     positions = c.dim("max_position_embeddings", default=512)
     return Module(
         "Embeddings",
-        word_embeddings=Embedding(_vocab(c), _width(c)),
+        word_embeddings=Embedding(_vocab(c), _width(c), padding_idx=c.padding_idx),
         position_embeddings=Embedding(positions, _width(c), kind="position"),
         LayerNorm=_norm(c),
         dropout=Dropout(c.number("dropout", default=0.1)),

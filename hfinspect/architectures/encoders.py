@@ -71,7 +71,7 @@ def embeddings(
     return Module(
         f"{name}Embeddings",
         {
-            "word_embeddings": Embedding(vocab(c), h),
+            "word_embeddings": Embedding(vocab(c), h, padding_idx=c.padding_idx),
             "position_embeddings": Embedding(positions, h, kind="position"),
             "token_type_embeddings": Embedding(c.dim("type_vocab_size"), h, kind="segment"),
             **(more or {}),

@@ -28,7 +28,7 @@ def layer(c: ModelConfig) -> Module:
     heads = grouped_heads(c, h, heads=32)
     attention = grouped_attention("InternLMAttention", h, heads, bias=c.flag("bias", default=True))
     attention.children["rotary_emb"] = Module(
-        "InternLMRotaryEmbedding", inv_freq=Buffer(heads.dim // 2, dtype="F32"), saved=False
+        "InternLMRotaryEmbedding", inv_freq=Buffer(heads.dim // 2, dtype="F32", saved=False)
     )
     inner = c.dim("intermediate_size", default=11008)
     return Module(

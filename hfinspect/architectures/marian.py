@@ -7,10 +7,12 @@ not count them, the released files hold them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import seq2seq
-from .modules import Buffer, Module
+from .modules import Buffer, Module, Parameter
 from .registry import register
 
 STYLE = seq2seq.Style(
@@ -45,7 +47,9 @@ def translation(c: ModelConfig) -> Module:
         assert isinstance(stack, Module)
         table = stack["embed_positions"]
         assert isinstance(table, Module)
-        table.saved = False
+        weight = table["weight"]
+        assert isinstance(weight, Parameter)
+        table.children["weight"] = replace(weight, saved=False)
     size = seq2seq.vocab(c, STYLE) if shared else _target_vocab(c)
     words = "model.shared.weight" if shared else "model.decoder.embed_tokens.weight"
     return Module(

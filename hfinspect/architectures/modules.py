@@ -5,7 +5,8 @@ the printed structure (``structure.py``) and the formula of every count (the Dim
 
 Component, part and kind are said where a module is built and inherited downwards; norms and
 embeddings say their own.  ``saved=False`` marks what a freshly saved checkpoint leaves out although
-files on the Hub may hold it; ``active=(k, n)`` marks modules of which k in n serve a token.
+files on the Hub may hold it (a module so marked is not in the printed structure either);
+``active=(k, n)`` marks modules of which k in n serve a token.
 Repeated layers are one template object listed many times, so that 256 experts cost one.
 ``tied_to`` names are full tensor names, counted from the nearest enclosing module with ``scope``
 (a base model inside a composite) or from the root.
@@ -257,7 +258,8 @@ def LayerNorm(
         weight=Parameter(shape) if weight else None,
         bias=Parameter(shape) if bias and weight else None,
         component=Component.NORM,
-        detail=f"({_listed(shape)}), eps={eps or 1e-05:g}, elementwise_affine={weight}",
+        detail=f"({_listed(shape)}), eps={eps or 1e-05:g}, elementwise_affine={weight}"
+        + (f", bias={bias}" if weight else ""),
     )
 
 
@@ -334,7 +336,7 @@ def Activation(class_name: str, detail: str = "") -> Module:
 
 
 def Dropout(p: float = 0.0) -> Module:
-    return Module("Dropout", detail=f"p={p:g}, inplace=False")
+    return Module("Dropout", detail=f"p={float(p)}, inplace=False")
 
 
 def _listed(sizes: Sequence[int]) -> str:

@@ -18,11 +18,7 @@ def _render(module: Module, seen: dict[int, str]) -> str:
     lines = (
         _folded(module, seen)
         if isinstance(module, ModuleList)
-        else [
-            f"({name}): {_render(child, seen)}"
-            for name, child in module.children.items()
-            if isinstance(child, Module)
-        ]
+        else [f"({name}): {_render(child, seen)}" for name, child in _shown(module)]
     )
     if not lines:
         text = f"{module.class_name}({module.detail})"
@@ -33,11 +29,19 @@ def _render(module: Module, seen: dict[int, str]) -> str:
     return text
 
 
+def _shown(module: Module) -> list[tuple[str, Module]]:
+    """Children that are modules of the class; those marked as not saved stand for tensors that
+    other versions wrote."""
+    return [
+        (name, child)
+        for name, child in module.children.items()
+        if isinstance(child, Module) and child.saved
+    ]
+
+
 def _folded(modules: ModuleList, seen: dict[int, str]) -> list[str]:
     runs: list[tuple[str, str, str]] = []
-    for name, child in modules.children.items():
-        if not isinstance(child, Module):
-            continue
+    for name, child in _shown(modules):
         text = _render(child, seen)
         if runs and runs[-1][2] == text:
             runs[-1] = (runs[-1][0], name, text)

@@ -30,7 +30,7 @@ def layer(c: ModelConfig) -> Module:
     head = c.divided(h, count, "hidden_size", "num_attention_heads")
     attention = grouped_attention("XverseAttention", h, Heads(count, count, head))
     attention.children["rotary_emb"] = Module(
-        "XverseRotaryEmbedding", inv_freq=Buffer(head // 2, dtype="F32"), saved=False
+        "XverseRotaryEmbedding", inv_freq=Buffer(head // 2, dtype="F32", saved=False)
     )
     inner = c.dim("intermediate_size", default=13824)
     return Module(

@@ -196,6 +196,12 @@ class ModelConfig:
         """tie_word_embeddings; transformers' own default is true."""
         return self.flag("tie_word_embeddings", default=default)
 
+    @property
+    def padding_idx(self) -> int | None:
+        """pad_token_id as an embedding shows it; anything but a number is none."""
+        found = self.values.get("pad_token_id")
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
     # ---- errors
 
     def error(self, key: str, value: object, expected: str) -> ConfigError:
