@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,14 @@ RECORDED = Path(__file__).resolve().parents[2] / "fixtures" / "oracle" / "record
 
 def paths() -> list[Path]:
     return sorted(RECORDED.glob("*/*.json"))
+
+
+def families() -> dict[str, list[Path]]:
+    """The recordings of each family, by the family's name."""
+    found: dict[str, list[Path]] = {}
+    for path in paths():
+        found.setdefault(path.parent.name, []).append(path)
+    return found
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -25,8 +34,12 @@ def is_default(record: dict[str, Any]) -> bool:
 
 def line(name: str, shape: tuple[int, ...], dtype: str | None = None) -> str:
     """The recording's form of a tensor."""
-    dims = "x".join(str(int(size)) for size in shape) or "scalar"
-    return f"{name} {dims}" + ("" if dtype in (None, "F32") else f" {dtype}")
+    return f"{name} {_dims(shape)}" + ("" if dtype in (None, "F32") else f" {dtype}")
+
+
+@lru_cache(maxsize=10_000)
+def _dims(shape: tuple[int, ...]) -> str:
+    return "x".join(str(int(size)) for size in shape) or "scalar"
 
 
 def digest(lines: list[str]) -> str:
