@@ -8,29 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .analysis.compare import Comparison
-from .analysis.inspection import from_prediction
 from .architectures.prediction import Prediction
-from .architectures.prediction import predict as predict_from_catalog
 from .checkpoints.config import read_config
 from .checkpoints.read import no_weights, read_model
 from .core.audit import AuditResult
 from .core.checkpoint import Finding
 from .core.explanation import Explanation
 from .core.overrides import applied
-from .core.refs import ModelRef, Origin, parse_ref
+from .core.refs import Origin
 from .core.results import Inspection
-from .errors import (
-    HfinspectError,
-    NothingToInspectError,
-    UnknownArchitectureError,
-    UsageError,
-)
+from .errors import UsageError
 from .inspecting.adapter import Reach
 from .inspecting.model import inspect_read
 from .inspecting.parts import inspect_declared
+from .inspecting.promised import no_config, predict, promised
 from .sources.base import Source
 from .sources.disk import AuditedSource
-from .sources.local import LocalSource
+from .sources.opening import open_source, resolve
 
 if TYPE_CHECKING:
     from .sources.header_cache import HeaderCache
@@ -77,7 +71,7 @@ def inspect(
     if overrides and source == "checkpoint":
         raise UsageError("overrides", "change the config, but only headers were to be read")
     if isinstance(target, Mapping):
-        return _from_mapping(target, overrides)
+        return promised("config", Origin("mapping", "config"), target, overrides)
     ref = resolve(target, revision=revision, endpoint=endpoint)
     if ref.path is not None and Path(ref.path).name == "model_index.json":
         ref = replace(ref, path=str(Path(ref.path).parent))  # it stands for its pipeline
@@ -160,7 +154,7 @@ def explain(
         endpoint=endpoint, timeout=timeout, client=client,
     )  # fmt: skip
     if found.config is None:
-        raise _no_config(found.target)
+        raise no_config(found.target)
     derivation = Derivation(predict(found.config), found.config)
     explanation = explained(found.target, found, derivation, display=markdown)
     return explanation if against is None else compared(explanation, derivation, against)
@@ -218,72 +212,6 @@ def audit(
         opened.close()
 
 
-def predict(config: Mapping[str, Any]) -> Prediction:
-    """The tensors that a config.json, given as a mapping, promises.
-
-    From the catalog; for a type that it does not know, and only if the extra
-    ``hfinspect[transformers]`` is installed, from the class that transformers builds on the meta
-    device (``Prediction.family`` is then None and ``because`` says so). Raises ConfigError, which
-    names the key, and UnknownArchitectureError, which names the nearest known types.
-    """
-    try:
-        return predict_from_catalog(config)
-    except UnknownArchitectureError as unknown:
-        from .analysis import fallback
-
-        if not fallback.available():
-            raise
-        return fallback.build(config, unknown)
-
-
-def resolve(
-    target: str | Path, *, revision: str | None = None, endpoint: str | None = None
-) -> ModelRef:
-    """What a target names. A local path that exists wins over a repo of the same name."""
-    if isinstance(target, Path):
-        return ModelRef(str(target), path=str(target))
-    if endpoint is None and target.startswith(("http://", "https://")):
-        from huggingface_hub import constants
-
-        endpoint = constants.ENDPOINT
-    return parse_ref(target, revision=revision, endpoint=endpoint, exists=_exists)
-
-
-def _exists(path: str) -> bool:
-    try:
-        found = Path(path).expanduser()
-        return found.exists() or found.is_symlink()  # a link to nothing is no repo either
-    except (OSError, ValueError, RuntimeError):
-        return False
-
-
-def open_source(
-    ref: ModelRef,
-    *,
-    token: str | bool | None = None,
-    endpoint: str | None = None,
-    timeout: float | None = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    listing: Listing | None = None,
-) -> Source:
-    """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
-    if ref.path is not None:
-        return LocalSource(ref.path)
-    from .sources.hub_cache import CachedHubSource
-
-    assert ref.repo_id is not None
-    hub = CachedHubSource(
-        ref.repo_id, ref.revision, token=token, endpoint=endpoint, timeout=timeout, client=client,
-        listing=listing,
-    )  # fmt: skip
-    if cache is None:
-        return hub
-    from .sources.caching import CachingSource
-
-    return CachingSource(hub, cache, hub.hub.client.endpoint)
-
-
 def predict_target(
     target: Target,
     *,
@@ -306,7 +234,7 @@ def predict_target(
             name = Path(ref.path).name
         config = read_config(opened, name)
         if config is None:
-            raise _no_config(str(target))
+            raise no_config(str(target))
         return predict(applied(config, overrides)), opened.origin
     finally:
         opened.close()
@@ -315,48 +243,13 @@ def predict_target(
 # ---- from what was read to an inspection
 
 
-def _from_mapping(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> Inspection:
-    return _promised("config", Origin("mapping", "config"), config, overrides)
-
-
-def _promised(
-    name: str,
-    origin: Origin,
-    config: Mapping[str, Any],
-    overrides: Mapping[str, Any] | None,
-    findings: Sequence[Finding] = (),
-) -> Inspection:
-    """What a config promises, some of its keys changed."""
-    changed = applied(config, overrides)
-    prediction = predict(changed)
-    idle = _without_effect(config, overrides or {}, prediction)
-    return from_prediction(name, origin, prediction, config=changed, findings=(*idle, *findings))
-
-
-def _without_effect(
-    config: Mapping[str, Any], overrides: Mapping[str, Any], prediction: Prediction
-) -> list[Finding]:
-    """The overrides that change no tensor: left out, the prediction is the same."""
-    found = []
-    for key in overrides:
-        others = {other: value for other, value in overrides.items() if other != key}
-        try:
-            same = predict(applied(config, others)).specs == prediction.specs
-        except HfinspectError:  # without it the config is malformed: it does change something
-            same = False
-        if same:
-            text = f"--set {key} changes no tensor"
-            found.append(Finding("override-without-effect", text, severity="note"))
-    return found
-
-
 def _from_config_file(
     name: str, opened: Source, path: str, overrides: Mapping[str, Any] | None
 ) -> Inspection:
     config = read_config(opened, path)
     if config is None:
-        raise _no_config(name)
-    return _promised(name, opened.origin, config, overrides)
+        raise no_config(name)
+    return promised(name, opened.origin, config, overrides)
 
 
 def _from_source(
@@ -381,23 +274,15 @@ def _from_source(
         if read.config_error is not None:
             raise read.config_error
         if not wants_weights:
-            raise _no_config(name)
+            raise no_config(name)
         raise no_weights(opened, read.files)
     unread = tuple(
         Finding("unread-weights", f"{other.path} was not read: {other.reason}", other.path)
         for other in read.unread
     )
-    return _promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))
+    return promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))
 
 
 def _no_further(base: str) -> Inspection:
     """An adapter's base that is an adapter itself is not followed: it could lead in a circle."""
     raise UsageError(base, "is the base of a base model")
-
-
-def _no_config(name: str) -> NothingToInspectError:
-    return NothingToInspectError(
-        name,
-        "has no config.json",
-        hint=f"hfinspect {name} reads the headers of its weights, if any",
-    )
