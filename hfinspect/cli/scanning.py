@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..scanning import parquet, session
@@ -17,6 +15,7 @@ from ..scanning.lines import FORMATS
 from ..scanning.resume import Early, left_to_do, not_there, with_rows
 from ..scanning.rows import Row, types_of
 from ..scanning.session import Item
+from .dask import executor_of
 from .output import checked_format
 from .progress import Progress
 
@@ -92,7 +91,7 @@ class Tally:
 def execute(plan: Plan, job: Job) -> bool:
     """Run the scan and write its rows; whether any target failed."""
     tally = Tally(plan.most_failures)
-    with _executor(plan) as executor:
+    with executor_of(plan.dask) as executor:
         if plan.format_ in ("table", "markdown"):
             _as_document(plan, job, executor, tally)
         elif plan.output is None:
@@ -199,33 +198,3 @@ def _to_parquet(plan: Plan, path: Path, job: Job, executor: Executor | None, tal
     if not tally.enough:
         parquet.convert(beside, path, job.types)
         beside.unlink()
-
-
-#: Seconds for a scheduler to answer.
-_CONNECT: Final = 5
-
-
-@contextmanager
-def _executor(plan: Plan) -> Iterator[Executor | None]:
-    """The Dask cluster's executor, or None for threads of this process."""
-    if plan.dask is None:
-        yield None
-        return
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise UsageError("--dask", "needs Dask", hint="pip install 'hfinspect[dask]'") from None
-    local: Any = None
-    if plan.dask == "local":
-        workers = min(os.cpu_count() or 1, 8)
-        local = LocalCluster(n_workers=workers, threads_per_worker=8, dashboard_address=None)
-    try:
-        client = Client(local or plan.dask, timeout=_CONNECT)
-    except (OSError, ValueError) as error:
-        raise UsageError("--dask", f"no scheduler at {plan.dask} ({error})") from None
-    try:
-        yield client.get_executor(retries=3, pure=False)
-    finally:
-        client.close()
-        if local is not None:
-            local.close()

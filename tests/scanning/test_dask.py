@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,21 @@ def test_no_scheduler_is_an_error(hub: HubServer, tmp_path: Path) -> None:
     done = scan.process(scan.list_of(["org/a"]), "--dask", "tcp://127.0.0.1:9", "--quiet")
     assert done.code == 2
     assert "no scheduler at tcp://127.0.0.1:9" in done.err
+
+
+@pytest.mark.dask
+def test_ctrl_c_does_not_wait_for_stalled_workers(hub: HubServer, tmp_path: Path) -> None:
+    scan = Scanner(hub, tmp_path)
+    out = tmp_path / "out.jsonl"
+    hub.fail("stall", "/api/models/org/m0003", seconds=60)
+    running = scan.start(scan.list_of(fill(hub, 6)), "--dask", "local", "-o", out)
+    early = tmp_path / ".out.jsonl.early"
+    deadline = time.monotonic() + 30
+    while not early.exists() or early.read_text().count("\n") < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    begun = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=10)
+    assert time.monotonic() - begun < 2
+    assert (running.returncode, "Traceback" in err) == (130, False)
