@@ -1,7 +1,8 @@
 """BEiT (Bao et al. 2021). Source of shapes: transformers/models/beit/modeling_beit.py.
 
 A ViT without bias on the keys, with a scale per channel, and relative positions (per layer or
-shared) instead of, or beside, absolute ones. Segmentation heads are not built here.
+shared) instead of, or beside, absolute ones. For segmentation a pyramid of four feature maps goes
+through UPerNet (Xiao et al. 2018), whose modules files name as earlier versions of the code did.
 """
 
 from __future__ import annotations
@@ -10,7 +11,20 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
-from .modules import Activation, Buffer, Dropout, LayerNorm, Layers, Linear, Module, Weight
+from .modules import (
+    Activation,
+    BatchNorm,
+    Buffer,
+    Conv,
+    Dropout,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+    Weight,
+)
 from .registry import register
 from .vision import labels_classifier, pair, patch_conv, patch_count, uneven_width
 
@@ -142,12 +156,92 @@ def masked_image_modeling(c: ModelConfig) -> Module:
     )
 
 
+def _conv(inputs: int, outputs: int, kernel: int = 3) -> Module:
+    return Module(
+        "BeitConvLayer",
+        conv=Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD),
+        bn=BatchNorm(outputs),
+        activation=Activation("ReLU"),
+    )
+
+
+def pyramid(c: ModelConfig) -> dict[str, Module]:
+    """Feature maps of four layers, each twice as fine as the next: 3 transposed convolutions."""
+    h = _hidden(c)
+    double = Conv(h, h, 2, stride=2, transposed=True, component=Component.HEAD)
+    return {
+        "fpn1": Sequential(
+            double, BatchNorm(h), Activation("GELU"), double, component=Component.HEAD
+        ),
+        "fpn2": Sequential(double, component=Component.HEAD),
+    }
+
+
+def _labels(c: ModelConfig, width: int) -> Module:
+    return Conv(width, c.num_labels, 1, component=Component.HEAD, kind="classifier")
+
+
+def decode_head(c: ModelConfig) -> Module:
+    h, scales = _hidden(c), len(c.dims("pool_scales", default=(1, 2, 3, 6)))
+    pooled = Sequential(Activation("AdaptiveAvgPool2d"), _conv(h, h, 1))
+    return Module(
+        "BeitUperHead",
+        classifier=_labels(c, h),
+        psp_modules=ModuleList([pooled] * scales),
+        bottleneck=_conv(h + scales * h, h),
+        lateral_convs=ModuleList([_conv(h, h, 1)] * 3),
+        fpn_convs=ModuleList([_conv(h, h)] * 3),
+        fpn_bottleneck=_conv(4 * h, h),
+        component=Component.HEAD,
+    )
+
+
+def auxiliary_head(c: ModelConfig) -> Module | None:
+    """For training, from a layer in the middle."""
+    if not c.flag("use_auxiliary_head", default=True):
+        return None
+    h, width = _hidden(c), c.dim("auxiliary_channels", default=256)
+    count = int(c.count("auxiliary_num_convs", default=1))
+    joined = c.flag("auxiliary_concat_input", default=False)
+    rest = [_conv(width, width)] * (count - 1)
+    return Module(
+        "BeitFCNHead",
+        convs=ModuleList([_conv(h, width), *rest] if count else []),
+        conv_cat=_conv(h + width, width) if joined else None,
+        classifier=_labels(c, width),
+        component=Component.HEAD,
+    )
+
+
+def semantic_segmentation(c: ModelConfig) -> Module:
+    return Module(
+        "BeitForSemanticSegmentation",
+        {
+            "beit": model(c, pooling=False),
+            **pyramid(c),
+            "decode_head": decode_head(c),
+            "auxiliary_head": auxiliary_head(c),
+        },
+        part="vision",
+    )
+
+
+def backbone(c: ModelConfig) -> Module:
+    refined = pyramid(c) if c.flag("add_fpn", default=False) else {}
+    inner = model(c, pooling=False)
+    # A norm after the layers, where there is one, keeps the prefix that files leave out elsewhere.
+    norm = Module("BeitModel", layernorm=inner.children.pop("layernorm"))
+    return Module("BeitBackbone", {**inner.children, "beit": norm, **refined}, part="vision")
+
+
 register(
     "beit",
     {
         "BeitForImageClassification": image_classification,
         "BeitModel": model,
         "BeitForMaskedImageModeling": masked_image_modeling,
+        "BeitForSemanticSegmentation": semantic_segmentation,
+        "BeitBackbone": backbone,
     },
     base="BeitModel",
     base_prefix="beit",

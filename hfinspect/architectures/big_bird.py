@@ -10,6 +10,7 @@ from ..core.config import ModelConfig
 from . import encoders
 from .composing import Part, composed, with_defaults
 from .encoders import BASE, dropout, hidden, labels, one_label
+from .heads import classifier
 from .modules import Activation, Dropout, Layers, Linear, Module
 from .registry import register
 
@@ -62,7 +63,7 @@ def _answers(c: ModelConfig) -> Module:
         dropout=dropout(c),
         intermediate=_in_head(encoders.intermediate(c, _NAME)),
         output=_in_head(encoders.output(c, _NAME)),
-        qa_outputs=labels(c),
+        qa_outputs=classifier(hidden(c), 2),
         component=Component.HEAD,
         kind="classifier",
     )

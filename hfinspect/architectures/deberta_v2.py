@@ -34,17 +34,18 @@ _DEFAULTS = {
 
 
 def attention(c: ModelConfig) -> Module:
-    h = hidden(c)
-    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
+    h, heads = hidden(c), c.dim("num_attention_heads")
+    c.divided(h, heads, "hidden_size", "num_attention_heads")
+    width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
     own = c.flag("relative_attention", default=False) and not c.flag("share_att_key", default=False)
     kinds = position_kinds(c) if own else ()
     projections = Module(
         "DisentangledSelfAttention",
-        query_proj=Linear(h, h, kind="query"),
-        key_proj=Linear(h, h, kind="key"),
-        value_proj=Linear(h, h, kind="value"),
-        pos_key_proj=Linear(h, h, kind="relative_position") if "c2p" in kinds else None,
-        pos_query_proj=Linear(h, h, kind="relative_position") if "p2c" in kinds else None,
+        query_proj=Linear(h, width, kind="query"),
+        key_proj=Linear(h, width, kind="key"),
+        value_proj=Linear(h, width, kind="value"),
+        pos_key_proj=Linear(h, width, kind="relative_position") if "c2p" in kinds else None,
+        pos_query_proj=Linear(h, width, kind="relative_position") if "p2c" in kinds else None,
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
     return Module(

@@ -16,6 +16,9 @@ from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:
+    if c.has("n_embd") and not c.has("hidden_size"):
+        # Files for the first, remote code have other modules under other names.
+        raise c.error("n_embd", c.raw("n_embd"), "hidden_size, as Phi's files since 2024 have it")
     return c.dim("hidden_size", default=2048)
 
 

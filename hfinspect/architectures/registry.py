@@ -72,6 +72,11 @@ class Family:
     def default(self) -> str:
         return next(iter(self.classes))
 
+    def gave_name(self, class_name: str) -> bool:
+        """Whether the class is named after one of the model types: LlamaForCausalLM, llama."""
+        stems = (re.sub(r"[-_.]", "", model_type).lower() for model_type in self.model_types)
+        return class_name.lower().startswith(tuple(stems))
+
 
 _BY_TYPE: dict[str, Family] = {}
 _BY_CLASS: dict[str, Family] = {}
@@ -96,7 +101,11 @@ def register(
             raise ValueError(f"two families for model_type {model_type!r}")
         _BY_TYPE[model_type] = family
     for name in classes:
-        _BY_CLASS.setdefault(name, family)
+        # Some types take the classes of another (internlm3: LlamaForCausalLM).
+        if name not in _BY_CLASS or (
+            family.gave_name(name) and not _BY_CLASS[name].gave_name(name)
+        ):
+            _BY_CLASS[name] = family
     return family
 
 
@@ -135,7 +144,8 @@ def find_type(model_type: str) -> Family | None:
 
 def find_class(class_name: str) -> Family | None:
     """The family that builds a class, or None."""
-    if class_name not in _BY_CLASS:
+    found = _BY_CLASS.get(class_name)
+    if found is None or not found.gave_name(class_name):
         # Most families write only the stem down: "Llama" of LlamaForCausalLM.
         stem = re.split(r"(?<=.)(?:For[A-Z]|Model|LMHead|LM[A-Z])", class_name, maxsplit=1)[0]
         _import_mentioning(f'"{class_name}"', f'"{stem}"')

@@ -11,6 +11,7 @@ from ..core.dims import Dim
 from . import encoders
 from .composing import composed, with_defaults
 from .encoders import BASE, dropout, hidden, labels, one_label, vocab
+from .heads import classifier
 from .modules import Embedding, Layers, Linear, Module
 from .registry import register
 
@@ -87,7 +88,10 @@ _CLASSES = composed(
             "dropout": dropout,
             "classifier": labels,
         },
-        "RoFormerForQuestionAnswering": {"roformer": model, "qa_outputs": labels},
+        "RoFormerForQuestionAnswering": {
+            "roformer": model,
+            "qa_outputs": lambda c: classifier(hidden(c), 2),
+        },
     }
 )
 

@@ -1,0 +1,60 @@
+"""Which family a config without model_type, or with one that takes another's classes, gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from hfinspect.architectures import registry
+from hfinspect.architectures.prediction import predict
+from hfinspect.errors import ConfigError
+
+from . import recordings
+
+
+def _first_of_each_file() -> dict[str, dict[str, object]]:
+    """One recorded config per family file, in the spelling it was given in."""
+    found: dict[str, dict[str, object]] = {}
+    for path in recordings.paths():
+        record = recordings.load(path)
+        if record["library"] != "diffusers" and not recordings.is_default(record):
+            found.setdefault(path.parent.name, recordings.spellings(record)["given"])
+    return found
+
+
+def test_the_class_alone_tells_the_family() -> None:
+    """architectures without model_type gives the same tensors, whatever was loaded before."""
+    registry.load_all()
+    differing = set()
+    for file, config in _first_of_each_file().items():
+        with_type = predict(config)
+        without = predict({key: value for key, value in config.items() if key != "model_type"})
+        if {(t.name, t.shape) for t in with_type.tensors} != {
+            (t.name, t.shape) for t in without.tensors
+        }:
+            differing.add(file)
+    # Their classes are Llama's by name, and Llama's they are for a config without model_type.
+    assert differing == {"internlm3", "iquestcoder"}
+
+
+@pytest.mark.parametrize(
+    ("class_name", "model_type", "taker"),
+    [
+        ("LlamaForCausalLM", "llama", "internlm3"),
+        ("GPT2LMHeadModel", "gpt2", "gpt-sw3"),
+        ("DeepseekV3ForCausalLM", "deepseek_v3", "kimi_k2"),
+    ],
+)
+def test_a_class_belongs_to_the_type_it_is_named_after(
+    class_name: str, model_type: str, taker: str
+) -> None:
+    assert registry.find_type(taker) is not None
+    family = registry.find_class(class_name)
+    assert family is not None
+    assert model_type in family.model_types
+
+
+def test_the_first_code_of_phi_is_refused() -> None:
+    """Same class name, other modules: nothing is predicted rather than the defaults' sizes."""
+    config = {"model_type": "phi-msft", "architectures": ["PhiForCausalLM"], "n_embd": 2560}
+    with pytest.raises(ConfigError, match="n_embd"):
+        predict(config)
