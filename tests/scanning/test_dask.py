@@ -1,4 +1,4 @@
-"""Beyond one machine: the same scan on a real Dask cluster."""
+"""Beyond one machine: the same scan on a real Dask cluster (``pytest -m dask``)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ..hub_server import HubServer
 from .scan_support import Scanner, fill
 
 pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.dask  # a cluster takes seconds to start and to end
 
 
 def test_a_worker_killed_halfway_makes_no_difference(hub: HubServer, tmp_path: Path) -> None:
@@ -37,14 +39,12 @@ def test_a_worker_killed_halfway_makes_no_difference(hub: HubServer, tmp_path: P
     assert out.read_bytes() == here.read_bytes()
 
 
-@pytest.mark.dask
 def test_a_local_cluster_is_an_option(hub: HubServer, tmp_path: Path) -> None:
     scan = Scanner(hub, tmp_path)
     listed = scan.list_of(fill(hub, 5))
     assert scan.process(listed, "--dask", "local", "--quiet").out == scan(listed).out
 
 
-@pytest.mark.dask
 def test_no_scheduler_is_an_error(hub: HubServer, tmp_path: Path) -> None:
     scan = Scanner(hub, tmp_path)
     done = scan.process(scan.list_of(["org/a"]), "--dask", "tcp://127.0.0.1:9", "--quiet")
@@ -52,7 +52,6 @@ def test_no_scheduler_is_an_error(hub: HubServer, tmp_path: Path) -> None:
     assert "no scheduler at tcp://127.0.0.1:9" in done.err
 
 
-@pytest.mark.dask
 def test_ctrl_c_does_not_wait_for_stalled_workers(hub: HubServer, tmp_path: Path) -> None:
     scan = Scanner(hub, tmp_path)
     out = tmp_path / "out.jsonl"

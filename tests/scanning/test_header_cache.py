@@ -169,7 +169,7 @@ def test_clear_empties_it(tmp_path: Path) -> None:
 def _churn(root: str, seed: int) -> None:
     """Write, read, and sweep a cache that is much too small, as fast as possible."""
     cache = HeaderCache(root, max_bytes=20_000)
-    for step in range(300):
+    for step in range(120):
         number = (step * 7 + seed) % 40
         found = cache.get(f"key {number}")
         if found is not None and found != bytes([number]) * 1000:
@@ -177,7 +177,7 @@ def _churn(root: str, seed: int) -> None:
         cache.put(f"key {number}", bytes([number]) * 1000)
         if step % 20 == 0:
             cache.sweep()
-        if step % 97 == 0:
+        if step % 47 == 0:
             cache.clear()
 
 

@@ -57,7 +57,7 @@ def test_all_mishaps_at_once(scan: Scanner) -> None:
     ``benchmarks/bench_scan.py`` does the same with 2,000."""
     names = mixed_hub(scan.hub, 120)
     scan.hub.latency = 0.02
-    done = scan(scan.list_of(names), "--jobs", "32", "--timeout", "1", "--no-cache")
+    done = scan(scan.list_of(names), "--jobs", "32", "--timeout", "0.6", "--no-cache")
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert [row["target"] for row in rows] == names
     assert {row["target"]: row["error_kind"] for row in rows} == {

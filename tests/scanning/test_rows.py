@@ -55,7 +55,7 @@ def written(path: Path, format_: str, content: list[Row]) -> bytes:
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "csv"])
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(content=st.lists(rows, max_size=4), data=st.data())
 def test_a_file_cut_anywhere_is_resumed(
     format_: str, content: list[Row], data: st.DataObject
@@ -76,6 +76,7 @@ def test_a_file_cut_anywhere_is_resumed(
         assert path.read_bytes() == whole
 
 
+@settings(max_examples=50)
 @given(row=rows)
 def test_a_line_is_read_back_as_it_was(row: Row) -> None:
     """Exactly from JSON; from csv what a spreadsheet may show of it."""
@@ -89,6 +90,7 @@ def test_a_line_is_read_back_as_it_was(row: Row) -> None:
         assert lines.row(line, COLUMNS_HERE)[name] == row[name]
 
 
+@settings(max_examples=50)
 @given(content=st.binary(max_size=200))
 def test_a_stranger_is_refused_and_left_alone(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -132,6 +134,7 @@ def test_any_text_is_a_list_or_an_error(lines: list[str]) -> None:
     assert len(found) <= len(lines)
 
 
+@settings(max_examples=50)
 @given(content=st.binary(max_size=300))
 def test_any_file_is_a_list_or_an_error(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -143,6 +146,7 @@ def test_any_file_is_a_list_or_an_error(content: bytes) -> None:
             assert error.exit_code == 2
 
 
+@settings(max_examples=50)
 @given(items=st.lists(st.integers(), max_size=30), n=st.integers(1, 40))
 def test_parts_in_a_row_are_the_list(items: list[int], n: int) -> None:
     parts = [part(items, f"{k}/{n}") for k in range(1, n + 1)]
