@@ -159,7 +159,7 @@ def masked_image_modeling(c: ModelConfig) -> Module:
 def _conv(inputs: int, outputs: int, kernel: int = 3) -> Module:
     return Module(
         "BeitConvLayer",
-        conv=Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD),
+        conv=Conv(inputs, outputs, kernel, bias=False),
         bn=BatchNorm(outputs),
         activation=Activation("ReLU"),
     )

@@ -108,7 +108,10 @@ def layers(c: ModelConfig) -> Layers:
     if len(widths) != count:
         found = f"{len(widths)} entries"
         raise c.error("intermediate_size", found, f"one for each of {count} layers")
-    first_shared = int(count) - c.count("num_kv_shared_layers", default=15)
+    shared = int(c.count("num_kv_shared_layers", default=15))
+    if 0 < int(count) <= shared:
+        raise c.error("num_kv_shared_layers", shared, f"less than num_hidden_layers = {count}")
+    first_shared = int(count) - shared
     built: dict[tuple[int, bool], Module] = {}
     blocks = []
     for i, inner in enumerate(widths):

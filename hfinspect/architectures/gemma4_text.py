@@ -138,7 +138,10 @@ def layer(c: ModelConfig, heads: Heads, *, shared: bool, full: bool) -> Module:
 
 def layers(c: ModelConfig) -> Layers:
     kinds = types(c)
-    first_shared = len(kinds) - c.count("num_kv_shared_layers", default=0)
+    shared = int(c.count("num_kv_shared_layers", default=0))
+    if shared > len(kinds):
+        raise c.error("num_kv_shared_layers", shared, f"at most num_hidden_layers = {len(kinds)}")
+    first_shared = len(kinds) - shared
     built: dict[tuple[int, int, bool, bool], Module] = {}
     blocks = []
     for i, kind in enumerate(kinds):
