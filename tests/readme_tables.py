@@ -25,7 +25,17 @@ def audit() -> str:
     return table_markdown()
 
 
-TABLES: dict[str, Callable[[], str]] = {"architectures": architectures, "audit": audit}
+def columns() -> str:
+    from hfinspect.scanning.rows import columns_table
+
+    return columns_table()
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "architectures": architectures,
+    "audit": audit,
+    "columns": columns,
+}
 
 
 def filled(text: str) -> str:
