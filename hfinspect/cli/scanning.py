@@ -41,9 +41,9 @@ class Plan:
         """Raises UsageError for what cannot be done, before anything is asked or written."""
         checked_format(self.format_, tuple(formats))
         if self.format_ == "parquet":
-            parquet.require()
             if self.output is None:
                 raise UsageError("format parquet", "needs a file", expected="--output FILE")
+            parquet.require()
         if self.resume and (self.output is None or self.format_ in ("table", "markdown")):
             raise UsageError(
                 "--resume", "needs a file of rows", expected="--output FILE, jsonl, csv or parquet"
