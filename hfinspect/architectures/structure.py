@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.text import clean
 from .modules import Module, ModuleList
 
 
@@ -15,16 +16,17 @@ def _render(module: Module, seen: dict[int, str]) -> str:
     known = seen.get(id(module))
     if known is not None:
         return known
+    class_name = clean(module.class_name)  # a config names its activation
     lines = (
         _folded(module, seen)
         if isinstance(module, ModuleList)
         else [f"({name}): {_render(child, seen)}" for name, child in _shown(module)]
     )
     if not lines:
-        text = f"{module.class_name}({module.detail})"
+        text = f"{class_name}({clean(module.detail)})"
     else:
         body = "\n".join(_indented(line) for line in lines)
-        text = f"{module.class_name}(\n{body}\n)"
+        text = f"{class_name}(\n{body}\n)"
     seen[id(module)] = text
     return text
 

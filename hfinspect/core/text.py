@@ -24,6 +24,11 @@ def clean(text: str, limit: int = MAX_SHOWN) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
+def clean_lines(text: str) -> str:
+    """The same for text of several lines, each of any length."""
+    return "\n".join(clean(line, max(len(line), 1)) for line in text.split("\n"))
+
+
 def spelled(number: int) -> str:
     """A count in words: 1.30 B, 117 M, 512. Three significant digits, never rounded up a unit
     without changing the unit (999,999 is 1.00 M)."""

@@ -9,7 +9,9 @@ from ..core.text import clean
 from .document import Cell, Document, Table
 
 #: Spreadsheets take a cell that begins with one of these for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = tuple("=+-@\t\r＝＋－＠")
+#: Longer cells are cut: what spreadsheets take.
+MAX_CELL = 32_767
 
 
 def render(document: Document) -> str:
@@ -36,5 +38,5 @@ def plain(cell: Cell) -> str:
         return f"{cell:.6g}"
     if isinstance(cell, int):
         return str(int(cell))
-    text = clean(cell)
+    text = clean(cell, MAX_CELL - 1)
     return "'" + text if text.startswith(_FORMULA) else text

@@ -26,13 +26,24 @@ class Column:
 @dataclass(frozen=True)
 class Table:
     """Rows under columns. ``total`` draws a line above the last row. ``optional`` columns are left
-    out, last first, where the table would be wider than the terminal."""
+    out where they are ``idle`` and, last first, where the table would be wider than the terminal.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
     total: bool = False
     optional: tuple[str, ...] = ()
+
+    @property
+    def idle(self) -> list[str]:
+        """Optional columns in which no row says anything: all unknown, empty or nothing."""
+        names = [column.name for column in self.columns]
+        return [
+            name
+            for name in self.optional
+            if name in names and not any(row[names.index(name)] for row in self.rows)
+        ]
 
 
 @dataclass(frozen=True)

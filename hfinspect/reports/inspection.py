@@ -38,8 +38,6 @@ def lay_out(
         blocks.insert(1, main)
     elif by == "component" and len(inspection.parts) > 1:
         blocks.append(_groups(inspection, "part", inspection.parts, {}))
-    if inspection.parameters is not None:
-        blocks.append(_memory(inspection))
     if len(inspection.variants) > 1:
         blocks.append(variants(inspection))
     blocks += _remarks(inspection)
@@ -151,6 +149,8 @@ def _totals(inspection: Inspection) -> Facts:
     found = inspection.quantization
     if found is not None and len(found.roles) > 1:
         items.append(("packed", roles(found)))
+    if inspection.parameters is not None:
+        items.append(("weights", _memory(inspection)))
     return Facts(tuple(items))
 
 
@@ -179,9 +179,10 @@ def _dtypes(dtypes: Mapping[str, Totals]) -> str:
     return ", ".join(f"{name}{size(totals)}" for name, totals in dtypes.items())
 
 
-def _memory(inspection: Inspection) -> Facts:
-    sizes = "   ".join(f"{name} {byte_size(size)}" for name, size in inspection.memory.items())
-    return Facts((("weights", sizes),))
+def _memory(inspection: Inspection) -> str:
+    pairs = (f"{name} {byte_size(size)}" for name, size in inspection.memory.items())
+    # A line may end between two pairs, not inside one.
+    return "   ".join(pair.replace(" ", "\N{NO-BREAK SPACE}") for pair in pairs)
 
 
 def _remarks(inspection: Inspection) -> list[Block]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from ..core.text import clean
-from .document import Block, Column, Document, Facts, Preformatted, Table
+import re
+
+from ..core.text import clean, clean_lines
+from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
 from .table import Canvas, shown
 
-_ESCAPED = str.maketrans({c: f"\\{c}" for c in "|*_`<>[]"})
+#: What means something inside a line: emphasis, code, links, entities, formulas, cells.
+_ESCAPED = str.maketrans({c: f"\\{c}" for c in "\\|*_`<>[]~&$"})
+#: What means something at the beginning of one: headings, quotes, lists, rules.
+_OPENING = re.compile(r"\s*(?:\d+[.)]|[#+=-])")
+_FENCE = re.compile("`{3,}")
 
 
 def render(document: Document) -> str:
@@ -27,13 +33,32 @@ def _block(block: Block) -> str:
     if isinstance(block, Table):
         return _table(block)
     if isinstance(block, Preformatted):
-        return f"```{block.language}\n{block.text}\n```"
-    label = f"**{block.severity}**: " if block.severity else ""
-    return label + escaped(block.text)
+        return _fenced(block)
+    return _paragraph(block)
+
+
+def _paragraph(block: Paragraph) -> str:
+    text = escaped(block.text)
+    if block.severity:
+        return f"**{block.severity}**: {text}"
+    opening = _OPENING.match(text)
+    if opening is None:
+        return text
+    mark = opening.end() - 1
+    return f"{text[:mark]}\\{text[mark:]}"
+
+
+def _fenced(block: Preformatted) -> str:
+    """Between fences longer than any in the text."""
+    text = clean_lines(block.text)
+    longest = max(map(len, _FENCE.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{block.language}\n{text}\n{fence}"
 
 
 def _table(table: Table) -> str:
-    kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
+    idle = table.idle
+    kept = [i for i, c in enumerate(table.columns) if c.kind != "bar" and c.name not in idle]
     columns = [table.columns[i] for i in kept]
     canvas = Canvas()
     lines = [

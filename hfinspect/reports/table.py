@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.text import clean
+from ..core.text import clean, clean_lines
 from .document import Block, Cell, Column, Document, Facts, Preformatted, Table
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -30,13 +31,13 @@ def render(document: Document, canvas: Canvas | None = None) -> str:
     canvas = canvas or Canvas()
     parts = [canvas.style(clean(document.title), "bold")] if document.title else []
     parts.extend(_block(block, canvas) for block in document.blocks)
-    return "\n".join(_spaced(parts, document))
+    before = [None] if document.title else []
+    return "\n".join(_spaced(parts, [*before, *document.blocks]))
 
 
-def _spaced(parts: list[str], document: Document) -> list[str]:
-    """An empty line around tables, none between facts and paragraphs."""
+def _spaced(parts: Sequence[str], kinds: Sequence[Block | None]) -> list[str]:
+    """An empty line around tables, none between facts and paragraphs; None is the title."""
     lines: list[str] = []
-    kinds: list[object] = ([None] if document.title else []) + list(document.blocks)
     for i, part in enumerate(parts):
         block = kinds[i]
         before = kinds[i - 1] if i else None
@@ -55,7 +56,7 @@ def _block(block: Block, canvas: Canvas) -> str:
     if isinstance(block, Table):
         return _table(block, canvas)
     if isinstance(block, Preformatted):
-        return block.text
+        return clean_lines(block.text)
     label = f"{block.severity}: " if block.severity else ""
     text = textwrap.fill(
         label + clean(block.text, 2000), canvas.width, subsequent_indent="  " if label else "",
@@ -74,11 +75,11 @@ def _facts(block: Facts, canvas: Canvas) -> str:
         ) or [""]  # fmt: skip
         lines.append(canvas.style(label.ljust(pad), "dim") + filled[0])
         lines += [" " * pad + more for more in filled[1:]]
-    return "\n".join(lines)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")  # it was for wrapping alone
 
 
 def _table(table: Table, canvas: Canvas) -> str:
-    dropped: list[str] = []
+    dropped = table.idle
     while True:
         text = _drawn(table, canvas, frozenset(dropped))
         left = [name for name in table.optional if name not in dropped]

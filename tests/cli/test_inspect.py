@@ -195,7 +195,7 @@ def test_completion_offers_commands() -> None:
 
 def test_a_hub_repo(hub: HubServer, tmp_path: Path) -> None:
     tensors = {"model.embed_tokens.weight": ("BF16", (8, 4)), "lm_head.weight": ("BF16", (8, 4))}
-    config = json.dumps({"model_type": "nobody-knows"}).encode()
+    config = json.dumps({"model_type": "gpt2"}).encode()
     repo = hub.add("org/tiny", {"config.json": config, "model.safetensors": weights(tensors)})
     for target in ("org/tiny", "org/tiny@main", "hf://org/tiny", f"{hub.endpoint}/org/tiny"):
         done = process(target, "-f", "json", env=hub.env(tmp_path))
