@@ -15,7 +15,7 @@ from .core.audit import AuditResult
 from .core.checkpoint import Finding
 from .core.explanation import Explanation
 from .core.overrides import applied
-from .core.refs import Origin
+from .core.refs import ModelRef, Origin
 from .core.results import Inspection
 from .errors import UsageError
 from .inspecting.adapter import Reach
@@ -81,11 +81,11 @@ def inspect(
         listing=listing,
     )  # fmt: skip
     try:
-        picked = ref.file or file
-        if ref.path is not None and ref.path.endswith(".json"):
-            if not ref.path.endswith(".index.json"):
-                return _from_config_file(name, opened, Path(ref.path).name, overrides)
-            picked = Path(ref.path).name
+        picked = _json_of(ref) or ref.file or file
+        if picked is not None and picked.endswith(".json") and not picked.endswith(".index.json"):
+            if source == "checkpoint":
+                raise UsageError(name, "is a config, but only weights were to be read")
+            return _from_config_file(name, opened, picked, overrides)
 
         def reach(base: str) -> Inspection:
             inner = resolve(base, endpoint=endpoint)
@@ -229,15 +229,18 @@ def predict_target(
     ref = resolve(target, revision=revision, endpoint=endpoint)
     opened = open_source(ref, token=token, endpoint=endpoint)
     try:
-        name = "config.json"
-        if ref.path is not None and ref.path.endswith(".json"):
-            name = Path(ref.path).name
-        config = read_config(opened, name)
+        config = read_config(opened, _json_of(ref) or "config.json")
         if config is None:
             raise no_config(str(target))
         return predict(applied(config, overrides)), opened.origin
     finally:
         opened.close()
+
+
+def _json_of(ref: ModelRef) -> str | None:
+    """The JSON file that a ref names, as its source calls it: a config or an index."""
+    named = ref.file if ref.path is None else Path(ref.path).name
+    return named if named is not None and named.endswith(".json") else None
 
 
 # ---- from what was read to an inspection
