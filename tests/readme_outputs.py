@@ -1,0 +1,39 @@
+"""The outputs that the README shows: what its commands on fixtures print at 60 columns.
+
+``python -m tests.readme_outputs`` writes them into README.md.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from .cli.program import hfinspect
+from .readme_tables import README
+
+#: A command on fixtures and the block of text that follows it.
+SHOWN = re.compile(
+    r"(?P<head>```sh\n(?:[^`]*\n)?[^\n`]*hfinspect (?P<command>[^\n`]+)\n```\n\n```text\n)"
+    r"(?P<output>.*?)(?P<tail>```)",
+    re.DOTALL,
+)
+
+
+def output_of(command: str) -> str:
+    """What a command prints; the absolute path of a fixture is shortened to the typed one."""
+    printed = hfinspect(*shlex.split(command), env={"COLUMNS": "60"}).out
+    return re.sub(
+        r"^(path +)\S*?((?:fixtures\S*)?)(?:\n {5,}\S+)*$",
+        lambda match: match[1] + command.split()[-1],
+        printed,
+        flags=re.MULTILINE,
+    )
+
+
+def filled(text: str) -> str:
+    """The README with every output as it comes out."""
+    return SHOWN.sub(lambda m: m["head"] + output_of(m["command"].strip()) + m["tail"], text)
+
+
+if __name__ == "__main__":
+    README.write_text(filled(README.read_text()))
