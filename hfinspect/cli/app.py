@@ -38,15 +38,28 @@ class DefaultGroup(TyperGroup):
     """``hfinspect MODEL`` is ``hfinspect inspect MODEL``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in _OWN_OPTIONS:
-            first = next((arg for arg in args if not arg.startswith("-")), None)
-            if args[0].startswith("-") or first not in self.commands:
-                args = ["inspect", *args]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, with_command(args))
 
 
-def make_app() -> typer.Typer:
-    """The program with all its commands."""
+def with_command(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the command that is meant where none is named."""
+    if arguments and arguments[0] not in _OWN_OPTIONS:
+        first = next((arg for arg in arguments if not arg.startswith("-")), None)
+        if arguments[0].startswith("-") or first not in COMMANDS:
+            return ["inspect", *arguments]
+    return list(arguments)
+
+
+def needed(arguments: Sequence[str]) -> Sequence[str]:
+    """The commands to set up: the one that is meant; all for help and for completion, which the
+    shell asks for by a variable."""
+    named = with_command(arguments)[:1]
+    completes = any(name.startswith("_HF") and name.endswith("_COMPLETE") for name in os.environ)
+    return named if named and named[0] in COMMANDS and not completes else COMMANDS
+
+
+def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The program with these commands; each takes its time to set up."""
     app = typer.Typer(
         name="hfinspect",
         cls=DefaultGroup,
@@ -70,7 +83,7 @@ def make_app() -> typer.Typer:
             typer.echo(f"hfinspect {__version__}")
             raise typer.Exit
 
-    for name in COMMANDS:
+    for name in commands:
         importlib.import_module(f".{name}", __package__).register(app)
     return app
 
@@ -80,7 +93,8 @@ def run(arguments: Sequence[str]) -> int:
     if wants_json(arguments):
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        result = make_app()(args=list(arguments), prog_name=program(), standalone_mode=False)
+        app = make_app(needed(arguments))
+        result = app(args=list(arguments), prog_name=program(), standalone_mode=False)
         flushed()
         if result == 130:  # typer makes an exit code of Ctrl-C and says nothing
             typer.echo("interrupted", err=True)
