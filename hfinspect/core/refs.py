@@ -18,6 +18,7 @@ from ..errors import UsageError
 
 #: Characters the Hub allows in a repo name (huggingface_hub.utils._validators).
 _REPO_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
+_SCHEME = re.compile(r"(?:hf|https?)://", re.IGNORECASE)
 _HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 
 
@@ -80,14 +81,14 @@ def parse_ref(
 
 
 def _parse(text: str, endpoint: str | None, exists: Callable[[str], bool]) -> ModelRef:
-    if text.startswith("hf://"):
-        return _from_hf_uri(text)
-    if text.startswith(("http://", "https://")):
-        return _from_url(text, endpoint)
+    if _SCHEME.match(text):
+        return _from_hf_uri(text) if text[:2].lower() == "hf" else _from_url(text, endpoint)
     if text.startswith(("./", "../", "/", "~", ".\\", "..\\")) or text in (".", ".."):
         return ModelRef(text, path=text)
     if exists(text):
         return ModelRef(text, path=text)
+    if text.partition("/")[0] in _HUB_HOSTS:  # as browsers show an address
+        return replace(_from_url(f"https://{text}", endpoint), text=text)
     name, _, revision = text.partition("@")
     if _REPO_ID.fullmatch(name) and not name.endswith((".git", ".")) and "--" not in name:
         if _looks_like_file(name) and name.count("/") == 0:
@@ -117,14 +118,20 @@ def _from_hf_uri(text: str) -> ModelRef:
     body = body.removeprefix("models/")
     # hf://org/name@revision/file; revisions with a slash are written %2F or refs/pr/N.
     match = re.fullmatch(r"([^/@]+(?:/[^/@]+)?)(?:@(refs/[^/]+/[^/]+|[^/]+))?(?:/(.+))?", body)
-    if not match or not _REPO_ID.fullmatch(match[1]):
+    halved = match and match[3] and not match[2] and "/" not in match[1]  # hf://org/name@
+    if not match or halved or not _REPO_ID.fullmatch(match[1]):
         raise UsageError(text, "is not a model address", expected="hf://org/name[@revision][/file]")
     revision = unquote(match[2]) if match[2] else None
     return ModelRef(text, repo_id=match[1], revision=revision, file=match[3])
 
 
 def _from_url(text: str, endpoint: str | None) -> ModelRef:
-    url = urlsplit(text)
+    try:
+        url = urlsplit(text)
+    except ValueError:  # brackets that enclose no address
+        raise UsageError(
+            text, "is no address", expected="https://huggingface.co/org/name"
+        ) from None
     prefix = ""
     if endpoint:
         base = urlsplit(endpoint)

@@ -21,7 +21,7 @@ def resolve(
     """What a target names. A local path that exists wins over a repo of the same name."""
     if isinstance(target, Path):
         return ModelRef(str(target), path=str(target))
-    if endpoint is None and target.startswith(("http://", "https://")):
+    if endpoint is None and target[:8].lower().startswith(("http://", "https://")):
         from huggingface_hub import constants
 
         endpoint = constants.ENDPOINT
