@@ -7,9 +7,12 @@ import unicodedata
 #: Longest piece of foreign text shown in a message; names of real tensors stay below 200.
 MAX_SHOWN = 300
 
+#: Control, format, surrogate, private and unassigned characters, and separators of lines.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
 
 def clean(text: str, limit: int = MAX_SHOWN) -> str:
-    """``text`` without control, bidirectional and other invisible format characters.
+    """``text`` without control, bidirectional and other invisible characters.
 
     Each of them becomes U+FFFD, so that something odd stays visible; long text is cut in the
     middle of nothing: at ``limit`` characters, with an ellipsis.
@@ -18,7 +21,7 @@ def clean(text: str, limit: int = MAX_SHOWN) -> str:
         shown = text
     else:
         shown = "".join(
-            "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char)[0] == "C" else char
+            "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char) in _HIDDEN else char
             for char in text[: limit + 1]
         )
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"

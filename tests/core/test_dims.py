@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import operator
+import pickle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.core.dims import Dim, evaluate
+from hfinspect.core.dims import Dim, Symbol, evaluate, expr_of, named, symbols
 
 SIZES = st.integers(1, 2**40)
 OPERATIONS = [operator.add, operator.sub, operator.mul, operator.floordiv]
@@ -27,3 +29,54 @@ def test_a_float_makes_a_plain_float(operation) -> None:  # type: ignore[no-unty
     """24 · 1.6 is 38.4 on either side, never 24 · 1."""
     assert operation(Dim(24, "a"), 1.6) == operation(24, 1.6)
     assert operation(1.6, Dim(24, "a")) == operation(1.6, 24)
+
+
+def test_expressions_are_written_with_the_brackets_they_need() -> None:
+    a, b, c = Dim(12, "a"), Dim(6, "b"), Dim(2, "c")
+    assert [str(dim.expr) for dim in (
+        3 * a, (a + b) * c, a + b * c, a - (b - c), a - b - c, a * (b // c), a // b * c,
+        a // (b * c), a * (b * c), a + (b + c), a * (b + 1), 2 - a,
+    )] == [
+        "3 * a", "(a + b) * c", "a + b * c", "a - (b - c)", "a - b - c", "a * (b // c)",
+        "a // b * c", "a // (b * c)", "a * b * c", "a + b + c", "a * (b + 1)", "2 - a",
+    ]  # fmt: skip
+
+
+LEAVES: st.SearchStrategy[Dim | int] = st.one_of(
+    st.sampled_from([Dim(7, "a"), Dim(3, "b"), Dim(2, "c")]), st.integers(1, 9)
+)
+TREES: st.SearchStrategy[Dim | int] = st.recursive(
+    LEAVES,
+    lambda inner: st.builds(
+        lambda operation, left, right: operation(left, right or 1),
+        st.sampled_from(OPERATIONS), inner, inner,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+VALUES = {"a": 7, "b": 3, "c": 2}
+
+
+@given(TREES)
+def test_what_is_written_is_what_is_meant(dim: Dim | int) -> None:
+    """The text of an expression, read by Python, comes to the same number; so does the tree."""
+    expr = expr_of(dim)
+    assert evaluate(expr, VALUES) == dim
+    assert eval(str(expr), {"__builtins__": {}}, dict(VALUES)) == dim
+    assert {symbol.name for symbol in symbols(expr)} <= set(VALUES)
+
+
+@given(TREES)
+def test_a_dim_is_an_int_everywhere(dim: Dim | int) -> None:
+    again = pickle.loads(pickle.dumps(dim))
+    assert (again, expr_of(again)) == (dim, expr_of(dim))
+    assert json.dumps([dim]) == json.dumps([int(dim)])
+    assert (f"{dim}", f"{dim:,}", hash(dim)) == (f"{int(dim)}", f"{int(dim):,}", hash(int(dim)))
+
+
+def test_a_named_quantity_is_a_symbol_of_its_own() -> None:
+    found = named(11008, "intermediate_size", "two thirds of 4·hidden_size, rounded up to 256")
+    assert list(symbols((found * 2).expr)) == [
+        Symbol("intermediate_size", "two thirds of 4·hidden_size, rounded up to 256", 11008)
+    ]
+    with pytest.raises(KeyError, match="intermediate_size"):
+        evaluate(found.expr, {})

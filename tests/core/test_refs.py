@@ -66,9 +66,9 @@ def test_repos(text: str, expected: tuple[str | None, ...] | None) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        ".", "..", "./gpt2", "../org/name", "/models/x", "~/models", "~", "a/b/c", "a/b/c@d", "org//",
+        ".", "..", "./gpt2", "../org/name", "/models/x", "~/models", "~", "a/b/c", "a/b/c@d",
         "model.safetensors", "weights/../model.bin", "config.json", "C:\\models\\x", "C:/models/x",
-        ".\\x", "..\\x", "dir\\name", "has space", "ends.", "a--b", "@main", "name.git",
+        ".\\x", "..\\x", "dir\\name", "has space", "ends.", "a--b", "@main", "name.git", "org//",
     ],
 )  # fmt: skip
 def test_paths(text: str) -> None:

@@ -1,0 +1,189 @@
+"""Getters over config.json: what they take, and the errors that name the key."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hfinspect.core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact, first_present
+from hfinspect.core.dims import Constant, Dim
+from hfinspect.errors import ConfigError
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+
+
+def config(**values: Any) -> ModelConfig:
+    return ModelConfig(values)
+
+
+def test_the_first_present_synonym_wins() -> None:
+    found = config(b=2, c=3)
+    assert (found.dim("a", "b", "c"), str(found.dim("a", "b").expr)) == (2, "b")
+    assert config(a=None, b=2).dim("a", "b") == 2  # null is absent
+    assert found.raw("a", "c", "b") == 3
+    assert not found.has("a")
+
+
+def test_sizes() -> None:
+    found = config(a=64, f=64.0, nested={"a": 8}, big=MAX_DIM)
+    assert (found.dim("a"), found.dim("f"), found.dim("big")) == (64, 64, MAX_DIM)
+    assert str(found.section("nested").dim("a").expr) == "nested.a"
+    assert (found.dim("x", default=7), str(found.dim("x", "y", default=7).expr)) == (7, "x")
+    assert found.dim("x", default=2 * found.dim("a")).expr == (2 * found.dim("a")).expr
+    assert found.optional_dim("x") is None
+    assert found.optional_dim("a") == 64
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("64", "an integer"), (64.5, "an integer"), (True, "an integer"), ([64], "an integer"),
+        (math.inf, "an integer"), (math.nan, "an integer"), (0, "at least 1"), (-1, "at least 1"),
+        (MAX_DIM + 1, "at most 1,099,511,627,776"),
+    ],
+)  # fmt: skip
+def test_sizes_refused(value: object, expected: str) -> None:
+    with pytest.raises(ConfigError, match=f"config key t.a: is .*, expected {expected}") as error:
+        ModelConfig({"a": value}, "t.").dim("a")
+    assert (error.value.key, error.value.exit_code) == ("t.a", 4)
+
+
+def test_a_missing_size_names_the_key_first_asked() -> None:
+    with pytest.raises(ConfigError, match="config key hidden_size: is missing"):
+        config().dim("hidden_size", "n_embd")
+
+
+def test_counts_are_bounded_by_what_can_be_listed() -> None:
+    assert config(n=MAX_COUNT).count("n") == MAX_COUNT
+    assert config(n=0).count("n") == 0
+    with pytest.raises(ConfigError, match="at most 10,000"):
+        config(n=MAX_COUNT + 1).count("n")
+
+
+def test_flags() -> None:
+    found = config(t=True, f=False, one=1, zero=0, null=None)
+    assert [found.flag(key, default=False) for key in ("t", "f", "one", "zero")] == [
+        True, False, True, False,
+    ]  # fmt: skip
+    assert found.flag("null", default=True) is True
+    wrongs: list[object] = ["true", 2, 1.0, []]
+    for wrong in wrongs:
+        with pytest.raises(ConfigError, match="true or false"):
+            config(t=wrong).flag("t", default=False)
+
+
+def test_numbers() -> None:
+    assert config(a=1.5, b=2).number("a", default=0) == 1.5
+    assert config(b=2).number("a", default=0.25) == 0.25
+    for wrong in ("1", True, math.nan, math.inf, 2 * MAX_DIM, 10**400):
+        with pytest.raises(ConfigError, match="number"):
+            config(a=wrong).number("a", default=0)
+
+
+def test_texts_and_lists() -> None:
+    found = config(s="x", n=[1, 2.0], one=3, names=["a"], bits=[True, 0])
+    assert (found.text("s"), found.text("t", default="y")) == ("x", "y")
+    assert (found.dims("n"), found.dims("one"), found.dims("z", default=(4,))) == (
+        (1, 2), (3,), (4,),
+    )  # fmt: skip
+    assert str(found.dims("n")[1].expr) == "n[1]"
+    assert found.strings("names") == ("a",)
+    assert found.flags("bits") == (True, False)
+    wrongs: list[tuple[Callable[[ModelConfig], object], object]] = [
+        (lambda c: c.text("k"), 1),
+        (lambda c: c.dims("k"), "12"),
+        (lambda c: c.dims("k"), [1, "2"]),
+        (lambda c: c.dims("k"), [0]),
+        (lambda c: c.dims("k"), [1] * (MAX_COUNT + 1)),
+        (lambda c: c.strings("k"), ["a", 1]),
+        (lambda c: c.strings("k"), "abc"),
+        (lambda c: c.flags("k"), [True, "x"]),
+        (lambda c: c.section("k"), [1]),
+        (lambda c: c.section("k"), "x"),
+    ]
+    for get, wrong in wrongs:
+        with pytest.raises(ConfigError, match=r"config key k"):
+            get(config(k=wrong))
+    for missing in (found.dims, found.strings, found.flags):
+        with pytest.raises(ConfigError, match="is missing"):
+            missing("nowhere")
+
+
+def test_sections_and_defaults() -> None:
+    assert config().section("text_config").dim("a", default=1) == 1
+    assert config(x=None).section("x", default={"a": 2}).dim("a") == 2
+    with_defaults = config(a=1, b=None).with_defaults(a=9, b=9, c=9)
+    assert [with_defaults.raw(key) for key in "abc"] == [1, 9, 9]
+
+
+def test_what_it_says_it_is() -> None:
+    assert config(architectures=["A", "B"]).architectures == ("A", "B")
+    assert config(architectures="A").architectures == ("A",)
+    assert config().architectures == ()
+    for wrong in (1, [1], {"a": 1}):
+        with pytest.raises(ConfigError, match="class names"):
+            assert config(architectures=wrong).architectures
+    with pytest.raises(ConfigError, match="model_type"):
+        assert config(model_type=3).model_type
+
+
+def test_labels() -> None:
+    assert config().num_labels == 2
+    assert config(num_labels=5).num_labels == 5
+    assert config(id2label={"0": "a", "1": "b", "2": "c"}, num_labels=5).num_labels == 3
+    wrongs: list[object] = [{}, [], 3, "ab"]
+    for wrong in wrongs:
+        with pytest.raises(ConfigError, match="id2label"):
+            assert config(id2label=wrong).num_labels
+
+
+def test_shares_that_must_be_exact() -> None:
+    found = config(h=12, n=5)
+    assert found.divided(Dim(12, "h"), 4, "h", "n") == 3
+    for by in (5, 0, -1):
+        with pytest.raises(ConfigError, match="n"):
+            found.divided(Dim(12, "h"), by, "h", "n")
+
+
+def test_padding_index() -> None:
+    assert config(pad_token_id=0).padding_idx == 0
+    assert [config(pad_token_id=x).padding_idx for x in (None, True, "0", 1.5)] == [None] * 4
+
+
+def test_long_values_are_cut_in_messages() -> None:
+    with pytest.raises(ConfigError) as error:
+        config(a="x" * 10_000).dim("a")
+    assert len(str(error.value)) < 200
+
+
+def test_numbers_of_the_code() -> None:
+    assert exact(3).expr == Constant(3)
+    assert first_present([None, Dim(4, "a")], Dim(5)) == 4
+    assert first_present([None], Dim(5)) == 5
+
+
+@given(JSON)
+def test_any_value_is_taken_or_refused(value: object) -> None:
+    found = config(k=value, id2label=value, architectures=value, model_type=value)
+    getters: list[Callable[[], object]] = [
+        lambda: found.dim("k", default=1), lambda: found.count("k", default=1),
+        lambda: found.optional_dim("k"), lambda: found.flag("k", default=True),
+        lambda: found.number("k", default=1), lambda: found.text("k"),
+        lambda: found.dims("k", default=(1,)), lambda: found.strings("k", default=()),
+        lambda: found.flags("k", default=()), lambda: found.section("k"),
+        lambda: found.num_labels, lambda: found.architectures, lambda: found.model_type,
+        lambda: found.tied(), lambda: found.padding_idx,
+    ]  # fmt: skip
+    for get in getters:
+        with contextlib.suppress(ConfigError):
+            get()

@@ -1,0 +1,85 @@
+"""Foreign text made safe, numbers in words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hfinspect.core.text import MAX_SHOWN, byte_size, clean, clean_lines, spelled
+
+ODD = "\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("model.layers.0", "model.layers.0"), ("Größe 模型 ½", "Größe 模型 ½"), ("", ""),
+        ("\x1b[31mred\x1b[0m", f"{ODD}[31mred{ODD}[0m"), ("a\r\nb\tc", f"a{ODD}{ODD}b{ODD}c"),
+        ("\u202egnp.exe", f"{ODD}gnp.exe"), ("zero\u200bwidth\ufeff", f"zero{ODD}width{ODD}"),
+        ("\x9b31m", f"{ODD}31m"), ("\ud800", ODD), ("\U000e0041", ODD), ("\x7f", ODD),
+        ("a\u2028b\u2029", f"a{ODD}b{ODD}"),
+    ],
+)  # fmt: skip
+def test_control_characters_stay_visible(text: str, expected: str) -> None:
+    assert clean(text) == expected
+
+
+def test_long_text_is_cut() -> None:
+    assert clean("a" * MAX_SHOWN) == "a" * MAX_SHOWN
+    assert clean("a" * (MAX_SHOWN + 1)) == "a" * (MAX_SHOWN - 1) + "…"
+    assert clean("\x1b" * 1_000_000, 10) == ODD * 9 + "…"
+
+
+@given(st.text(), st.integers(1, 50))
+def test_clean_text_is_printable_and_short(text: str, limit: int) -> None:
+    shown = clean(text, limit)
+    assert len(shown) <= limit
+    assert not any(unicodedata.category(char).startswith("C") for char in shown)
+    assert len(shown.splitlines()) <= 1
+    assert clean(shown, limit) == shown
+
+
+@given(st.text())
+def test_lines_stay_lines(text: str) -> None:
+    assert clean_lines(text).count("\n") == text.count("\n")
+    assert len(clean_lines(text).splitlines()) <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0, "0"), (999, "999"), (1000, "1.00 K"), (9994, "9.99 K"), (9995, "10.0 K"),
+        (9996, "10.0 K"), (99_949, "99.9 K"), (99_950, "100 K"), (999_499, "999 K"),
+        (999_500, "1.00 M"), (117_000_000, "117 M"), (1_303_111_680, "1.30 B"),
+        (999_499_999, "999 M"), (999_500_000, "1.00 B"), (174_604_259_328, "175 B"),
+        (10**12, "1.00 T"), (10**15, "1000 T"),
+    ],
+)  # fmt: skip
+def test_counts_in_words(number: int, words: str) -> None:
+    assert spelled(number) == words
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "words"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_500, "1.00 MB"),
+     (2_606_223_360, "2.61 GB"), (10**12, "1.00 TB")],
+)  # fmt: skip
+def test_bytes_in_words(nbytes: int, words: str) -> None:
+    assert byte_size(nbytes) == words
+
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+
+
+@given(st.integers(1, 10**15))
+def test_words_are_within_half_a_percent(number: int) -> None:
+    """Three digits; never 1000 of a unit that has a larger one."""
+    found = re.fullmatch(r"([\d.]+) ?([KMBT]?)", spelled(number))
+    assert found
+    value = float(found[1]) * UNITS[found[2]]
+    assert abs(value - number) <= number * 0.00501
+    assert float(found[1]) < 1000 or found[2] == "T"
