@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from ..architectures.prediction import Prediction
@@ -10,12 +11,14 @@ from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
 from ..core.refs import Origin
 from ..core.results import Expectation, Inspection, WeightFile
-from ..core.tensors import TensorInfo, TensorSpec
+from ..core.tensors import TensorSpec
 from .count import by_component, by_dtype, by_part, sums, tally
 from .experts import routing_of
 from .gguf_model import model_type_of, unstored_head
 from .place import Placed, place_expected, place_stored
 from .quantization import Decoded, Decoding
+
+_NAME = itemgetter(0)
 
 
 def from_prediction(
@@ -151,7 +154,7 @@ def _metadata(checkpoint: Checkpoint) -> Mapping[str, object]:
 
 def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed:
     """Ties whose left-out end is, as usual, in no file."""
-    if prediction is None:
+    if prediction is None or not prediction.tied:
         return placed
     held = {spec.name: name for name, spec in placed.specs.items()}
     tied = dict(placed.tied)
@@ -163,6 +166,8 @@ def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed
 
 def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
     """Parameters of the head where it is tied to something that is no head."""
+    if not placed.tied and (prediction is None or not prediction.tied):
+        return 0
     stored = {info.name: info for info in placed.tensors}
     count = 0
     counted = set()
@@ -191,6 +196,8 @@ def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
 
 
 def _tie_findings(placed: Placed) -> list[Finding]:
+    if not placed.tied:
+        return []
     stored = {info.name for info in placed.tensors}
     return [
         Finding(
@@ -208,28 +215,32 @@ def _tie_findings(placed: Placed) -> list[Finding]:
 
 
 def _compare(placed: Placed, prediction: Prediction, decoded: Mapping[str, Decoded]) -> Expectation:
-    held: dict[str, TensorInfo] = {}
+    held: set[str] = set()
+    unexpected: list[str] = []
+    reshaped: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    bookkeeping, spec_of = Role.QUANTIZATION, placed.specs.get
     for info in placed.tensors:
-        spec = placed.specs.get(info.name)
-        if spec is not None and info.role is not Role.QUANTIZATION:
-            held.setdefault(spec.name, info)
-    missing = tuple(spec.name for spec in prediction.tensors if spec.name not in held)
-    unexpected = tuple(
-        info.name
-        for info in placed.tensors
-        if info.name not in placed.specs and info.role is not Role.QUANTIZATION
-    )
-    reshaped = {
-        info.name: (info.shape, placed.specs[info.name].shape)
-        for info in held.values()
-        if not _as_promised(info, placed.specs[info.name], decoded.get(info.name))
-    }
-    return Expectation(prediction.parameters, missing, unexpected, reshaped)
+        if info.role is bookkeeping:
+            continue
+        name = info.name
+        spec = spec_of(name)
+        if spec is None:
+            unexpected.append(name)
+            continue
+        promised = spec.name
+        if promised in held:  # of two spellings of one name the first counts
+            continue
+        held.add(promised)
+        if info.shape != spec.shape and not _as_promised(spec, decoded.get(name)):
+            reshaped[name] = (info.shape, spec.shape)
+    missing = tuple(name for name in map(_NAME, prediction.tensors) if name not in held)
+    return Expectation(prediction.parameters, missing, tuple(unexpected), reshaped)
 
 
-def _as_promised(info: TensorInfo, spec: TensorSpec, meaning: Decoded | None) -> bool:
-    if meaning is not None and info.shape != spec.shape:
+def _as_promised(spec: TensorSpec, meaning: Decoded | None) -> bool:
+    """Whether a tensor of another shape than the tree's is all the same as it should be."""
+    if meaning is not None:
         # Packing rearranges; what has to agree is how many parameters come out of it.
         return meaning.parameters is None or meaning.parameters == spec.parameters
     # Buffers' shapes changed between library versions (masks, position ids) and carry no weights.
-    return info.shape == spec.shape or spec.role is Role.BUFFER
+    return spec.role is Role.BUFFER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import itemgetter
 
 from ..architectures.prediction import Prediction
 from ..core.tensors import TensorSpec
@@ -13,12 +14,14 @@ def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | N
     family's other spellings."""
     if prediction is None:
         return lambda _name: None
-    by_name = {spec.name: spec for spec in prediction.specs}
+    by_name: dict[str, TensorSpec] = {}
     family = prediction.family
     prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
     aliases = tuple(family.aliases.items()) if family else ()
 
     def find(name: str) -> TensorSpec | None:
+        if not by_name:  # built when first asked: most quantised models never ask
+            by_name.update(zip(map(itemgetter(0), prediction.specs), prediction.specs, strict=True))
         spec = by_name.get(name)
         if spec is not None:
             return spec

@@ -14,6 +14,9 @@ from .lookup import spec_finder as spec_finder
 from .names import labels_of, layer_of
 from .quantization import Decoded
 
+#: A member of an Enum costs a call to look up.
+_PARAMETER = Role.PARAMETER
+
 
 class Placed(NamedTuple):
     """Labelled tensors, which of them the tree knew, and ties: name -> name kept."""
@@ -58,19 +61,23 @@ def place_stored(
     ``routing`` tells how many experts serve a token, for those the tree does not know.
     """
     buffers = {name for shard in shards for name in _told_buffers(shard)}
-    find = spec_finder(prediction)
+    find, meaning_of = spec_finder(prediction), decoded.get
     infos: list[TensorInfo] = []
     specs: dict[str, TensorSpec] = {}
     for shard in shards:
+        file = shard.file
         for stored in shard.tensors:
-            meaning = decoded.get(stored.name)
-            spec = find(meaning.name if meaning else stored.name)
+            name = stored[0]
+            meaning = meaning_of(name)
+            spec = find(meaning[0] if meaning else name)
             if spec is not None:
-                specs[stored.name] = spec
-            info = _labelled(stored, shard.file, spec, meaning)
-            if spec is None and stored.name in buffers:
+                specs[name] = spec
+                infos.append(_known(stored, file, spec, meaning))
+                continue
+            info = _unknown(stored, file, meaning)
+            if name in buffers:
                 info = info._replace(role=Role.BUFFER, parameters=0)
-            if spec is None and routing is not None and is_routed(info.name, stored, routing):
+            if routing is not None and is_routed(name, stored, routing):
                 info = info._replace(active=routing)
             infos.append(info)
     tied = {} if untied else _ties_of_tree(infos, specs)
@@ -83,25 +90,34 @@ def place_stored(
     return Placed(tuple(infos), specs, tied)
 
 
-def _labelled(
-    stored: StoredTensor, file: str, spec: TensorSpec | None, meaning: Decoded | None
+def _known(
+    stored: StoredTensor, file: str, spec: TensorSpec, meaning: Decoded | None
 ) -> TensorInfo:
-    if spec is not None:
-        component, role, part = spec.component, spec.role, spec.part
-        stack, layer, kind, active = spec.stack, spec.layer, spec.kind, spec.active
-    else:
-        labels = labels_of(meaning.name if meaning else stored.name)
-        component, role, part = labels.component, labels.role, labels.part
-        stack, layer = layer_of(stored.name, labels)
-        kind, active = "", None
-        if role is Role.PARAMETER and _is_causal_mask(stored):
-            role = Role.BUFFER
+    """A tensor with the labels of the tree. Unpacked in one go, as most of 500,000 come here."""
+    name, dtype, shape, elements, nbytes, _, _ = stored
+    _, _, component, role, part, stack, layer, kind, _, _, _, active = spec
+    parameters: int | None = elements if role is _PARAMETER else 0
+    if meaning is not None:
+        _, role, parameters, _, _ = meaning
+    return TensorInfo(
+        name, shape, dtype, parameters, component, layer, file, None,
+        elements, nbytes, role, part, stack, kind, active,
+    )  # fmt: skip
+
+
+def _unknown(stored: StoredTensor, file: str, meaning: Decoded | None) -> TensorInfo:
+    """A tensor with the labels that its name tells."""
+    labels = labels_of(meaning.name if meaning else stored.name)
+    role = labels.role
+    if role is Role.PARAMETER and _is_causal_mask(stored):
+        role = Role.BUFFER
     parameters: int | None = stored.elements if role is Role.PARAMETER else 0
     if meaning is not None:
         role, parameters = meaning.role, meaning.parameters
+    stack, layer = layer_of(stored.name, labels)
     return TensorInfo(
-        stored.name, stored.shape, stored.dtype, parameters, component, layer, file, None,
-        stored.elements, stored.nbytes, role, part, stack, kind, active,
+        stored.name, stored.shape, stored.dtype, parameters, labels.component, layer, file, None,
+        stored.elements, stored.nbytes, role, labels.part, stack,
     )  # fmt: skip
 
 
@@ -124,7 +140,7 @@ def _is_causal_mask(stored: StoredTensor) -> bool:
 
 def _ties_of_tree(infos: Sequence[TensorInfo], specs: Mapping[str, TensorSpec]) -> dict[str, str]:
     """Both ends of a tie of the architecture are stored, in one shape."""
-    ends = {name: spec.tied_to for name, spec in specs.items() if spec.tied_to is not None}
+    ends = {name: tied for name, spec in specs.items() if (tied := spec.tied_to) is not None}
     if not ends:
         return {}
     wanted = set(ends.values())

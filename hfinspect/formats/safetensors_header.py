@@ -12,6 +12,7 @@ bulk to be of the usual form, and only where that fails looked at one by one.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -279,11 +280,15 @@ def _tensors(rows: list[_Row], base: int) -> tuple[StoredTensor, ...]:
         return ()
     names, dtypes, lists, starts, stops = zip(*rows, strict=True)
     shapes = tuple(map(tuple, lists))
+    # Of 100,000 tensors a dozen shapes: one object each costs less to keep, hash and compare, and
+    # to multiply. (All sizes are ints here, so that equal shapes are the same.)
+    shared = dict(zip(shapes, shapes, strict=True))
+    counts = {shape: math.prod(shape) for shape in shared}
     columns = (
         names,
-        dtypes,
-        shapes,
-        map(math.prod, shapes),
+        map(sys.intern, dtypes),
+        map(shared.__getitem__, shapes),
+        map(counts.__getitem__, shapes),
         map(sub, stops, starts),
         map(base.__add__, starts),
         repeat(None),

@@ -11,6 +11,7 @@ size, or, for 2, 4 and 8 bits, from the words. nvfp4-, mxfp4- and mxfp6-pack-qua
 from __future__ import annotations
 
 from ...core.tensors import StoredTensor
+from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet
 from .scaled import read_module
@@ -25,7 +26,8 @@ _FULL = (1, 2, 4, 8)
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module that is packed or scaled."""
     claimed = _claimed(said)
-    for module in modules.values():
+
+    def read_one(module: Module, sheet: Sheet) -> None:
         packed = module.get("weight_packed")
         if packed is not None:
             _read_packed(module, packed, claimed, sheet)
@@ -35,6 +37,8 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
         if packed is not None:
             for suffix in _TABLES & set(module.tensors):
                 sheet.aside(module.tensors[suffix], module.full("weight"), Holds.TABLES)
+
+    read_alike(modules, sheet, read_one, "weight")
 
 
 def _claimed(said: Declared) -> list[tuple[int, int | None]]:

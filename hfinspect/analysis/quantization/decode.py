@@ -35,8 +35,7 @@ def decode(
     if shards and all(shard.format == "gguf" for shard in shards):
         return gguf.decode(shards)
     declared = declared_in(config, companions)
-    suffixes = {tensor.name.rpartition(".")[2] for shard in shards for tensor in shard.tensors}
-    told = "" if declared.method else method_by_names(suffixes, _dtypes(shards))
+    told = "" if declared.method else method_by_names(_suffixes(shards), _dtypes(shards))
     if declared.method or told:
         decoding = _decode(shards, declared, declared.method or told, prediction)
         if declared.method or decoding.tensors:
@@ -82,8 +81,11 @@ def modules_of(shards: Sequence[Shard]) -> Modules:
     found: dict[str, dict[str, StoredTensor]] = {}
     for shard in shards:
         for tensor in shard.tensors:
-            module, _, suffix = tensor.name.rpartition(".")
-            found.setdefault(module, {})[suffix] = tensor
+            module, _, suffix = tensor[0].rpartition(".")
+            if module in found:
+                found[module][suffix] = tensor
+            else:
+                found[module] = {suffix: tensor}
     return {name: Module(name, tensors) for name, tensors in found.items()}
 
 
@@ -92,6 +94,11 @@ def _metadata(shards: Sequence[Shard]) -> Mapping[str, object]:
     for shard in shards:
         merged.update(shard.metadata)
     return merged
+
+
+def _suffixes(shards: Sequence[Shard]) -> frozenset[str]:
+    """The last segments of all names."""
+    return frozenset(tensor[0].rpartition(".")[2] for shard in shards for tensor in shard.tensors)
 
 
 def _dtypes(shards: Sequence[Shard]) -> frozenset[str]:

@@ -61,7 +61,10 @@ class Module(NamedTuple):
 
     def get(self, *suffixes: str) -> StoredTensor | None:
         """The first of these that is there."""
-        return next((self.tensors[s] for s in suffixes if s in self.tensors), None)
+        for suffix in suffixes:
+            if suffix in self.tensors:
+                return self.tensors[suffix]
+        return None
 
     def full(self, suffix: str) -> str:
         """The name of a tensor of this module."""
@@ -114,6 +117,15 @@ class Sheet:
         """Bookkeeping of the weight called ``name``."""
         self._put(tensor, Decoded(name, Role.QUANTIZATION, 0, holds))
 
+    def add_sums(self, other: Sheet, times: int) -> None:
+        """The sums of another sheet, ``times`` over, without its tensors and findings."""
+        for held, size in other.roles.items():
+            self.roles[held] = self.roles.get(held, 0) + size * times
+        for bits, parameters in other.widths.items():
+            self.widths[bits] = self.widths.get(bits, 0) + parameters * times
+        for scheme, count in other.schemes.items():
+            self.schemes[scheme] = self.schemes.get(scheme, 0) + count * times
+
     def note(self, rule: str, text: str, tensor: str | None, severity: str = "warning") -> None:
         """A finding; at most MAX_FINDINGS of a rule are kept."""
         count = self._counts[rule] = self._counts.get(rule, 0) + 1
@@ -134,7 +146,7 @@ class Sheet:
         if tensor.name in self.tensors:
             return False
         self.tensors[tensor.name] = meaning
-        held = str(meaning.holds)
+        held = meaning.holds.value
         self.roles[held] = self.roles.get(held, 0) + tensor.nbytes
         return True
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.tensors import DTYPE_BITS, StoredTensor
+from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet
 
@@ -43,8 +44,7 @@ _QUANTIZED = frozenset({*_FLOATS, *_BYTES})
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module with a weight of one of these dtypes, and all scales."""
-    for module in modules.values():
-        read_module(module, said, sheet)
+    read_alike(modules, sheet, lambda module, to: read_module(module, said, to))
 
 
 def read_floats(modules: Modules, said: Declared, sheet: Sheet) -> None:

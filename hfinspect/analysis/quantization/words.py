@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...core.tensors import DTYPE_BITS, StoredTensor
+from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
 
@@ -37,19 +38,22 @@ class _Layout(NamedTuple):
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module with a ``qweight``, or Marlin's ``B``."""
-    for module in modules.values():
-        packed = module.get("qweight")
-        if packed is None:
-            _read_marlin(module, sheet)
-            continue
-        name = module.full("weight")
-        found = _layout(module, packed, said)
-        if isinstance(found, str):
-            sheet.unknown(packed, name, found)
-        else:
-            _check_bits(found, packed, said, sheet)
-            sheet.weight(packed, name, found.parameters, found.bits, found.scheme)
-        _set_aside(module, name, sheet)
+    read_alike(modules, sheet, lambda module, to: _read_module(module, said, to))
+
+
+def _read_module(module: Module, said: Declared, sheet: Sheet) -> None:
+    packed = module.get("qweight")
+    if packed is None:
+        _read_marlin(module, sheet)
+        return
+    name = module.full("weight")
+    found = _layout(module, packed, said)
+    if isinstance(found, str):
+        sheet.unknown(packed, name, found)
+    else:
+        _check_bits(found, packed, said, sheet)
+        sheet.weight(packed, name, found.parameters, found.bits, found.scheme)
+    _set_aside(module, name, sheet)
 
 
 def _set_aside(module: Module, name: str, sheet: Sheet) -> None:
