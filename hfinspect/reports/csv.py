@@ -22,7 +22,7 @@ def render(document: Document) -> str:
     kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([table.columns[i].name for i in kept])
+    writer.writerow([plain(table.columns[i].name) for i in kept])
     for row in table.rows:
         writer.writerow([plain(row[i]) for i in kept])
     return out.getvalue().rstrip("\n")

@@ -66,9 +66,10 @@ def _block(block: Block, canvas: Canvas) -> str:
 
 
 def _facts(block: Facts, canvas: Canvas) -> str:
-    pad = max((len(label) for label, _ in block.items), default=0) + 2
+    items = [(clean(label), text) for label, text in block.items]
+    pad = max((len(label) for label, _ in items), default=0) + 2
     lines = []
-    for label, text in block.items:
+    for label, text in items:
         filled = textwrap.wrap(
             clean(text, 2000), max(canvas.width - pad, 20),
             break_long_words=False, break_on_hyphens=False,
@@ -93,7 +94,7 @@ def _table(table: Table, canvas: Canvas) -> str:
     if table.total and len(lines) > 2:
         lines.insert(-1, lines[1])
         lines[-1] = canvas.style(lines[-1], "bold")
-    title = [canvas.style(table.title, "bold")] if table.title else []
+    title = [canvas.style(clean(table.title), "bold")] if table.title else []
     return "\n".join([*title, *lines])
 
 
@@ -105,7 +106,7 @@ def _drawn(table: Table, canvas: Canvas, dropped: frozenset[str]) -> str:
     rows = [[shown(row[i], table.columns[i], canvas) for i in kept] for row in table.rows]
     lines = tabulate(
         rows,
-        headers=[column.title for column in columns],
+        headers=[clean(column.title) for column in columns],
         tablefmt="simple",
         disable_numparse=True,
         colalign=[_align(column) for column in columns] if rows else None,
