@@ -140,7 +140,7 @@ def _is_causal_mask(stored: StoredTensor) -> bool:
 
 def _ties_of_tree(infos: Sequence[TensorInfo], specs: Mapping[str, TensorSpec]) -> dict[str, str]:
     """Both ends of a tie of the architecture are stored, in one shape."""
-    ends = {name: tied for name, spec in specs.items() if (tied := spec.tied_to) is not None}
+    ends = {name: spec.tied_to for name, spec in specs.items() if spec.tied_to is not None}
     if not ends:
         return {}
     wanted = set(ends.values())
