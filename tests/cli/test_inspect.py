@@ -7,14 +7,18 @@ import io
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from hfinspect import api
 from hfinspect.cli.app import COMMANDS
+from hfinspect.errors import HfinspectError
 
 from ..builders import write_config, write_safetensors, write_sharded
 from ..hub_repos import weights
@@ -135,24 +139,93 @@ def test_usage_errors_are_2(arguments: tuple[str, ...]) -> None:
 def test_errors_are_a_sentence_and_a_hint(tmp_path: Path) -> None:
     write_config(tmp_path / "type", {"model_type": "lama"})
     write_config(tmp_path / "key", {"model_type": "llama", "hidden_size": "wide"})
+    write_config(tmp_path / "neither", {"vocab_size": 3})
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "config.json").write_text("{")
+    (tmp_path / "list").mkdir()
+    (tmp_path / "list" / "config.json").write_text("[]")
+    (tmp_path / "folder" / "config.json").mkdir(parents=True)
     (tmp_path / "empty").mkdir()
     (tmp_path / "cut.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0{}")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe.safetensors")
     for name, code, told in (
         ("type", 5, "llama"), ("key", 4, "hidden_size"), ("text", 4, "config.json"),
+        ("list", 4, "no JSON object"), ("neither", 4, "neither model_type nor architectures"),
         ("empty", 3, "neither weights nor a config.json"), ("cut.safetensors", 4, "safetensors"),
-        ("nowhere", 3, "does not exist"),
+        ("folder", 3, "neither weights"), ("nowhere", 3, "does not exist"),
+        ("dangling", 3, "does not exist"), ("pipe.safetensors", 3, "no regular file"),
+        ("C:\\models\\x", 3, "does not exist"),
     ):  # fmt: skip
         done = hfinspect(tmp_path / name)
         assert (done.code, done.out) == (code, ""), name
         assert done.err.startswith("error: ") and told in done.err, name
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_directory(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o000)
+    done = hfinspect(tmp_path / "locked")
+    assert (done.code, "may not be read" in done.err) == (3, True)
+
+
 def test_json_mode_gives_errors_as_json(tmp_path: Path) -> None:
     done = hfinspect(tmp_path / "nowhere", "--format", "json")
     assert done.code == 3
     assert json.loads(done.out)["error"]["kind"] == "entry_not_found"
+
+
+@pytest.mark.parametrize("option", [("--format", "json"), ("-f", "json"), ("-fjson",),
+                                    ("--format=json",)])  # fmt: skip
+def test_the_parsers_errors_too(option: tuple[str, ...]) -> None:
+    for arguments in ((BLOOM, "--no-such-option"), ("inspect",), ("tensors", BLOOM, "extra")):
+        done = hfinspect(*arguments, *option)
+        assert (done.code, json.loads(done.out)["error"]["kind"]) == (2, "usage"), arguments
+        assert done.err.startswith("error: hfinspect ") and "hint: see hfinspect" in done.err
+
+
+def test_json_is_not_seen_where_it_was_not_asked() -> None:
+    """A model's name that ends in -f is no option."""
+    assert hfinspect("./x-fjson").out == ""
+    assert hfinspect("./x-f", "./json").out == ""
+
+
+def test_a_config_by_its_name(tmp_path: Path) -> None:
+    write_config(tmp_path, {"model_type": "gpt2", "n_layer": 1})
+    assert "config.json alone" in hfinspect(tmp_path / "config.json").out
+    done = hfinspect(tmp_path / "config.json", "--source", "checkpoint")
+    assert (done.code, "is a config" in done.err) == (2, True)
+
+
+# ---- where output goes
+
+
+def test_standard_output_that_takes_nothing() -> None:
+    """A full disk and a closed descriptor are errors like others; nothing is said twice."""
+    for redirect, told in ((">/dev/full", "No space left"), (">&-", "is closed")):
+        for command in (BLOOM, f"{BLOOM} -f json"):
+            done = subprocess.run(
+                f"{sys.executable} -m hfinspect {command} {redirect}",
+                shell=True, cwd=ROOT, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 3
+            assert done.stderr.startswith("error: standard output: ") and told in done.stderr
+            assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+def test_output_onto_what_is_no_file(tmp_path: Path) -> None:
+    """A device is written to, not replaced; a link's target is replaced, not the link."""
+    device = Path("/dev/null")
+    assert hfinspect(BLOOM, "--output", device).code == 0
+    assert device.is_char_device()
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    assert hfinspect(BLOOM, "--output", tmp_path / "link.txt").code == 0
+    assert (tmp_path / "link.txt").is_symlink()
+    assert "BloomForCausalLM" in (tmp_path / "real.txt").read_text()
+    done = hfinspect(BLOOM, "--output", tmp_path)
+    assert (done.code, "Is a directory" in done.err) == (3, True)
+    assert {path.name for path in tmp_path.iterdir()} == {"real.txt", "link.txt"}
 
 
 def test_foreign_text_reaches_no_terminal_raw(tmp_path: Path) -> None:
@@ -168,11 +241,11 @@ def test_foreign_text_reaches_no_terminal_raw(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_no_error() -> None:
-    command = f"{sys.executable} -m hfinspect tensors {BLOOM} | head -1"
+    command = f"{sys.executable} -m hfinspect tensors {BLOOM}; echo $? >&2"
     done = subprocess.run(
-        command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False
+        f"({command}) | head -1", shell=True, cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
+    assert (done.stdout, done.stderr) == (f"{BLOOM}\n", "0\n")
 
 
 def test_help_has_an_example_for_each_command() -> None:
@@ -181,13 +254,43 @@ def test_help_has_an_example_for_each_command() -> None:
         assert "Example: hfinspect" in hfinspect(command, "--help").out, command
 
 
-def test_completion_offers_commands() -> None:
-    env = {"_HFINSPECT_COMPLETE": "complete_bash", "COMP_WORDS": "hfinspect te", "COMP_CWORD": "1"}
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("hfinspect te", ["tensors"]), ("hfinspect org/x --by la", ["layer"]),
+     ("hfinspect tree --rev", ["--revision"])],
+)  # fmt: skip
+def test_completion(words: str, offered: list[str]) -> None:
+    """Commands, the values of the command that is meant, options."""
+    count = str(len(words.split()) - 1)
+    env = {"_HFINSPECT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": count}
     done = subprocess.run(
         [str(Path(sys.executable).parent / "hfinspect")],
         env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
-    assert done.stdout.split() == ["tensors"]
+    assert done.stdout.split() == offered
+
+
+def test_both_names_of_the_program() -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "hf-inspect"), "--no-such-option"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr[:20]) == (2, "error: hf-inspect in")
+
+
+def test_ctrl_c(hub: HubServer, tmp_path: Path) -> None:
+    """A server that keeps silent is not waited for."""
+    hub.fail("stall", "org/slow", seconds=60)
+    hub.add("org/slow", {"config.json": b"{}"})
+    done = subprocess.Popen(
+        [sys.executable, "-m", "hfinspect", "org/slow"], cwd=ROOT, env=hub.env(tmp_path),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not hub.meter.requests:
+        time.sleep(0.01)
+    done.send_signal(signal.SIGINT)
+    out, err = done.communicate(timeout=10)
+    assert (done.returncode, out, err) == (130, "", "interrupted\n")
 
 
 # ---- the Hub
@@ -197,12 +300,22 @@ def test_a_hub_repo(hub: HubServer, tmp_path: Path) -> None:
     tensors = {"model.embed_tokens.weight": ("BF16", (8, 4)), "lm_head.weight": ("BF16", (8, 4))}
     config = json.dumps({"model_type": "gpt2"}).encode()
     repo = hub.add("org/tiny", {"config.json": config, "model.safetensors": weights(tensors)})
-    for target in ("org/tiny", "org/tiny@main", "hf://org/tiny", f"{hub.endpoint}/org/tiny"):
-        done = process(target, "-f", "json", env=hub.env(tmp_path))
-        assert done.code == 0, done.err
-        found = json.loads(done.out)
-        jsonschema.validate(found, SCHEMA)
-        assert (found["parameters"], found["origin"]["commit"]) == (64, repo.sha)
+    done = process(f"{hub.endpoint}/org/tiny", "-f", "json", env=hub.env(tmp_path))
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    jsonschema.validate(found, SCHEMA)
+    assert (found["parameters"], found["origin"]["commit"]) == (64, repo.sha)
+    for target in ("org/tiny", "org/tiny@main", "hf://org/tiny", f"hf://org/tiny@{repo.sha}"):
+        same = api.inspect(target, endpoint=hub.endpoint, token=False)
+        assert (same.parameters, same.commit) == (64, repo.sha)
+    alone = api.inspect("hf://org/tiny/config.json", endpoint=hub.endpoint, token=False)
+    assert (alone.source, alone.parameters) == ("config", 124_439_808)
+
+
+def test_a_name_without_a_slash_is_a_repo(hub: HubServer) -> None:
+    hub.add("gpt2", {"config.json": b'{"model_type": "gpt2"}'})
+    found = api.inspect("gpt2", endpoint=hub.endpoint, token=False)
+    assert (found.origin.kind, found.parameters) == ("hub", 124_439_808)
 
 
 def test_a_local_path_wins_over_a_repo(hub: HubServer, tmp_path: Path) -> None:
@@ -219,7 +332,11 @@ def test_hub_errors(hub: HubServer, tmp_path: Path) -> None:
     env = hub.env(tmp_path)
     for target, kind in (("org/missing", "repo_not_found"), ("org/gated", "gated"),
                          ("org/open@nope", "revision_not_found")):  # fmt: skip
-        done = process(target, "-f", "json", env=env)
-        assert (done.code, json.loads(done.out)["error"]["kind"]) == (3, kind), target
+        with pytest.raises(HfinspectError) as error:
+            api.inspect(target, endpoint=hub.endpoint, token=False)
+        assert (error.value.kind, error.value.exit_code) == (kind, 3), target
+        assert error.value.hint
+    done = process("org/gated", "-f", "json", env=env)
+    assert (done.code, json.loads(done.out)["error"]["kind"]) == (3, "gated")
     offline = process("org/open", "-f", "json", env={**env, "HF_HUB_OFFLINE": "1"})
     assert json.loads(offline.out)["error"]["kind"] == "offline"
