@@ -12,7 +12,6 @@ bulk to be of the usual form, and only where that fails looked at one by one.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -286,7 +285,7 @@ def _tensors(rows: list[_Row], base: int) -> tuple[StoredTensor, ...]:
     counts = {shape: math.prod(shape) for shape in shared}
     columns = (
         names,
-        map(sys.intern, dtypes),
+        map({dtype: dtype for dtype in dtypes}.__getitem__, dtypes),
         map(shared.__getitem__, shapes),
         map(counts.__getitem__, shapes),
         map(sub, stops, starts),
