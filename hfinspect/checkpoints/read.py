@@ -33,6 +33,8 @@ from .weights import WeightReading, read_weights
 
 #: Small files that say how the weights are to be understood. Each costs one request, if present.
 COMPANIONS = ("adapter_config.json", "hf_quant_config.json", "quantize_config.json")
+#: Of these, what says again what config.json says, where that does.
+_IF_NOT_IN_CONFIG = ("hf_quant_config.json", "quantize_config.json")
 
 
 @dataclass(frozen=True)
@@ -83,9 +85,10 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
     choices = [choice for choice in (main, *folders.values()) if choice is not None]
     readings = [WeightReading(source, files, choice) for choice in choices]
     small = _small_files(files, layout, main, list(folders))
-    tasks = [partial(read_json, source, path) for path in small.values()]
+    first = [name for name in small if name not in _IF_NOT_IN_CONFIG]
+    tasks = [partial(read_json, source, small[name]) for name in first]
     read, checkpoints = read_weights(source, readings, tasks)
-    texts = dict(zip(small, read, strict=True))
+    texts = dict(zip(first, read, strict=True))
     notes = _Notes(small)
     config = texts.pop("config.json", None)
     error = _config_error(config)
@@ -95,6 +98,10 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
         Part(folder, part, declared.get(folder), notes.mapping(f"{folder}/config.json", texts))
         for folder, part in zip(folders, checkpoints, strict=True)
     )
+    if not _names_quantization(config):
+        late = [name for name in _IF_NOT_IN_CONFIG if name in small]
+        found = source.gather([partial(read_json, source, small[name]) for name in late])
+        texts.update(zip(late, found, strict=True))
     companions = {name: notes.mapping(name, texts) for name in COMPANIONS if name in texts}
     if isinstance(pipeline := texts.get(PIPELINE_FILE), dict):
         companions[PIPELINE_FILE] = pipeline
@@ -169,6 +176,12 @@ class _Notes:
     def _unreadable(self, name: str, value: object) -> None:
         text = str(value) if isinstance(value, HfinspectError) else f"{name}: is no JSON object"
         self.findings.append(Finding("unreadable", text, self.paths[name]))
+
+
+def _names_quantization(config: object) -> bool:
+    """Whether config.json says itself how the weights are packed."""
+    section = config.get("quantization_config") if isinstance(config, dict) else None
+    return isinstance(section, dict) and isinstance(section.get("quant_method"), str)
 
 
 def _config_error(config: object) -> HfinspectError | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core.checkpoint import Shard, ShardIndex
 from ..formats.registry import get_format
 from ..formats.safetensors import (
@@ -37,6 +39,10 @@ class SourceReader:
         data = self._source.read(self.path, start, stop)
         self._has_read = True
         return data
+
+    def read_spans(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        self._has_read = True
+        return self._source.read_spans(self.path, spans)
 
 
 class FirstGuess:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..core.checkpoint import Shard
 from ..errors import LimitError
@@ -25,6 +26,13 @@ class Reader(Protocol):
     def read(self, start: int, stop: int) -> bytes:
         """Bytes ``start`` to ``stop``, half-open; fewer only where the file ends."""
         ...
+
+
+@runtime_checkable
+class SpanReader(Reader, Protocol):
+    """A reader that may get several ranges, ascending and apart, in one round trip."""
+
+    def read_spans(self, spans: Sequence[tuple[int, int]]) -> list[bytes]: ...
 
 
 class HeaderFormat(Protocol):

@@ -10,12 +10,13 @@ from .sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from .torch_legacy import read_legacy, scan_pickles
 from .torch_zip import read_zip, scan_zip
 from .window import Windows
+from .zip_directory import TAIL_BYTES
 
 #: Read from the beginning at first: data.pkl is the archive's first member and takes about 150
 #: bytes a tensor, a legacy file's pickles about 200; so this is room for more than 1,000 tensors.
 HEAD_BYTES = 256 * 1024
 #: A file up to this size is read with one range instead of two.
-SMALL_FILE_BYTES = 256 * 1024
+SMALL_FILE_BYTES = HEAD_BYTES + TAIL_BYTES
 
 #: File name endings, lower case. A .bin may also be something else, which its first bytes tell.
 SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".th", ".jit")
@@ -38,7 +39,7 @@ class TorchFormat:
         return path.lower().endswith(SUFFIXES)
 
     def read_header(self, reader: Reader, *, first_guess: int | None = None) -> Shard:
-        """The file's tensors, usually with two reads (one for a small file), at most five.
+        """The file's tensors, usually with one read of both ends, at most five in all.
 
         Raises FormatError, LimitError, or UnsupportedFormatError that names what else it is.
         """
@@ -65,7 +66,12 @@ def _head(reader: Reader, first_guess: int | None) -> tuple[Windows, bytes]:
     if size is not None and size <= SMALL_FILE_BYTES:
         head = file.read(0, size)
     else:
-        head = file.read(0, max(min(first_guess or HEAD_BYTES, HEAD_BYTES), SNIFF_BYTES))
+        wanted = max(min(first_guess or HEAD_BYTES, HEAD_BYTES), SNIFF_BYTES)
+        if size is not None:
+            # Most are zip archives, whose directory is at the end. A legacy file has data there:
+            # a tail in vain costs less than a request.
+            file.prefetch([(0, wanted), (size - TAIL_BYTES, size)])
+        head = file.read(0, wanted)
     raise_if_not_weights(reader.path, head, reader.size)
     return file, head
 

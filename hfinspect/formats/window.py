@@ -6,8 +6,10 @@ of them, and ``Cursor`` reads forward through a header whose length nobody knows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import FormatError, LimitError
-from .base import Reader
+from .base import Reader, SpanReader
 
 #: First step of a forward read: most headers without a tokenizer fit, and one answer of that size
 #: costs about as long as its round trip.
@@ -41,6 +43,12 @@ class Windows:
             if begin <= start and stop <= begin + len(data):
                 return data[start - begin : stop - begin]
         return None
+
+    def prefetch(self, spans: Sequence[tuple[int, int]]) -> None:
+        """Read ranges (ascending, apart) that will be wanted, if the reader can do so at once."""
+        if isinstance(self._reader, SpanReader):
+            data = self._reader.read_spans(spans)
+            self._ranges += zip((start for start, _ in spans), data, strict=True)
 
     def read(self, start: int, stop: int) -> bytes:
         """Bytes ``start`` to ``stop``, half-open, fewer only where the file ends."""

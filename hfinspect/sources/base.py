@@ -44,6 +44,11 @@ class Source(Protocol):
         """Bytes ``start`` to ``stop`` of one file."""
         ...
 
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Several ranges of one file, ascending and apart, each as ``read`` gives it: with one
+        request where the server can."""
+        ...
+
     def read_all(self, path: str, limit: int) -> bytes:
         """A whole small file; LimitError if it is larger than ``limit`` bytes."""
         ...

@@ -93,21 +93,33 @@ class CachingSource:
         return self._segments_of(path).size if size is None else size
 
     def read(self, path: str, start: int, stop: int) -> bytes:
+        return self.read_spans(path, [(start, stop)])[0]
+
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         segments = self._segments_of(path)
         with self._lock:
-            data = segments.find(start, stop)
-        if data is not None:
-            return data
-        data = self.inner.read(path, start, stop)
+            known = {span: segments.find(*span) for span in spans}
+        missing = [span for span, data in known.items() if data is None]
+        if missing:
+            known.update(zip(missing, self._asked(path, missing), strict=True))
+            self._keep(path, segments, {span: known[span] or b"" for span in missing})
+        return [known[span] or b"" for span in spans]
+
+    def _asked(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        if len(spans) == 1:
+            return [self.inner.read(path, *spans[0])]
+        return self.inner.read_spans(path, spans)
+
+    def _keep(self, path: str, segments: Segments, found: Mapping[tuple[int, int], bytes]) -> None:
         key = self._key(path, "ranges")
         with self._lock:
             if segments.size is None:
                 segments.size = self.inner.known_size(path)
-            segments.add(start, data)
+            for (start, _), data in found.items():
+                segments.add(start, data)
             packed = segments.pack()
         if key is not None:
             self.cache.put(key, packed)
-        return data
 
     def _segments_of(self, path: str) -> Segments:
         with self._lock:

@@ -121,16 +121,35 @@ class HubSource:
             return b""
         headers = {"range": f"bytes={start}-{stop - 1}", "accept-encoding": "identity"}
         part = self._fetch(path, headers, lambda answer: _file_part(answer, path, start, stop))
-        if part.size is not None:
-            if size is not None and part.size != size:
-                raise NetworkError(
-                    self.repo_id,
-                    f"the server has {part.size:,} bytes",
-                    expected=f"{size:,} as in its file list",
-                    where=path,
-                )
-            self._sizes[path] = part.size
+        self._check_size(path, size, part.size)
         return part.data
+
+    def _check_size(self, path: str, listed: int | None, served: int | None) -> None:
+        if served is None:
+            return
+        if listed is not None and served != listed:
+            raise NetworkError(
+                self.repo_id,
+                f"the server has {served:,} bytes",
+                expected=f"{listed:,} as in its file list",
+                where=path,
+            )
+        self._sizes[path] = served
+
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        found: list[bytes] = []
+        size = self.known_size(path)
+        if len(spans) > 1 and size is not None and self.client.joins_ranges:
+            wanted = [(start, min(stop, size)) for start, stop in spans]
+            ranges = ",".join(f"{start}-{stop - 1}" for start, stop in wanted)
+            headers = {"range": f"bytes={ranges}", "accept-encoding": "identity"}
+            parts = self._fetch(path, headers, lambda answer: _file_parts(answer, path, wanted))
+            if len(parts) < len(spans):
+                self.client.joins_ranges = False  # S3 by itself and simple proxies do not
+            for part in parts:
+                self._check_size(path, size, part.size)
+                found.append(part.data)
+        return found + [self.read(path, start, stop) for start, stop in spans[len(found) :]]
 
     def read_all(self, path: str, limit: int) -> bytes:
         size = self.known_size(path)
@@ -245,6 +264,8 @@ class _Ranged(Protocol):
 
     def read(self, path: str, start: int, stop: int) -> bytes: ...
 
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]: ...
+
 
 @dataclass(frozen=True)
 class FileReader:
@@ -260,10 +281,18 @@ class FileReader:
     def read(self, start: int, stop: int) -> bytes:
         return self.source.read(self.path, start, stop)
 
+    def read_spans(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        return self.source.read_spans(self.path, spans)
+
 
 def _file_part(answer: Answer, path: str, start: int, stop: int) -> Part:
     _refuse_page(answer, path)
     return answer.part(start, stop)
+
+
+def _file_parts(answer: Answer, path: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
+    _refuse_page(answer, path)
+    return answer.parts(spans)
 
 
 def _refuse_page(answer: Answer, path: str) -> None:

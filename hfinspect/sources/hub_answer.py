@@ -10,7 +10,7 @@ import gc
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
@@ -26,7 +26,16 @@ MAX_SKIPPED_BYTES = 16 << 20
 #: The slowest line that is worth waiting for. A body that comes in slower is a stall.
 SLOWEST_BYTES_PER_SECOND = 16_000
 
+#: Boundary lines and headers around each part of an answer of several ranges; real ones take 150.
+MAX_PART_HEAD_BYTES = 4096
+
 _CONTENT_RANGE = re.compile(r"bytes\s+(?:(\d{1,18})-(\d{1,18})|\*)/(\d{1,18}|\*)")
+
+#: A part's own Content-Range, which names the size of the whole file.
+_RANGE_LINE = re.compile(
+    r"^Content-Range:\s*bytes\s+(\d{1,18})-(\d{1,18})/(\d{1,18})\s*$",
+    re.ASCII | re.IGNORECASE | re.MULTILINE,
+)
 
 
 class BrokenAnswerError(Exception):
@@ -112,6 +121,24 @@ class Answer:
             return self._past_the_end(start)
         return self._front_of_whole(start, stop)
 
+    def parts(self, spans: Sequence[tuple[int, int]]) -> list[Part]:
+        """Several ranges (ascending, apart), or fewer of them where the server does not do that:
+        the first one, or none. RFC 9110, 14.6."""
+        kind, boundary = _multipart(self.headers.get("content-type", ""))
+        if self.status != 206 or not kind:
+            return [self.part(*spans[0])] if self._begins_at(spans[0][0]) else []
+        limit = sum(stop - start for start, stop in spans)
+        try:
+            body = self.whole(limit + (len(spans) + 1) * MAX_PART_HEAD_BYTES)
+        except TooLongError:
+            return []
+        return _split_parts(body, boundary, spans)
+
+    def _begins_at(self, start: int) -> bool:
+        """Whether ``part`` can take bytes from ``start`` on out of this answer."""
+        said = self.headers.get("content-range", "").strip()
+        return self.status != 206 or said.startswith(f"bytes {start}-")
+
     def _partial(self, start: int, stop: int) -> Part:
         match = _CONTENT_RANGE.fullmatch(self.headers.get("content-range", "").strip())
         if not match or not match[1] or self._coding:
@@ -192,6 +219,41 @@ class Answer:
             raise BrokenAnswerError("sent a body that does not inflate") from error
         if not inflater.eof:
             raise BrokenAnswerError("sent a compressed body that is cut off")
+
+
+def _multipart(content_type: str) -> tuple[bool, bytes]:
+    """Whether a content type is that of several ranges, and the boundary that it names."""
+    kind, _, parameters = content_type.partition(";")
+    name, _, value = parameters.strip().partition("=")
+    is_multipart = kind.strip().lower() == "multipart/byteranges" and name.lower() == "boundary"
+    return is_multipart, value.strip().strip('"').encode("latin-1", "replace")
+
+
+def _split_parts(body: bytes, boundary: bytes, spans: Sequence[tuple[int, int]]) -> list[Part]:
+    """The parts of a multipart body, in the order of ``spans``; none unless it has just these.
+
+    A part's length is what its own Content-Range says, so data may hold anything.
+    """
+    found: list[Part] = []
+    at = body.find(b"--" + boundary + b"\r\n")
+    for start, stop in spans:
+        head_end = body.find(b"\r\n\r\n", at, at + MAX_PART_HEAD_BYTES)
+        if at < 0 or head_end < 0 or not body.startswith(b"--" + boundary + b"\r\n", at):
+            return []
+        match = _RANGE_LINE.search(body[at:head_end].decode("latin-1"))
+        if match is None:
+            return []
+        first, last, size = (int(group) for group in match.groups())
+        begin = head_end + 4
+        data = body[begin : begin + last + 1 - first]
+        if (first, last + 1) != (start, min(stop, size)) or len(data) != last + 1 - first:
+            return []
+        found.append(Part(data, size))
+        at = begin + len(data) + 2
+        if body[at - 2 : at] != b"\r\n":
+            return []
+    is_whole = body.startswith(b"--" + boundary + b"--", at)
+    return found if is_whole and len({part.size for part in found}) == 1 else []
 
 
 def parse_json(data: bytes) -> object:

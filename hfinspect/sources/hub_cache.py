@@ -135,6 +135,12 @@ class CachedHubSource:
             return state.local.read(path, start, stop)
         return self._from_hub(state, path).read(path, start, stop)
 
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        state = self._opened()
+        if state.local is not None and state.in_cache(path):
+            return state.local.read_spans(path, spans)
+        return self._from_hub(state, path).read_spans(path, spans)
+
     def read_all(self, path: str, limit: int) -> bytes:
         state = self._opened()
         if state.local is not None and state.in_cache(path):

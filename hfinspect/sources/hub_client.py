@@ -86,6 +86,8 @@ class HubClient:
         self._sessions: dict[str, Any] = {}
         self._pid = 0
         self._headers: dict[str, str] | None = None
+        #: Whether several ranges may be asked for at once: until the storage host shows it cannot.
+        self.joins_ranges = True
 
     @property
     def policy(self) -> RetryPolicy:

@@ -160,6 +160,9 @@ class LocalSource:
         except OSError as error:
             raise self._translated(error, path) from None
 
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        return [self.read(path, start, stop) for start, stop in spans]
+
     def read_all(self, path: str, limit: int) -> bytes:
         size = self.size(path)
         if size > limit:

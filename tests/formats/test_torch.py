@@ -149,10 +149,10 @@ def test_a_lone_tensor_and_a_list_have_names() -> None:
 # -- what it costs ----------------------------------------------------------------------------
 
 
-def sparse_archive(tensors: int, total: int) -> SparseReader:
+def sparse_archive(tensors: int, total: int, stem: str = "layers") -> SparseReader:
     writer = ZipWriter()
     count = total // tensors // 4
-    writer.add("m/data.pkl", state_pickle({f"layers.{n}.weight": (count,) for n in range(tensors)}))
+    writer.add("m/data.pkl", state_pickle({f"{stem}.{n}.weight": (count,) for n in range(tensors)}))
     for n in range(tensors):
         writer.add(f"m/data/{n}", b"", size=4 * count)
     size, pieces = writer.finish()

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hfinspect
 from hfinspect.sources import header_cache
 from hfinspect.sources.header_cache import HeaderCache
 from hfinspect.sources.segments import Segments
 
+from ..formats.test_http_cost import stored
+from ..formats.test_torch import sparse_archive
 from ..hub_repos import sharded_files
 from ..hub_server import HubServer
 from .scan_support import Scanner, fill, model_files
@@ -47,6 +50,16 @@ def test_a_second_run_asks_for_the_commit_alone(scan: Scanner) -> None:
         "/api/models/org/sharded",
     ]
     assert scan.hub.meter.count("cdn") == 0
+
+
+def test_both_ends_of_a_bin_are_kept(hub: HubServer, tmp_path: Path) -> None:
+    repo = hub.add("org/bin", {"pytorch_model.bin": stored(sparse_archive(300, 10**10))})
+    cache = HeaderCache(tmp_path)
+    for _ in range(2):
+        found = hfinspect.inspect("org/bin", token=False, endpoint=hub.endpoint, cache=cache)
+        assert len(found.tensors) == 300
+        assert found.commit == repo.sha
+    assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (3, 1)
 
 
 def test_no_cache_keeps_nothing(scan: Scanner, tmp_path: Path) -> None:

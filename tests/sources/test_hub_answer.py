@@ -81,6 +81,62 @@ def test_a_right_answer_gives_the_slice(body: bytes, start: int, length: int) ->
         assert _answer(416, headers, b"x").part(start, stop) == Part(b"", len(body))
 
 
+_SPANS = [(0, 3), (5, 9)]
+_KIND = "multipart/byteranges; boundary=b"
+
+
+def _several(body: bytes, spans: list[tuple[int, int]], *, size: int | None = None) -> bytes:
+    size = len(body) if size is None else size
+    parts = [
+        b"--b\r\nContent-Type: x/y\r\nContent-Range: bytes %d-%d/%d\r\n\r\n%b\r\n"
+        % (start, stop - 1, size, body[start:stop])
+        for start, stop in spans
+    ]
+    return b"".join(parts) + b"--b--\r\n"
+
+
+@given(st.binary(min_size=9, max_size=30).map(lambda data: data + b"\r\n--b--\r\n"))
+def test_several_ranges_are_taken_apart_by_their_lengths(body: bytes) -> None:
+    answer = _answer(206, {"content-type": _KIND}, _several(body, _SPANS))
+    assert answer.parts(_SPANS) == [Part(body[0:3], len(body)), Part(body[5:9], len(body))]
+
+
+@pytest.mark.parametrize(
+    ("spans", "size"), [([(0, 3)], None), ([(5, 9), (0, 3)], None), ([(0, 3), (5, 8)], None),
+                        ([(0, 3), (5, 9), (9, 10)], None), ([(0, 3), (5, 9)], 8)],
+)  # fmt: skip
+def test_other_ranges_than_asked_are_none(spans: list[tuple[int, int]], size: int | None) -> None:
+    body = bytes(range(10))
+    answer = _answer(206, {"content-type": _KIND}, _several(body, spans, size=size))
+    assert answer.parts(_SPANS) == []
+
+
+@given(
+    st.sampled_from([200, 206, 416]),
+    _HEADERS,
+    st.binary(max_size=40)
+    | st.binary(max_size=40).map(lambda b: _several(b, _SPANS)[: len(b) * 5]),
+    st.booleans(),
+)
+def test_several_ranges_are_those_asked_or_none(
+    status: int, headers: dict[str, str], body: bytes, multipart: bool
+) -> None:
+    if multipart:
+        headers = {**headers, "content-type": _KIND}
+    try:
+        parts = _answer(status, headers, body).parts(_SPANS)
+    except BROKEN:
+        return
+    assert len(parts) <= 2
+    for part, (start, stop) in zip(parts, _SPANS, strict=False):
+        assert len(part.data) <= stop - start
+
+
+def test_an_endless_answer_of_ranges_is_read_no_further_than_asked() -> None:
+    kind = {"content-type": _KIND}
+    assert _answer(206, kind, bytes(100_000), piece=1000).parts(_SPANS) == []
+
+
 @given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "x-gzip"]))
 def test_what_does_not_inflate_is_broken(body: bytes, coding: str) -> None:
     try:
