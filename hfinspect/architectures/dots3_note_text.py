@@ -43,7 +43,7 @@ def attention_types(c: ModelConfig, count: Dim) -> list[str]:
     """indexed, full or sliding; ``use_dsa`` swaps the first two."""
     # A saved config lists the types as they are; only an older one has the switch.
     final = c.has("per_layer_config") and not c.has("use_dsa")
-    sparse = c.flag("use_dsa", default=True)
+    sparse = c.flag("use_dsa", default=True) if c.has("use_dsa") else True
     windows = c.flag("use_sliding_window", default=True)
     full = "indexed_attention" if sparse else "full_attention"
     found = layer_types(

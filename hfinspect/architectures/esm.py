@@ -18,8 +18,10 @@ from .modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weig
 from .registry import register
 
 
-def _positions(c: ModelConfig) -> str:
-    return c.text("position_embedding_type", default="absolute") or "absolute"
+def _positions(c: ModelConfig) -> str | None:
+    """absolute unless said; a null that is written down means no positions at all."""
+    said = "position_embedding_type" in c.values
+    return c.text("position_embedding_type", default=None if said else "absolute")
 
 
 def embeddings(c: ModelConfig) -> Module:

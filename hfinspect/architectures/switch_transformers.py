@@ -16,8 +16,8 @@ from .registry import register
 
 _DEFAULTS = {
     "vocab_size": 32128, "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12,
-    "num_sparse_encoder_layers": 3, "num_decoder_layers": 12, "num_sparse_decoder_layers": 3,
-    "num_heads": 12, "num_experts": 8,
+    "num_sparse_encoder_layers": 3, "num_sparse_decoder_layers": 3, "num_heads": 12,
+    "num_experts": 8,
 }  # fmt: skip
 
 #: All tables and the head are one unless the config unties them.
@@ -79,9 +79,15 @@ def _is_sparse(index: int, step: int) -> bool:
     return step > 0 and (index % step == 1 or step == 1)
 
 
+def _decoder_layers(c: ModelConfig) -> Dim:
+    """12 where nothing is said, as many as the encoder's where null is."""
+    said = "num_decoder_layers" in c.values
+    return c.count("num_decoder_layers", default=c.count("num_layers") if said else 12)
+
+
 def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
     side = "decoder" if decoder else "encoder"
-    layers = int(c.count("num_decoder_layers" if decoder else "num_layers"))
+    layers = int(_decoder_layers(c) if decoder else c.count("num_layers"))
     sparse = int(c.count(f"num_sparse_{side}_layers"))
     # A saved config names the step, which is ``layers // sparse``, or ``layers``.
     step = c.count(f"{side}_sparse_step", default=layers // sparse if sparse else layers)

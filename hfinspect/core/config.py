@@ -2,7 +2,8 @@
 
 A getter names the key as the family's code knows it first and its synonyms after it; the first one
 that is present and not null wins.  ``null`` counts as absent, because transformers itself writes
-``"head_dim": null``.  What is absent takes the family's default; a key without default is required.
+``"head_dim": null``; only of booleans it is false, which is what ``if config.alibi`` makes of it.
+What is absent takes the family's default; a key without default is required.
 Every number comes back as a Dim that remembers its key, so shapes can explain themselves.
 """
 
@@ -93,10 +94,11 @@ class ModelConfig:
         return self.dim(*keys, minimum=minimum) if self.has(*keys) else None
 
     def flag(self, *keys: str, default: bool) -> bool:
-        """A boolean; 0 and 1 are taken as well, as Python code reading the config would."""
+        """A boolean; 0 and 1 are taken as well, and a null that is written down as false, as
+        Python code reading the config would."""
         key, value = self._find(keys)
         if value is None:
-            return default
+            return default and not any(name in self.values for name in keys)
         if value in (0, 1) and isinstance(value, (bool, int)):
             return bool(value)
         raise self.error(key, value, "true or false")
@@ -174,9 +176,14 @@ class ModelConfig:
         return ModelConfig(value, f"{self.path}{key}.")
 
     def with_defaults(self, **defaults: Any) -> ModelConfig:
-        """The same config with family defaults under what the file says."""
-        present = {key: value for key, value in self.values.items() if value is not None}
-        return ModelConfig({**self.values, **defaults, **present}, self.path)
+        """The same config with family defaults under what the file says; a null takes the default
+        unless it stands for false (see ``flag``)."""
+        said = {
+            key: value
+            for key, value in self.values.items()
+            if value is not None or isinstance(defaults.get(key), bool)
+        }
+        return ModelConfig({**self.values, **defaults, **said}, self.path)
 
     # ---- keys that every family shares
 

@@ -75,7 +75,11 @@ def test_flags() -> None:
     assert [found.flag(key, default=False) for key in ("t", "f", "one", "zero")] == [
         True, False, True, False,
     ]  # fmt: skip
-    assert found.flag("null", default=True) is True
+    assert found.flag("absent", default=True) is True
+    # What is written down as null stays None in transformers' configs, and so is false.
+    assert found.flag("null", default=True) is False
+    assert found.with_defaults(null=True, absent=True).flag("null", default=True) is False
+    assert found.with_defaults(null=True, absent=True).flag("absent", default=False) is True
     wrongs: list[object] = ["true", 2, 1.0, []]
     for wrong in wrongs:
         with pytest.raises(ConfigError, match="true or false"):
