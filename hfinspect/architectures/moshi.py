@@ -1,7 +1,8 @@
-"""Moshi's text decoder (Kyutai 2024). Source of shapes: transformers/models/moshi.
+"""Moshi (Défossez et al. 2024). Source of shapes: transformers/models/moshi.
 
 A decoder whose MLP halves its first output to gate the other half; its table has one row more than
-the vocabulary.  The whole of Moshi (with a depth decoder and the Mimi codec) is not here.
+the vocabulary.  The whole of Moshi adds tables for what both speakers say, the Mimi codec, and a
+depth decoder with a matrix of its own for every codebook.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation, grouped_heads
 from .heads import lm_head
-from .modules import Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from .modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Weight
+from .registry import auto_model, register
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -70,9 +71,89 @@ def causal(c: ModelConfig) -> Module:
     return Module("MoshiForCausalLM", model=model(c), lm_head=head)
 
 
+def _flexible(books: Dim, inputs: Dim, outputs: Dim, kind: str | None = None) -> Module:
+    """A linear layer for each codebook, in one tensor."""
+    return Module("MoshiFlexibleLinear", weight=Weight(books, outputs, inputs, kind=kind))
+
+
+def _depth_projection(books: Dim, inputs: Dim, outputs: Dim, kind: str) -> Module:
+    return Module("MoshiLinear", linear=_flexible(books, inputs, outputs, kind))
+
+
+def depth_layer(c: ModelConfig, books: Dim) -> Module:
+    h, inner = c.dim("hidden_size"), c.dim("ffn_dim", default=5632)
+    heads = grouped_heads(c, h, heads=16)
+    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
+    half = c.divided(inner, 2, "ffn_dim", "ffn_dim")
+    single = books == 1
+    return Module(
+        "MoshiDecoderLayer",
+        self_attn=Module(
+            "MoshiAttention",
+            q_proj=_depth_projection(books, h, width, "query"),
+            k_proj=_depth_projection(books, h, kv_width, "key"),
+            v_proj=_depth_projection(books, h, kv_width, "value"),
+            o_proj=_depth_projection(books, width, h, "output"),
+            component=Component.ATTENTION,
+        ),
+        mlp=Module(
+            "MoshiGatingMLP",
+            activation_fn=activation(c.text("hidden_act", default="silu")),
+            fc1=Linear(h, inner, bias=False) if single else _flexible(books, h, inner),
+            fc2=Linear(half, h, bias=False) if single else _flexible(books, half, h),
+            component=Component.MLP,
+        ),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def depth_decoder(c: ModelConfig) -> Module:
+    c = c.with_defaults(hidden_size=1024)
+    h, books = c.dim("hidden_size"), c.count("num_codebooks", default=8, minimum=1)
+    sounds = c.dim("audio_vocab_size", default=2048)
+    head = _flexible(books, h, sounds, "lm_head")
+    head.component = Component.HEAD
+    given = _flexible(books, c.dim("input_size", default=4096), h)
+    given.component = Component.PROJECTOR
+    return Module(
+        "MoshiDepthDecoder",
+        text_embed_tokens=Embedding(c.dim("vocab_size", default=32000) + 1, h),
+        embed_tokens=ModuleList([Embedding(sounds + 1, h)] * (int(books) - 1)),
+        input_projections=given,
+        layers=Layers.of(c.count("num_hidden_layers", default=6), depth_layer(c, books)),
+        lm_heads=head,
+        part="audio",
+    )
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    codec, depth = c.section("audio_encoder_config"), c.section("depth_decoder_config")
+    books = c.count("num_codebooks", default=8, minimum=1)
+    sounds = c.dim("audio_vocab_size", default=codec.dim("codebook_size", default=2048))
+    if c.has("depth_decoder_config"):
+        # Sizes that both decoders have are the large one's.
+        shared = {
+            "audio_vocab_size": sounds, "input_size": _hidden(c), "num_codebooks": books,
+            "vocab_size": c.dim("vocab_size", default=32000),
+        }  # fmt: skip
+        depth = ModelConfig({**depth.values, **shared}, depth.path)
+    return Module(
+        "MoshiForConditionalGeneration",
+        embed_tokens=ModuleList([Embedding(sounds + 1, _hidden(c))] * (2 * int(books))),
+        audio_encoder=auto_model(codec, default_type="mimi", part="audio"),
+        decoder=causal(c),
+        depth_decoder=depth_decoder(depth),
+    )
+
+
 register(
     "moshi",
-    {"MoshiForCausalLM": causal, "MoshiModel": model},
+    {
+        "MoshiForCausalLM": causal,
+        "MoshiModel": model,
+        "MoshiForConditionalGeneration": conditional_generation,
+    },
     base="MoshiModel",
     base_prefix="model",
     category="text decoder",

@@ -14,7 +14,7 @@ from .encoder_decoder import width_of
 from .modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList
 from .registry import auto_class, auto_model, register
 
-_DEFAULTS = {
+DEFAULTS = {
     "vocab_size": 2048, "num_hidden_layers": 24, "ffn_dim": 4096, "num_attention_heads": 16,
     "hidden_size": 1024, "num_codebooks": 4,
 }  # fmt: skip
@@ -76,7 +76,7 @@ def causal_lm(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     texts, decoder = c.section("text_encoder"), c.section("decoder")
-    speaker = decoder.with_defaults(**_DEFAULTS)
+    speaker = decoder.with_defaults(**DEFAULTS)
     encoder = auto_class(texts, "EncoderModel", default_type="t5")
     seen, wanted = width_of(texts, encoder, last=True), speaker.dim("hidden_size")
     apart = seen != wanted and not decoder.has("cross_attention_hidden_size")
@@ -99,7 +99,7 @@ register(
 )
 register(
     "musicgen_decoder",
-    with_defaults(_DEFAULTS, {"MusicgenForCausalLM": causal_lm, "MusicgenModel": decoder_model}),
+    with_defaults(DEFAULTS, {"MusicgenForCausalLM": causal_lm, "MusicgenModel": decoder_model}),
     base="MusicgenModel",
     base_prefix="model",
     category="audio",

@@ -1,0 +1,71 @@
+"""Assistants of Gemma 4 (Gemma Team 2026): small decoders that draft several tokens ahead.
+
+Source of shapes: transformers/models/gemma4_assistant and gemma4_unified_assistant.
+All layers read the keys and values of the large model, so that they have none of their own; two
+projections lead from that model's states and back.  With ordered embeddings, the words belong to
+centroids of which a few are looked at.
+transformers 5.23 has the classes but refuses to build them; the tree is what their code says.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import gemma4_text, gemma4_unified
+from .modules import Buffer, Linear, Module
+from .registry import Builder, register
+
+
+def _text(c: ModelConfig) -> ModelConfig:
+    """The text config with every layer shared, which is what nothing or 0 stands for."""
+    text = c.section("text_config")
+    if int(text.count("num_kv_shared_layers", default=0)):
+        return text
+    layers = int(text.count("num_hidden_layers", default=30))
+    return ModelConfig({**text.values, "num_kv_shared_layers": layers}, text.path)
+
+
+def register_assistant(name: str, model_type: str, base: Builder, backbone: int) -> None:
+    def embedder(c: ModelConfig, hidden: int, vocab: int) -> Module:
+        return Module(
+            f"{name}MaskedEmbedder",
+            centroids=Linear(hidden, c.dim("num_centroids", default=2048), bias=False),
+            token_ordering=Buffer(vocab, dtype="I64"),
+            component=Component.HEAD,
+        )
+
+    def causal(c: ModelConfig) -> Module:
+        text = _text(c)
+        model = base(text)
+        model.scope = True
+        hidden, vocab = gemma4_text.hidden(text), text.dim("vocab_size", default=262144)
+        wide = c.dim("backbone_hidden_size", default=backbone)
+        ordered = c.flag("use_ordered_embeddings", default=False)
+        return Module(
+            f"{name}ForCausalLM",
+            model=model,
+            lm_head=Linear(
+                hidden,
+                vocab,
+                bias=False,
+                tied_to="model.embed_tokens.weight" if c.tied() else None,
+                component=Component.HEAD,
+                kind="lm_head",
+            ),
+            pre_projection=Linear(2 * wide, hidden, bias=False, component=Component.PROJECTOR),
+            post_projection=Linear(hidden, wide, bias=False, component=Component.PROJECTOR),
+            masked_embedding=embedder(c, hidden, vocab) if ordered else None,
+        )
+
+    register(
+        model_type,
+        {f"{name}ForCausalLM": causal},
+        base_prefix="model",
+        category="text decoder",
+    )
+
+
+register_assistant("Gemma4Assistant", "gemma4_assistant", gemma4_text.text_model, 1536)
+register_assistant(
+    "Gemma4UnifiedAssistant", "gemma4_unified_assistant", gemma4_unified.text_model, 3840
+)

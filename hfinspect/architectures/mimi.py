@@ -1,0 +1,172 @@
+"""Mimi (Défossez et al. 2024), Moshi's codec. Source: transformers/models/mimi.
+
+Causal convolutions down to a few frames a second and back up, a small transformer on each side of
+the codebooks, of which the first carries meaning and the others sound.  Codebooks are buffers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, grouped_attention, grouped_heads
+from .composing import with_defaults
+from .modules import Activation, Buffer, Conv, LayerNorm, Layers, Linear, Module, ModuleList, Weight
+from .registry import register
+
+_DEFAULTS = {
+    "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,
+    "upsampling_ratios": (8, 6, 5, 4), "kernel_size": 7, "last_kernel_size": 3,
+    "residual_kernel_size": 3, "compress": 2, "codebook_size": 2048, "codebook_dim": 256,
+    "num_quantizers": 32, "vector_quantization_hidden_dimension": 256,
+    "num_semantic_quantizers": 1, "upsample_groups": 512, "num_hidden_layers": 8,
+    "intermediate_size": 2048, "num_attention_heads": 8, "num_key_value_heads": 8,
+    "sampling_rate": 24000,
+}  # fmt: skip
+
+
+def conv(inputs: int, outputs: int, kernel: int, *, up: bool = False, stride: int = 1,
+         bias: bool = True, groups: int = 1) -> Module:  # fmt: skip
+    inner = Conv(
+        inputs, outputs, kernel, dims=1, stride=stride, transposed=up, bias=bias, groups=groups
+    )
+    return Module("MimiConvTranspose1d" if up else "MimiConv1d", conv=inner)
+
+
+def residuals(c: ModelConfig, width: Dim) -> list[Module]:
+    inner, act = width // c.dim("compress"), Activation("ELU", "alpha=1.0")
+    shortcut = c.flag("use_conv_shortcut", default=False)
+    first = conv(width, inner, c.dim("residual_kernel_size"))
+    block = Module(
+        "MimiResnetBlock",
+        block=ModuleList([act, first, act, conv(inner, width, 1)]),
+        shortcut=conv(width, width, 1) if shortcut else Activation("Identity"),
+    )
+    return [block] * int(c.count("num_residual_layers"))
+
+
+def encoder(c: ModelConfig) -> Module:
+    width, act = c.dim("num_filters"), Activation("ELU", "alpha=1.0")
+    built = [conv(c.dim("audio_channels"), width, c.dim("kernel_size"))]
+    for ratio in reversed(c.dims("upsampling_ratios")):
+        built += [*residuals(c, width), act, conv(width, width * 2, ratio * 2, stride=ratio)]
+        width = width * 2
+    built += [act, conv(width, c.dim("hidden_size"), c.dim("last_kernel_size"))]
+    return Module("MimiEncoderModel", layers=ModuleList(built), component=Component.CONV)
+
+
+def decoder(c: ModelConfig) -> Module:
+    ratios, act = c.dims("upsampling_ratios"), Activation("ELU", "alpha=1.0")
+    width = c.dim("num_filters") * 2 ** len(ratios)
+    built = [conv(c.dim("hidden_size"), width, c.dim("kernel_size"))]
+    for ratio in ratios:
+        half = width // 2
+        built += [act, conv(width, half, ratio * 2, up=True, stride=ratio), *residuals(c, half)]
+        width = half
+    built += [act, conv(width, c.dim("audio_channels"), c.dim("last_kernel_size"))]
+    return Module("MimiDecoderModel", layers=ModuleList(built), component=Component.CONV)
+
+
+def transformer(c: ModelConfig) -> Module:
+    h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
+    eps = c.number("norm_eps", default=1e-5)
+    bias = c.flag("attention_bias", default=False)
+
+    def scale(component: Component) -> Module:
+        return Module("MimiLayerScale", scale=Weight(h, kind="scale"), component=component)
+
+    layer = Module(
+        "MimiTransformerLayer",
+        self_attn=grouped_attention("MimiAttention", h, grouped_heads(c, h), bias=bias),
+        mlp=Module(
+            "MimiMLP",
+            activation_fn=activation(c.text("hidden_act", default="gelu")),
+            fc1=Linear(h, inner, bias=False, kind="up"),
+            fc2=Linear(inner, h, bias=False, kind="down"),
+            component=Component.MLP,
+        ),
+        input_layernorm=LayerNorm(h, eps=eps),
+        post_attention_layernorm=LayerNorm(h, eps=eps),
+        self_attn_layer_scale=scale(Component.ATTENTION),
+        mlp_layer_scale=scale(Component.MLP),
+    )
+    return Module("MimiTransformerModel", layers=Layers.of(c.count("num_hidden_layers"), layer))
+
+
+def _codebooks(c: ModelConfig, count: int) -> Module:
+    size, width, h = c.dim("codebook_size"), c.dim("codebook_dim"), c.dim("hidden_size")
+    inner = c.dim("vector_quantization_hidden_dimension")
+    codebook = Module(
+        "MimiEuclideanCodebook",
+        initialized=Buffer(1),
+        cluster_usage=Buffer(size),
+        embed_sum=Buffer(size, width),
+    )
+    layer = Module("MimiVectorQuantization", codebook=codebook)
+    apart = inner != h
+    return Module(
+        "MimiResidualVectorQuantizer",
+        layers=ModuleList([layer] * int(count)),
+        input_proj=Conv(h, inner, 1, dims=1, bias=False) if apart else None,
+        output_proj=Conv(inner, h, 1, dims=1, bias=False) if apart else None,
+    )
+
+
+def quantizer(c: ModelConfig) -> Module:
+    count, first = c.count("num_quantizers"), c.count("num_semantic_quantizers")
+    if first > count:
+        raise c.error("num_semantic_quantizers", int(first), f"at most num_quantizers = {count}")
+    return Module(
+        "MimiSplitResidualVectorQuantizer",
+        semantic_residual_vector_quantizer=_codebooks(c, first),
+        acoustic_residual_vector_quantizer=_codebooks(c, count - first),
+        component=Component.EMBEDDING,
+    )
+
+
+def resampling(c: ModelConfig) -> int | None:
+    """By how much frames are thinned out further, or None where their rate is the codec's own.
+
+    Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride.
+    """
+    hop = math.prod(int(ratio) for ratio in c.dims("upsampling_ratios"))
+    rate = int(c.dim("sampling_rate"))
+    before = math.ceil(rate / hop)
+    after = c.number("frame_rate", "_frame_rate", default=rate / (hop * 2))
+    if after <= 0:
+        raise c.error("frame_rate", after, "above 0")
+    return None if after == before else int(before / after)
+
+
+def model(c: ModelConfig) -> Module:
+    h, stride = c.dim("hidden_size"), resampling(c)
+    groups = c.dim("upsample_groups")
+    down = up = None
+    if stride is not None:
+        if not stride:
+            raise c.error("frame_rate", c.raw("frame_rate"), "at most the codec's own rate")
+        c.divided(h, groups, "hidden_size", "upsample_groups")
+        down = conv(h, h, 2 * stride, stride=stride, bias=False)
+        up = conv(h, h, 2 * stride, up=True, stride=stride, bias=False, groups=groups)
+    return Module(
+        "MimiModel",
+        encoder=encoder(c),
+        encoder_transformer=transformer(c),
+        downsample=down,
+        upsample=up,
+        decoder_transformer=transformer(c),
+        decoder=decoder(c),
+        quantizer=quantizer(c),
+        part="audio",
+    )
+
+
+register(
+    "mimi",
+    with_defaults(_DEFAULTS, {"MimiModel": model}),
+    base="MimiModel",
+    base_prefix="mimi",
+    category="audio",
+)

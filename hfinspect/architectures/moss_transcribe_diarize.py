@@ -1,0 +1,96 @@
+"""MOSS-Transcribe-Diarize (2026). Source: transformers/models/moss_transcribe_diarize.
+
+Whisper's encoder, a projector over several frames side by side, and a Qwen3 decoder.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import qwen2_audio
+from .blocks import activation
+from .composing import renamed
+from .modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
+from .multimodal import decoder, lm_head
+from .registry import register
+
+_NAME = "MossTranscribeDiarize"
+#: Sizes of the text model where config.json has none.
+_TEXT = {
+    "model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
+    "num_attention_heads": 16, "num_key_value_heads": 8,
+}  # fmt: skip
+_AUDIO = {"hidden_size": 1024, "intermediate_size": 4096}
+
+
+def _audio(c: ModelConfig) -> ModelConfig:
+    # The wide spellings are synonyms; either may stand in the file.
+    spelled = {"d_model": "hidden_size", "encoder_ffn_dim": "intermediate_size"}
+    given = {spelled[key]: value for key, value in c.values.items() if key in spelled}
+    return c.with_defaults(**{**_AUDIO, **given})
+
+
+def audio_model(c: ModelConfig) -> Module:
+    filled = _audio(c)
+    d = qwen2_audio.width(filled)
+    layer = qwen2_audio.encoder_layer(f"{_NAME}Audio", filled)
+    positions = c.dim("max_source_positions", default=1500)
+    count = c.count("num_hidden_layers", "encoder_layers", default=24)
+    return Module(
+        f"{_NAME}AudioModel",
+        conv1=Conv(c.dim("num_mel_bins", default=80), d, 3, dims=1),
+        conv2=Conv(d, d, 3, dims=1, stride=2),
+        embed_positions=Embedding(positions, d, kind="position"),
+        layers=Layers.of(count, renamed(layer, f"{_NAME}AudioEncoder", f"{_NAME}Audio")),
+        layer_norm=LayerNorm(d),
+        part="audio",
+    )
+
+
+def projector(c: ModelConfig, text: int) -> Module:
+    frames = c.dim("audio_merge_size", default=4)
+    inputs = qwen2_audio.width(_audio(c.section("audio_config"))) * frames
+    bias = c.flag("projector_bias", default=True)
+    return Module(
+        f"{_NAME}MultiModalProjector",
+        linear_1=Linear(inputs, text, bias=bias),
+        act=activation(c.text("projector_hidden_act", default="silu")),
+        linear_2=Linear(text, text, bias=bias),
+        norm=LayerNorm(text),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    text = decoder(c, "qwen3", defaults=_TEXT)
+    return Module(
+        f"{_NAME}Model",
+        audio_tower=audio_model(c.section("audio_config")),
+        language_model=text.base,
+        multi_modal_projector=projector(c, text.hidden),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    to = "model.language_model.embed_tokens.weight" if c.tied() else None
+    return Module(
+        f"{_NAME}ForConditionalGeneration",
+        model=model(c),
+        lm_head=lm_head(decoder(c, "qwen3", defaults=_TEXT), to),
+    )
+
+
+register(
+    "moss_transcribe_diarize",
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="multimodal",
+)
+register(
+    "moss_transcribe_diarize_audio",
+    {f"{_NAME}AudioModel": audio_model},
+    base=f"{_NAME}AudioModel",
+    category="audio",
+)

@@ -1,0 +1,80 @@
+"""MusicGen Melody (Copet et al. 2023). Source: transformers/models/musicgen_melody.
+
+As musicgen.py, but texts and melody stand before the tokens instead of being attended to: no
+cross-attention, and a second projection, from the 12 notes of a chromagram.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import musicgen
+from .composing import renamed, with_defaults
+from .encoder_decoder import width_of
+from .modules import Linear, Module
+from .registry import auto_class, auto_model, register
+
+
+def _melody(root: Module) -> Module:
+    """A decoder of MusicGen without what attends to an encoder."""
+    model = root["model"] if "model" in root.children else root
+    assert isinstance(model, Module)
+    decoder = model["decoder"]
+    assert isinstance(decoder, Module)
+    layers = decoder["layers"]
+    assert isinstance(layers, Module)
+    for layer in layers.children.values():
+        assert isinstance(layer, Module)
+        layer.children.pop("encoder_attn", None)
+        layer.children.pop("encoder_attn_layer_norm", None)
+    return renamed(root, "Musicgen", "MusicgenMelody")
+
+
+def decoder_model(c: ModelConfig) -> Module:
+    return _melody(musicgen.decoder_model(c))
+
+
+def causal_lm(c: ModelConfig) -> Module:
+    return _melody(musicgen.causal_lm(c))
+
+
+def _projection(inputs: int, outputs: Dim) -> Module | None:
+    if inputs == outputs:
+        return None
+    project = Linear(inputs, outputs, component=Component.PROJECTOR)
+    project.part = "projector"
+    return project
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    texts = c.section("text_encoder")
+    speaker = c.section("decoder").with_defaults(**musicgen.DEFAULTS)
+    encoder = auto_class(texts, "EncoderModel", default_type="t5")
+    hidden = speaker.dim("hidden_size")
+    return Module(
+        "MusicgenMelodyForConditionalGeneration",
+        text_encoder=encoder,
+        audio_encoder=auto_model(c.section("audio_encoder"), default_type="encodec"),
+        decoder=causal_lm(speaker),
+        enc_to_dec_proj=_projection(width_of(texts, encoder, last=True), hidden),
+        audio_enc_to_dec_proj=_projection(c.dim("num_chroma", default=12), hidden),
+    )
+
+
+register(
+    "musicgen_melody",
+    {"MusicgenMelodyForConditionalGeneration": conditional_generation},
+    base="MusicgenMelodyForConditionalGeneration",
+    category="audio",
+)
+register(
+    "musicgen_melody_decoder",
+    with_defaults(
+        musicgen.DEFAULTS,
+        {"MusicgenMelodyForCausalLM": causal_lm, "MusicgenMelodyModel": decoder_model},
+    ),
+    base="MusicgenMelodyModel",
+    base_prefix="model",
+    category="audio",
+)
