@@ -138,7 +138,8 @@ def test_copies_and_strangers_are_listed(tmp_path: Path) -> None:
     write_safetensors(root / "sd_xl_base.safetensors", {"model.weight": ("F16", (2, 2))})
     found = hfinspect.inspect(root)
     check(found)
-    assert found.other_files["unet/diffusion_pytorch_model.fp16.safetensors"] == "the variant fp16"
+    reason = found.other_files["unet/diffusion_pytorch_model.fp16.safetensors"]
+    assert reason == "the variant fp16; the same tensors in the same precision, by its header"
     assert "sd_xl_base.safetensors" in found.other_files
     assert found.other_files["unet/model.onnx"]
 

@@ -14,6 +14,9 @@ from .names import MODEL_STEMS, Kind, WeightName, weight_name
 #: More shards than any model has; a count in a name can claim anything.
 MAX_SHARDS = 10_000
 
+#: Ends a reason that nothing but a file's name gave.
+BY_NAME = ", by its name"
+
 _FORMAT_ORDER = {name: rank for rank, name in enumerate(MODULES)}
 _KIND_ORDER = {
     Kind.MODEL: 0,
@@ -38,6 +41,7 @@ class Choice:
 
     ``files`` are those known to belong to it; ``missing`` are numbered shards that should be there
     and are not. Where ``index`` is set and ``whole`` is False, only the index knows the files.
+    ``picked`` tells that the user named one of them.
     """
 
     format: str
@@ -47,6 +51,7 @@ class Choice:
     missing: tuple[str, ...] = ()
     whole: bool = True
     others: tuple[OtherFile, ...] = ()
+    picked: bool = False
 
 
 @dataclass
@@ -116,12 +121,12 @@ def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice:
     because = f"{pick} was asked for"
     if not name.is_index:
         rest = tuple(item for item in others if item.path != pick)
-        return Choice(name.format, (pick,), because, others=rest)
+        return Choice(name.format, (pick,), because, others=rest, picked=True)
     same = [item for item in candidates(files) if item.index == pick]
     shards = tuple(item.path for item in same[0].files) if same else ()
     rest = tuple(item for item in others if item.path not in (pick, *shards))
     missing = same[0].missing if same else ()
-    return Choice(name.format, shards, because, pick, missing, False, rest)
+    return Choice(name.format, shards, because, pick, missing, False, rest, picked=True)
 
 
 def _picked_folder(files: Mapping[str, FileEntry], pick: str) -> Choice:
@@ -268,7 +273,7 @@ def _reason(best: Candidate, other: Candidate) -> str:
     if name.kind is Kind.TRAINING:
         return "training state, no model"
     if name.kind is not chosen.kind and name.kind is Kind.ADAPTER:
-        return "an adapter or a part"
+        return f"an adapter or a part{BY_NAME}"
     if name.kind is not chosen.kind and name.kind is Kind.ORIGINAL:
         return "the original before conversion"
     if name.directory != chosen.directory:
@@ -276,11 +281,12 @@ def _reason(best: Candidate, other: Candidate) -> str:
     if other.missing and not best.missing:
         return f"incomplete, {len(other.missing)} shards are missing"
     if name.format != chosen.format:
-        return f"another copy for {_FORMAT_WORDS[name.format]}"
+        return f"another copy for {_FORMAT_WORDS[name.format]}{BY_NAME}"
     if name.stem != chosen.stem:
-        return "another checkpoint"
+        return f"another checkpoint{BY_NAME}"
     if name.variant != chosen.variant:
-        return f"the variant {name.variant}" if name.variant else "the plain variant"
+        variant = f"the variant {name.variant}" if name.variant else "the plain variant"
+        return f"{variant}{BY_NAME}"
     if name.shards is None:
         return "a single file beside the shards; some loaders take it first"
     return "another set of shards"

@@ -17,6 +17,7 @@ from .assemble import compare_with_index, repeated_tensors
 from .choose import Choice, OtherFile
 from .index import read_index, shard_paths
 from .reader import FirstGuess, is_incompressible, is_local, read_shard, typical_header
+from .rivals import Rival, judged, rivals_of, with_judgement
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], object]
@@ -36,6 +37,7 @@ class WeightReading:
         self.index: ShardIndex | None = None
         self.paths: Sequence[str] = choice.files
         self.read: dict[str, Shard | HfinspectError] = {}
+        self.rivals: dict[Rival, Sequence[Shard] | HfinspectError] = {}
 
     def rounds(self) -> Rounds:
         """At most three: what the server has ready, the index, the shards one by one.
@@ -54,14 +56,18 @@ class WeightReading:
                 self._take_index(_good(next(answers)))
         if index and self.index is None and self._left():
             self._take_index(_good((yield [index])[0]))
-        left = self._left()
-        if left:
+        left, rivals = self._left(), self._rivals()
+        if left or rivals:
             name, guess = self.choice.format, self._guess()
             tasks: list[Task] = [
                 partial(read_shard, self.source, name, path, guess) for path in left
             ]
-            shards = cast("Sequence[Shard | HfinspectError]", (yield tasks))
+            tasks += [partial(self._read_rival, rival) for rival in rivals]
+            got = yield tasks
+            shards = cast("Sequence[Shard | HfinspectError]", got[: len(left)])
             self.read = dict(zip(left, shards, strict=True))
+            beside = cast("Sequence[Sequence[Shard] | HfinspectError]", got[len(left) :])
+            self.rivals = dict(zip(rivals, beside, strict=True))
         with collector_paused():
             return self._checkpoint([_good(self._shard(path)) for path in self._present()])
 
@@ -94,6 +100,16 @@ class WeightReading:
     def _left(self) -> list[str]:
         """The shards whose headers are still to be read."""
         return [path for path in self._present() if path not in self.headers]
+
+    def _rivals(self) -> list[Rival]:
+        """Other weights whose headers are cheap enough to be compared with the chosen ones."""
+        if self.choice.picked or not self.choice.others:
+            return []
+        return rivals_of(self.paths, self.files, local=is_local(self.source))
+
+    def _read_rival(self, rival: Rival) -> list[Shard]:
+        guess = FirstGuess(self.source)
+        return [read_shard(self.source, rival.format, path, guess) for path in rival.files]
 
     def _guess(self) -> FirstGuess:
         if self.index is not None or self.choice.index is None:
@@ -128,7 +144,7 @@ class WeightReading:
         findings += repeated_tensors(shards)
         if self.index is not None:
             findings += [*self.index.findings, *compare_with_index(shards, self.index, missing)]
-        others = self._others({shard.file for shard in shards})
+        others = self._others(shards)
         return Checkpoint(
             self.choice.format,
             tuple(shards),
@@ -140,8 +156,19 @@ class WeightReading:
             {other.path: other.reason for other in others},
         )
 
-    def _others(self, used: set[str]) -> list[OtherFile]:
-        others = [other for other in self.choice.others if other.path not in used]
+    def _others(self, shards: Sequence[Shard]) -> list[OtherFile]:
+        used = {shard.file for shard in shards}
+        judgements = {
+            path: judged(shards, found)
+            for rival, found in self.rivals.items()
+            if not isinstance(found, HfinspectError)
+            for path in rival.files
+        }
+        others = [
+            other._replace(reason=with_judgement(other.reason, judgements.get(other.path)))
+            for other in self.choice.others
+            if other.path not in used
+        ]
         unused = [path for path in self.choice.files if path not in used]
         return others + [
             OtherFile(path, "not named by the index", self.files[path].size) for path in unused

@@ -161,7 +161,7 @@ def test_of_files_under_names_of_their_own_the_largest_is_taken() -> None:
     choice = chosen(files)
     assert choice.files == ("q8.gguf",)
     assert choice.because == "the largest of 3 GGUF checkpoints"
-    assert {other.reason for other in choice.others} == {"another checkpoint"}
+    assert {other.reason for other in choice.others} == {"another checkpoint, by its name"}
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_of_files_under_names_of_their_own_the_largest_is_taken() -> None:
         ("openvino_model.bin", "OpenVINO, not read"),
         ("optimizer.bin", "training state, no model"),
         ("global_step10/mp_rank_00_model_states.pt", "training state, no model"),
-        ("adapter_model.safetensors", "an adapter or a part"),
+        ("adapter_model.safetensors", "an adapter or a part, by its name"),
         ("consolidated.00.pth", "the original before conversion"),
         ("checkpoint-10/model.safetensors", "in another folder"),
-        ("pytorch_model.bin", "another copy for PyTorch"),
-        ("model.fp16.safetensors", "the variant fp16"),
-        ("extra.safetensors", "another checkpoint"),
+        ("pytorch_model.bin", "another copy for PyTorch, by its name"),
+        ("model.fp16.safetensors", "the variant fp16, by its name"),
+        ("extra.safetensors", "another checkpoint, by its name"),
         ("model-00001-of-00002.safetensors", "incomplete, 1 shards are missing"),
     ],
 )

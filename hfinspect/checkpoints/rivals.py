@@ -1,0 +1,111 @@
+"""What the other weight files beside the chosen ones are, judged by their headers where these are
+cheap to have: the same model in another precision, a part of it, an adapter, something else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ..core.checkpoint import Shard
+from ..sources.base import FileEntry
+from .choose import BY_NAME, Candidate, candidates
+from .names import Kind, WeightName
+
+#: Headers of other files that are read: a disk gives them in milliseconds, each costs the Hub two
+#: requests.
+MAX_LOCAL_FILES = 32
+MAX_HUB_FILES = 3
+
+#: Kinds that a header can tell apart; training state is told by its name.
+_KINDS = frozenset({Kind.MODEL, Kind.WEIGHTS, Kind.ADAPTER, Kind.ORIGINAL})
+
+#: The last segments of the names that low-rank adapters have, by peft, kohya and diffusers.
+_LOW_RANK = re.compile(
+    r"(?:^|[._])(?:lora_(?:[AB]|up|down|embedding_[AB]|mid|magnitude_vector)|lora[._]linear_layer"
+    r"|hada_w[12]_[ab]|lokr_w[12]|dora_scale|oft_[rs])(?=[._]|$)"
+)
+_SCALAR = re.compile(r"(?:^|[._])alpha$")
+
+
+class Rival(NamedTuple):
+    """Other weights beside the chosen ones, all in one format: one file or its shards."""
+
+    format: str
+    files: tuple[str, ...]
+
+
+def rivals_of(chosen: Sequence[str], files: Mapping[str, FileEntry], *, local: bool) -> list[Rival]:
+    """The other weights in the folder of the chosen files that are worth a look.
+
+    On the Hub only single safetensors files under names of their own: what a conventional name
+    says (``model.fp16.safetensors``) is believed there.
+    """
+    taken = set(chosen)
+    folder = chosen[0][: chosen[0].rfind("/") + 1] if chosen else ""
+    found: list[Rival] = []
+    room = MAX_LOCAL_FILES if local else MAX_HUB_FILES
+    for item in candidates(files):
+        paths = tuple(name.path for name in item.files)
+        if not paths or item.missing or not taken.isdisjoint(paths) or len(paths) > room:
+            continue
+        if item.first.directory == folder and _is_worth_it(item, local=local):
+            found.append(Rival(item.first.format, paths))
+            room -= len(paths)
+    return found
+
+
+def _is_worth_it(item: Candidate, *, local: bool) -> bool:
+    name: WeightName = item.first
+    if name.kind not in _KINDS or name.format not in ("safetensors", "torch"):
+        return False
+    return local or (name.format == "safetensors" and name.kind is Kind.WEIGHTS)
+
+
+def with_judgement(reason: str, judgement: str | None) -> str:
+    """Why a file was not taken, with what its header has shown since, if it was read."""
+    if judgement is None:
+        return reason
+    guess = reason.removesuffix(BY_NAME)
+    is_mere_guess = guess != reason and guess.startswith(("another checkpoint", "an adapter"))
+    return judgement if is_mere_guess else f"{guess}; {judgement}"
+
+
+def judged(main: Iterable[Shard], other: Sequence[Shard]) -> str:
+    """What ``other`` is beside the model ``main``, as a reason why it was not taken."""
+    mine, theirs = _contents(main), _contents(other)
+    if not theirs:
+        return "no tensors in it, by its header"
+    factors = sum(_LOW_RANK.search(name) is not None for name in theirs)
+    scalars = sum(_SCALAR.search(name) is not None for name in theirs)
+    if factors and factors + scalars == len(theirs):
+        return f"an adapter, by its header: all {len(theirs):,} tensors are low-rank factors"
+    shared = {
+        name for name, (_, shape) in theirs.items() if name in mine and mine[name][1] == shape
+    }
+    if len(shared) == len(mine) == len(theirs):
+        if all(mine[name][0] == theirs[name][0] for name in shared):
+            return "the same tensors in the same precision, by its header"
+        return f"the same tensors in {_precision(theirs)}, by its header"
+    if len(shared) == len(theirs):
+        return f"a part of the same tensors, by its header: {len(theirs):,} of {len(mine):,}"
+    if len(shared) == len(mine):
+        more = len(theirs) - len(mine)
+        return f"the same tensors and {more:,} more, by its header"
+    return (
+        f"another checkpoint, by its header: {len(shared):,} of {len(theirs):,} tensors have a "
+        "name and shape of the one read"
+    )
+
+
+def _contents(shards: Iterable[Shard]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    tensors = chain.from_iterable(shard.tensors for shard in shards)
+    return {tensor.name: (tensor.dtype, tensor.shape) for tensor in tensors}
+
+
+def _precision(contents: Mapping[str, tuple[str, tuple[int, ...]]]) -> str:
+    """The dtypes, the one of most tensors first."""
+    counts = Counter(dtype for dtype, _ in contents.values())
+    return " and ".join(dtype for dtype, _ in counts.most_common(3))
