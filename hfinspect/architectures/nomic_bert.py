@@ -2,7 +2,10 @@
 
 BERT with rotary positions, a gated MLP and no biases.  Names are those of the files: query, key and
 value fused, ``fc11`` the up and ``fc12`` the gate projection.  The released configs spell sizes as
-GPT-2's does.
+GPT-2's does, and may ask for what transformers' class has not: biases, a plain MLP
+(``activation_function``) and, in nomic-embed-text-v2-moe, experts in every second layer.  Source of
+those: modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and nomic-embed-text-v2-moe; vLLM's
+bert_with_rope.py reads the same names and shapes.
 """
 
 from __future__ import annotations
@@ -45,30 +48,69 @@ def _norm(c: ModelConfig) -> Module:
 def attention(c: ModelConfig) -> Module:
     h, heads = _hidden(c), c.dim("num_attention_heads", "n_head", default=12)
     width = heads * (c.optional_dim("head_dim") or h // heads)
+    bias = c.flag("qkv_proj_bias", default=False)
     return Module(
         "NomicBertAttention",
-        Wqkv=Linear(h, 3 * width, bias=False, kind="qkv"),
-        out_proj=Linear(width, h, bias=False, kind="output"),
+        Wqkv=Linear(h, 3 * width, bias=bias, kind="qkv"),
+        out_proj=Linear(width, h, bias=bias, kind="output"),
         component=Component.ATTENTION,
     )
 
 
-def layer(c: ModelConfig) -> Module:
+def _mlp(c: ModelConfig) -> Module:
+    """Gated, but where the config asks for an activation without a gate."""
     h, inner = _hidden(c), c.dim("intermediate_size", "n_inner", default=3072)
-    return Module(
-        "NomicBertLayer",
-        norm1=_norm(c),
-        mlp=Module(
+    first = c.flag("mlp_fc1_bias", default=False)
+    second = c.flag("mlp_fc2_bias", default=False)
+    act = c.text("activation_function", default="swiglu") or ""
+    down = Linear(inner, h, bias=second, kind="down")
+    if not act.endswith("glu"):
+        return Module(
             "NomicBertMLP",
-            fc12=Linear(h, inner, bias=False, kind="gate"),
-            fc11=Linear(h, inner, bias=False, kind="up"),
-            fc2=Linear(inner, h, bias=False, kind="down"),
-            act_fn=activation(c.text("hidden_act", default="silu")),
+            fc1=Linear(h, inner, bias=first, kind="up"),
+            activation=activation(act),
+            fc2=down,
             component=Component.MLP,
-        ),
-        attn=attention(c),
-        norm2=_norm(c),
+        )
+    return Module(
+        "NomicBertMLP",
+        fc12=Linear(h, inner, bias=first, kind="gate"),
+        fc11=Linear(h, inner, bias=first, kind="up"),
+        fc2=down,
+        act_fn=activation(c.text("hidden_act", default="silu")),
+        component=Component.MLP,
     )
+
+
+def _experts(c: ModelConfig, count: Dim) -> Module:
+    """All experts' matrices in one, both of shape (n·I, H); one bias after their sum."""
+    h, inner = _hidden(c), c.dim("intermediate_size", "n_inner", default=3072)
+    active = (min(int(c.dim("moe_top_k", default=1)), int(count)), int(count))
+    matrix = Weight(count * inner, h, kind="expert", active=active)
+    return Module(
+        "NomicMoELayer",
+        router=Module(
+            "NomicRouter", layer=Linear(h, count, bias=False), component=Component.ROUTER
+        ),
+        experts=Module(
+            "NomicExperts", bias=Weight(h), mlp=Module("NomicExpertMLP", w1=matrix, w2=matrix)
+        ),
+        component=Component.MLP,
+    )
+
+
+def layer(c: ModelConfig, mlp: Module) -> Module:
+    return Module("NomicBertLayer", norm1=_norm(c), mlp=mlp, attn=attention(c), norm2=_norm(c))
+
+
+def _layers(c: ModelConfig) -> Layers:
+    """Every ``moe_every_n_layers``-th layer, beginning with the second, is a mixture."""
+    number = c.count("num_hidden_layers", "n_layer", default=12)
+    every, count = c.count("moe_every_n_layers", default=0), c.count("num_experts", default=0)
+    if not (every and count):
+        return Layers.of(number, layer(c, _mlp(c)))
+    made = {False: layer(c, _mlp(c)), True: layer(c, _experts(c, count))}
+    return Layers((made[i % every == 1] for i in range(int(number))), count=number)
 
 
 def model(c: ModelConfig, *, pooling: bool = False) -> Module:
@@ -82,7 +124,6 @@ def model(c: ModelConfig, *, pooling: bool = False) -> Module:
         component=Component.HEAD,
         kind="pooler",
     )
-    layers = c.count("num_hidden_layers", "n_layer", default=12)
     return Module(
         "NomicBertModel",
         embeddings=Module(
@@ -96,7 +137,7 @@ def model(c: ModelConfig, *, pooling: bool = False) -> Module:
         emb_ln=_norm(c),
         pooler=pooler if pooling else None,
         rotary_emb=Activation("NomicBertRotaryEmbedding"),
-        encoder=Module("NomicBertEncoder", layers=Layers.of(layers, layer(c))),
+        encoder=Module("NomicBertEncoder", layers=_layers(c)),
     )
 
 

@@ -26,8 +26,6 @@ MANIFEST = CORPUS / "manifest.tsv"
 #: Folders whose config alone says too little, or whose class has no public description: refused.
 REFUSED = {
     "FacebookAI--roberta-base@pre-model_type": "neither model_type nor architectures",
-    "nvidia--LocateAnything-3B": "remote code, not catalogued",
-    "zai-org--cogvlm2-llama3-caption": "remote code, not catalogued",
 }
 
 #: Counts that differ from the manifest's, and why ours is the file's.

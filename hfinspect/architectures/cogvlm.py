@@ -1,0 +1,195 @@
+"""CogVLM and CogVLM2 (Wang et al. 2023; Hong et al. 2024). No class in transformers, and their
+configs name no model_type. Source of shapes: modeling_cogvlm.py and visual.py in
+THUDM/cogvlm-chat-hf, cogvlm2-llama3-chat-19B and cogvlm2-llama3-caption; cogvlm.cpp reads the same
+names, and the tensor list published for cogvlm2-llama3-caption has the shapes.
+
+Llama's block with a second MLP and second attention matrices for image tokens.  EVA2-CLIP, and a
+gated MLP as projector.  CogVLM2 (``num_multi_query_heads``) merges 2 by 2 patches in a convolution,
+groups its key heads and has a bias for image tokens' q, k and v; its video form has no second
+matrices.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, gated_mlp
+from .heads import lm_head
+from .modules import (
+    Buffer,
+    Conv,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Weight,
+)  # fmt: skip
+from .registry import register
+from .vision import pair, patch_conv, plain_mlp, position_table
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=4096)
+
+
+def _inner(c: ModelConfig) -> Dim:
+    return c.dim("intermediate_size", default=11008)
+
+
+def _norm(c: ModelConfig) -> Module:
+    return RMSNorm(_hidden(c), eps=c.number("rms_norm_eps", default=1e-6))
+
+
+def _is_second(c: ModelConfig) -> bool:
+    return c.has("num_multi_query_heads")
+
+
+# ---- vision
+
+
+def _vision_layer(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=1792)
+    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
+    return Module(
+        "TransformerLayer",
+        input_layernorm=norm,
+        attention=Module(
+            "Attention",
+            query_key_value=Linear(h, 3 * h, kind="qkv"),
+            dense=Linear(h, h, kind="output"),
+            output_dropout=Dropout(c.number("dropout_prob", default=0.0)),
+            component=Component.ATTENTION,
+        ),
+        mlp=plain_mlp(
+            "MLP", h, c.dim("intermediate_size", default=15360),
+            act=c.text("hidden_act", default="gelu"),
+        ),
+        post_attention_layernorm=norm,
+    )  # fmt: skip
+
+
+def _projector(c: ModelConfig, width: Dim) -> Module:
+    h, inner = _hidden(c), _inner(c)
+    return Module(
+        "GLU",
+        linear_proj=Linear(width, h, bias=False),
+        norm1=LayerNorm(h),
+        act1=activation("gelu"),
+        dense_h_to_4h=Linear(h, inner, bias=False, kind="up"),
+        gate_proj=Linear(h, inner, bias=False, kind="gate"),
+        dense_4h_to_h=Linear(inner, h, bias=False, kind="down"),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    v = c.section("vision_config")
+    width = v.dim("hidden_size", default=1792)
+    patches = Module(
+        "PatchEmbedding",
+        cls_embedding=Weight(1, width, kind="class_token"),
+        proj=patch_conv(v.dim("in_channels", default=3), width, pair(v, "patch_size", default=14)),
+        position_embedding=position_table(v.dim("num_positions", default=1226), width),
+        component=Component.EMBEDDING,
+    )
+    merging = Conv(width, width, 2, stride=2, component=Component.PROJECTOR)
+    layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v))
+    mark = Weight(1, 1, _hidden(c), component=Component.EMBEDDING)
+    return Module(
+        "EVA2CLIPModel",
+        boi=mark,
+        eoi=mark,
+        patch_embedding=patches,
+        transformer=Module("Transformer", layers=layers),
+        linear_proj=_projector(c, width),
+        conv=merging if _is_second(c) else None,
+        part="vision",
+    )
+
+
+# ---- text
+
+
+def _attention(c: ModelConfig, *, seeing: bool) -> Module:
+    h = _hidden(c)
+    heads = c.dim("num_attention_heads", default=32)
+    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
+    width = 3 * h
+    if _is_second(c):
+        width = h + 2 * (c.dim("num_multi_query_heads") * head)
+    second: dict[str, Module] = {}
+    if seeing:
+        second = {
+            "vision_expert_query_key_value": Linear(h, width, bias=_is_second(c), kind="qkv"),
+            "vision_expert_dense": Linear(h, h, bias=False, kind="output"),
+        }
+    frequencies = Buffer(head // 2)  # saved, so files hold it
+    return Module(
+        "VisionExpertAttention",
+        {
+            "rotary_emb": Module("RotaryEmbedding", inv_freq=frequencies),
+            **second,
+            "language_expert_query_key_value": Linear(h, width, bias=False, kind="qkv"),
+            "language_expert_dense": Linear(h, h, bias=False, kind="output"),
+        },
+        component=Component.ATTENTION,
+    )
+
+
+def _layer(c: ModelConfig, *, seeing: bool) -> Module:
+    def mlp() -> Module:
+        return gated_mlp("MLP", _hidden(c), _inner(c), act=c.text("hidden_act", default="silu"))
+
+    return Module(
+        "CogVLMDecoderLayer",
+        self_attn=_attention(c, seeing=seeing),
+        mlp=Module(
+            "VisionExpertMLP",
+            language_mlp=mlp(),
+            vision_mlp=mlp() if seeing else None,
+            component=Component.MLP,
+        ),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def model(c: ModelConfig, *, seeing: bool = True) -> Module:
+    layer = _layer(c, seeing=seeing)
+    return Module(
+        "CogVLMModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
+        layers=Layers.of(c.count("num_hidden_layers", default=32), layer),
+        norm=_norm(c),
+        vision=vision_model(c),
+    )
+
+
+def _causal_lm(c: ModelConfig, name: str, *, seeing: bool) -> Module:
+    base = model(c, seeing=seeing)
+    vocab, at = c.dim("vocab_size", default=32000), "model.embed_tokens.weight"
+    head = lm_head(c, _hidden(c), vocab, tied_to=at, tied_default=False)
+    return Module(name, model=base, lm_head=head)
+
+
+def causal_lm(c: ModelConfig) -> Module:
+    return _causal_lm(c, "CogVLMForCausalLM", seeing=True)
+
+
+def video_causal_lm(c: ModelConfig) -> Module:
+    return _causal_lm(c, "CogVLMVideoForCausalLM", seeing=False)
+
+
+register(
+    ("cogvlm", "cogvlm2"),
+    {"CogVLMForCausalLM": causal_lm, "CogVLMVideoForCausalLM": video_causal_lm},
+    base="CogVLMModel",
+    base_prefix="model",
+    category="multimodal",
+    source="modeling_cogvlm.py and visual.py of THUDM/cogvlm2-llama3-chat-19B; names in cogvlm.cpp",
+)

@@ -1,0 +1,105 @@
+"""jina-embeddings-v2 (Günther et al. 2023): BERT with ALiBi positions and gated MLPs. No class in
+transformers; configs say model_type ``bert`` and class JinaBertForMaskedLM. Source of shapes:
+modeling_bert.py in jinaai/jina-bert-implementation and jinaai/jina-bert-v2-qk-post-norm.
+
+The second implementation (German, Spanish, Chinese, code: told by auto_map, or by ``use_qk_norm``)
+norms whole queries and keys, and has two norms outside the MLP in the place of one inside.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import encoders
+from .blocks import activation
+from .composing import with_defaults
+from .encoders import BASE, hidden, norm, usual_classes
+from .modules import Dropout, Layers, Linear, Module
+from .registry import register
+
+_NAME = "JinaBert"
+
+
+def _post_norm(c: ModelConfig) -> bool:
+    """Whether the config asks for the second implementation."""
+    if c.has("use_qk_norm"):
+        return c.flag("use_qk_norm", default=False)
+    code = c.raw("auto_map")
+    return isinstance(code, dict) and any("qk-post-norm" in str(word) for word in code.values())
+
+
+def _alibi(c: ModelConfig) -> bool:
+    return c.text("position_embedding_type", default="alibi") == "alibi"
+
+
+def embeddings(c: ModelConfig) -> Module:
+    block = encoders.embeddings(c, _NAME)
+    if _alibi(c):
+        del block.children["position_embeddings"], block.children["position_ids"]
+    return block
+
+
+def _attention(c: ModelConfig) -> Module:
+    block = encoders.attention(c, _NAME)
+    projections = block["self"]
+    if _post_norm(c) and isinstance(projections, Module):
+        projections.children |= {"layer_norm_q": norm(c), "layer_norm_k": norm(c)}
+    return block
+
+
+def _gated(c: ModelConfig, first: str, second: str, **more: Module) -> Module:
+    h, inner = hidden(c), c.dim("intermediate_size")
+    return Module(
+        f"{_NAME}GLUMLP",
+        {
+            first: Linear(h, 2 * inner, bias=False, kind="gate_up"),
+            "act": activation("gelu"),
+            second: Linear(inner, h, kind="down"),
+            "dropout": Dropout(c.number("hidden_dropout_prob", default=0.1)),
+            **more,
+        },
+        component=Component.MLP,
+    )
+
+
+def layer(c: ModelConfig) -> Module:
+    form = c.text("feed_forward_type", default="original")
+    if not (form or "").endswith("glu"):
+        return encoders.layer(c, _NAME, attention_block=_attention(c))
+    if _post_norm(c):
+        return Module(
+            f"{_NAME}Layer",
+            attention=_attention(c),
+            layer_norm_1=norm(c),
+            layer_norm_2=norm(c),
+            mlp=_gated(c, "up_gated_layer", "down_layer"),
+        )
+    mlp = _gated(c, "gated_layers", "wo", layernorm=norm(c))
+    return Module(f"{_NAME}Layer", attention=_attention(c), mlp=mlp)
+
+
+def model(c: ModelConfig, *, pooling: bool = True) -> Module:
+    return Module(
+        f"{_NAME}Model",
+        embeddings=embeddings(c),
+        encoder=Module(f"{_NAME}Encoder", layer=Layers.of(c.count("num_hidden_layers"), layer(c))),
+        pooler=encoders.pooler(c, _NAME) if pooling else None,
+    )
+
+
+def _bare(c: ModelConfig) -> Module:
+    return model(c, pooling=False)
+
+
+def _words(c: ModelConfig) -> Module:
+    return encoders.bert_mlm_head(c, _NAME, table="bert.embeddings.word_embeddings.weight")
+
+
+register(
+    "jina_bert",
+    with_defaults(BASE, usual_classes(_NAME, "bert", model, bare=_bare, words=_words)),
+    base=f"{_NAME}Model",
+    base_prefix="bert",
+    category="encoder",
+    source="modeling_bert.py of jinaai/jina-bert-implementation and jina-bert-v2-qk-post-norm",
+)

@@ -1,0 +1,144 @@
+"""MiniCPM-V 1 to 4.5 (Yao et al. 2024). No class in transformers. Source of shapes:
+modeling_minicpmv.py, modeling_navit_siglip.py and resampler.py in openbmb/MiniCPM-V,
+MiniCPM-V-2, MiniCPM-Llama3-V-2_5, MiniCPM-V-2_6, MiniCPM-V-4 and MiniCPM-V-4_5.
+
+A vision tower without pooling, a resampler whose learned queries attend to the patches once, and
+the causal model ``llm``, whose keys stand in the same config. ``version`` says which: 2.5 and 4.0
+Llama, 2.6 Qwen2, 4.5 Qwen3; before there was such a key, MiniCPM with SigLIP in timm's names
+(``vision_encoder``).
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..errors import UnknownArchitectureError
+from .modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
+from .registry import auto_class, register
+from .siglip import multihead_attention
+from .vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, plain_mlp
+
+#: The language model of each version; without one, the first two.
+_TEXT = {"2.5": "llama", "2.6": "qwen2", "4": "llama", "4.0": "llama", "4.5": "qwen3"}
+#: timm's SigLIP, the only ``vision_encoder`` of a published config: width, MLP, layers, patches
+#: of 14 pixels in an image of 384.
+_TIMM = "vit_so400m_patch14_siglip_384.webli"
+_TIMM_SIZES = (1152, 4304, 27, 27 * 27)
+
+
+def _language_type(c: ModelConfig) -> str:
+    version = c.raw("version")
+    if version is None and not c.has("vision_config"):
+        return "minicpm"
+    found = _TEXT.get(str(version))
+    if found is None:
+        raise UnknownArchitectureError(
+            f"a minicpmv config of version {str(version)[:20]}", "is not in the catalog",
+            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
+        )  # fmt: skip
+    return found
+
+
+def _layers_kept(c: ModelConfig, count: Dim) -> Dim:
+    """``drop_vision_last_layer``: what comes last is not used, and so not kept."""
+    dropped = c.flag("drop_vision_last_layer", default=True)
+    return count - 1 if dropped and count > 0 else count
+
+
+def vision_model(c: ModelConfig) -> Module:
+    """SigLIP for images of any shape: no pooling; 2.5 has it as Idefics2's."""
+    v = c.section("vision_config")
+    h, eps = v.dim("hidden_size", default=1152), v.number("layer_norm_eps", default=1e-6)
+    patch = pair(v, "patch_size", default=14)
+    positions = patch_count(pair(v, "image_size", default=980), patch)
+    layer = clip_layer(
+        "Siglip", h, v.dim("intermediate_size", default=4304), eps=eps,
+        act=v.text("hidden_act", default="gelu_pytorch_tanh"),
+    )  # fmt: skip
+    return Module(
+        "SiglipVisionTransformer",
+        embeddings=Module(
+            "SiglipVisionEmbeddings",
+            patch_embedding=patch_conv(v.dim("num_channels", default=3), h, patch),
+            position_embedding=Embedding(positions, h, kind="position"),
+            component=Component.EMBEDDING,
+        ),
+        encoder=clip_encoder(
+            "Siglip", _layers_kept(c, v.count("num_hidden_layers", default=27)), layer
+        ),
+        post_layernorm=LayerNorm(h, eps=eps),
+        part="vision",
+    )
+
+
+def timm_model(c: ModelConfig) -> Module:
+    name = c.text("vision_encoder", default=_TIMM)
+    if name != _TIMM:
+        raise c.error("vision_encoder", name, _TIMM)
+    width, inner, count, patches = map(Dim, _TIMM_SIZES)
+    block = Module(
+        "Block",
+        norm1=LayerNorm(width, eps=1e-6),
+        attn=Module(
+            "Attention",
+            qkv=Linear(width, 3 * width, kind="qkv"),
+            proj=Linear(width, width, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        norm2=LayerNorm(width, eps=1e-6),
+        mlp=plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh"),
+    )
+    return Module(
+        "VisionTransformer",
+        pos_embed=Weight(1, patches, width, component=Component.EMBEDDING, kind="position"),
+        patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, (Dim(14), Dim(14)))),
+        blocks=Layers.of(_layers_kept(c, count), block, class_name="Sequential"),
+        norm=LayerNorm(width, eps=1e-6),
+        part="vision",
+    )
+
+
+def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
+    """Q queries of the text's width H attend to patches of width V: Q·H + V·H + 5·H² weights.
+
+    With ``fixed``, positions of the queries are kept, a parameter that is not trained.
+    """
+    h, queries = c.dim("hidden_size", default=2304), c.dim("query_num", default=64)
+    return Module(
+        "Resampler",
+        query=Weight(queries, h),
+        pos_embed=Weight(queries, h, kind="position") if fixed else None,
+        kv_proj=Linear(width, h, bias=False) if width != h else None,
+        attn=multihead_attention(h),
+        ln_q=LayerNorm(h, eps=1e-6),
+        ln_kv=LayerNorm(h, eps=1e-6),
+        ln_post=LayerNorm(h, eps=1e-6),
+        proj=Weight(h, h),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    kind = _language_type(c)
+    if kind == "minicpm":
+        vision, width = timm_model(c), Dim(_TIMM_SIZES[0])
+    else:
+        vision = vision_model(c)
+        width = c.section("vision_config").dim("hidden_size", default=1152)
+    text = ModelConfig({**c.values, "model_type": kind}, c.path)
+    return Module(
+        "MiniCPMV",
+        llm=auto_class(text, "ForCausalLM"),
+        vpm=vision,
+        resampler=resampler(c, width, fixed=kind == "minicpm"),
+    )
+
+
+register(
+    "minicpmv",
+    {"MiniCPMV": model},
+    category="multimodal",
+    source="modeling_minicpmv.py and resampler.py of openbmb/MiniCPM-V-2 and MiniCPM-V-2_6",
+)

@@ -1,0 +1,162 @@
+"""Molmo 7B-D, 7B-O and 72B (Deitke et al. 2024). No class in transformers (``molmo2`` is another
+model). Source of shapes: modeling_molmo.py in allenai/Molmo-7B-D-0924; vLLM's molmo.py reads the
+same names.
+
+OLMo's block with q, k and v in one matrix and gate and up in another; a CLIP-L whose sizes stand in
+the model's code, of which two layers' outputs are pooled 2 by 2 by an attention and projected by a
+gated MLP. 128 rows of the token table are a tensor of their own.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..errors import UnknownArchitectureError
+from .blocks import activation
+from .modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
+from .registry import register
+
+#: VisionBackboneConfig of the model's code; two of the tower's layers are read.
+VISION = ModelConfig(
+    {"width": 1024, "inner": 4096, "layers": 23, "positions": 577, "patch": 14, "read": 2,
+     "additional_vocab_size": 128}
+)  # fmt: skip
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=4096)
+
+
+def _norm(c: ModelConfig, size: Dim) -> Module:
+    form = c.text("layer_norm_type", default="rms")
+    if form != "rms":
+        raise c.error("layer_norm_type", form, "rms")
+    return RMSNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
+
+
+def block(c: ModelConfig) -> Module:
+    """``intermediate_size`` counts gate and up together."""
+    h, both = _hidden(c), c.dim("intermediate_size", default=22016)
+    heads = c.dim("num_attention_heads", default=32)
+    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
+    kv = c.dim("num_key_value_heads", default=heads) * head
+    normed = c.flag("attention_layer_norm", default=False)
+    return Module(
+        "MolmoSequentialBlock",
+        q_norm=_norm(c, h) if normed else None,
+        k_norm=_norm(c, kv) if normed else None,
+        att_proj=Linear(
+            h, h + 2 * kv, bias=c.flag("qkv_bias", default=False),
+            component=Component.ATTENTION, kind="qkv",
+        ),
+        attn_out=Linear(h, h, bias=False, component=Component.ATTENTION, kind="output"),
+        ff_proj=Linear(h, both, bias=False, component=Component.MLP, kind="gate_up"),
+        ff_out=Linear(both // 2, h, bias=False, component=Component.MLP, kind="down"),
+        attn_norm=_norm(c, h),
+        ff_norm=_norm(c, h),
+    )  # fmt: skip
+
+
+def _attention(wide: Dim, width: Dim) -> Module:
+    return Module(
+        "MultiHeadDotProductAttention",
+        wq=Linear(wide, width, kind="query"),
+        wk=Linear(wide, width, kind="key"),
+        wv=Linear(wide, width, kind="value"),
+        wo=Linear(width, width, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def _tower_block(width: Dim, inner: Dim) -> Module:
+    return Module(
+        "ResidualAttentionBlock",
+        attention=_attention(width, width),
+        feed_forward=Module(
+            "ViTMLP",
+            w1=Linear(width, inner, kind="up"),
+            act=activation("quick_gelu"),
+            w2=Linear(inner, width, kind="down"),
+            component=Component.MLP,
+        ),
+        attention_norm=LayerNorm(width),
+        ffn_norm=LayerNorm(width),
+    )
+
+
+def vision_backbone(c: ModelConfig) -> Module:
+    width, patch, read = VISION.dim("width"), VISION.dim("patch"), VISION.dim("read")
+    inner, both = VISION.dim("inner"), c.dim("intermediate_size", default=22016)
+    positions = VISION.dim("positions")
+    pooling = _attention(read * width, width)
+    pooling.component, pooling.part = Component.PROJECTOR, "projector"
+    return Module(
+        "MolmoVisionBackbone",
+        image_vit=Module(
+            "VisionTransformer",
+            class_embedding=Weight(width, component=Component.EMBEDDING, kind="class_token"),
+            positional_embedding=Weight(
+                positions, width, component=Component.EMBEDDING, kind="position"
+            ),
+            patch_embedding=Linear(
+                patch * patch * 3, width, bias=False, component=Component.EMBEDDING, kind="patch"
+            ),
+            pre_ln=LayerNorm(width),
+            transformer=Module(
+                "BlockCollection",
+                resblocks=Layers.of(VISION.count("layers"), _tower_block(width, inner)),
+            ),
+        ),
+        image_pooling_2d=pooling,
+        image_projector=Module(
+            "MLP",
+            w1=Linear(width, both // 2, bias=False, kind="gate"),
+            w2=Linear(both // 2, _hidden(c), bias=False, kind="down"),
+            w3=Linear(width, both // 2, bias=False, kind="up"),
+            component=Component.PROJECTOR,
+            part="projector",
+        ),
+        pad_embed=Weight(2, read * width, component=Component.EMBEDDING),
+        part="vision",
+    )
+
+
+def _tables(c: ModelConfig) -> Module:
+    return Module(
+        "Embedding",
+        embedding=Weight(c.dim("embedding_size", "vocab_size", default=50304), _hidden(c)),
+        new_embedding=Weight(VISION.dim("additional_vocab_size"), _hidden(c)),
+        component=Component.EMBEDDING,
+        kind="token",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    if c.has("moe_num_experts"):
+        raise UnknownArchitectureError(
+            "a molmo config with moe_num_experts (MolmoE)", "is not in the catalog",
+            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
+        )  # fmt: skip
+    vocab = c.dim("embedding_size", "vocab_size", default=50304)
+    head = Linear(_hidden(c), vocab, bias=False, component=Component.HEAD, kind="lm_head")
+    tied = c.flag("weight_tying", default=False)
+    return Module(
+        "Molmo",
+        transformer=Module(
+            "ModuleDict",
+            wte=_tables(c),
+            ln_f=_norm(c, _hidden(c)),
+            blocks=Layers.of(c.count("num_hidden_layers", default=32), block(c)),
+            ff_out=None if tied else head,
+        ),
+        vision_backbone=vision_backbone(c),
+    )
+
+
+register(
+    "molmo",
+    {"MolmoForCausalLM": lambda c: Module("MolmoForCausalLM", model=model(c))},
+    category="multimodal",
+    source="modeling_molmo.py of allenai/Molmo-7B-D-0924; vLLM's molmo.py",
+)

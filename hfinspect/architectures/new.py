@@ -1,0 +1,82 @@
+"""GTE v1.5 and multilingual under their first class (Zhang et al. 2024). transformers' ``gte`` is
+the converted form. Source of shapes: modeling.py in Alibaba-NLP/new-impl.
+
+GTE's tensors under the prefix ``new``; q, k and v may be apart (``pack_qkv``), positions learned.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import gte
+from .composing import composed, renamed, with_defaults
+from .encoders import dropout, hidden, labels
+from .modules import Embedding, Linear, Module
+from .registry import register
+
+_DEFAULTS = {
+    "vocab_size": 30528, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "hidden_act": "gelu", "type_vocab_size": 1,
+    "max_position_embeddings": 2048,
+}  # fmt: skip
+
+
+def _apart(c: ModelConfig, root: Module) -> None:
+    """q, k and v as three matrices in every layer (the layers are one object)."""
+    block = root["encoder"]
+    assert isinstance(block, Module)
+    rows = block["layer"]
+    assert isinstance(rows, Module)
+    for layer in {id(row): row for row in rows.children.values()}.values():
+        assert isinstance(layer, Module)
+        attention = layer["attention"]
+        assert isinstance(attention, Module)
+        h = hidden(c)
+        kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
+        attention.children = {
+            **{name: Linear(h, h, kind=kind) for name, kind in kinds.items()},
+            "o_proj": attention["o_proj"],
+        }
+
+
+def model(c: ModelConfig, *, pooling: bool = False) -> Module:
+    root = renamed(gte.model(c, pooling=pooling), "Gte", "New")
+    if not c.flag("pack_qkv", default=True):
+        _apart(c, root)
+    if c.text("position_embedding_type", default="rope") == "absolute":
+        tables = root["embeddings"]
+        assert isinstance(tables, Module)
+        positions = c.dim("max_position_embeddings")
+        tables.children["position_embeddings"] = Embedding(positions, hidden(c), kind="position")
+    return root
+
+
+def _pooled(c: ModelConfig) -> Module:
+    return model(c, pooling=True)
+
+
+def _head(c: ModelConfig) -> Module:
+    head = renamed(gte.lm_head(c), "GteLMHead", "NewLMPredictionHead")
+    table = "new.embeddings.word_embeddings.weight" if c.tied() else None
+    vocab = c.dim("vocab_size")
+    head.children["decoder"] = Linear(hidden(c), vocab, tied_to=table, kind="lm_head")
+    return head
+
+
+_CLASSES = composed(
+    {
+        "NewModel": model,
+        "NewForMaskedLM": {"new": model, "lm_head": _head},
+        "NewForSequenceClassification": {"new": _pooled, "dropout": dropout, "classifier": labels},
+        "NewForTokenClassification": {"new": model, "dropout": dropout, "classifier": labels},
+        "NewForQuestionAnswering": {"new": model, "qa_outputs": labels},
+    }
+)
+
+register(
+    "new",
+    with_defaults(_DEFAULTS, _CLASSES),
+    base="NewModel",
+    base_prefix="new",
+    category="encoder",
+    source="modeling.py of Alibaba-NLP/new-impl; checked against transformers' gte",
+)

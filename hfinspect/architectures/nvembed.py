@@ -1,0 +1,77 @@
+"""NV-Embed (Lee et al. 2024). No class in transformers. Source of shapes: modeling_nvembed.py in
+nvidia/NV-Embed-v2.
+
+Mistral without a head that attends both ways, and a pooling whose queries are the tokens and whose
+keys and values are learned latents: one cross-attention and one gated MLP, each behind norms.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from .composing import renamed
+from .mistral import model as mistral_model
+from .modules import Activation, LayerNorm, Linear, Module, ModuleList, Sequential, Weight
+from .registry import register
+
+
+def text_model(c: ModelConfig) -> Module:
+    base = mistral_model(c)
+    base.scope = True
+    return renamed(base, "MistralModel", "BidirectionalMistralModel")
+
+
+def latent_attention(c: ModelConfig) -> Module:
+    """The latents' width is the tokens' own in every release."""
+    width, outer = c.dim("latent_dim", default=4096), c.dim("hidden_dim", default=4096)
+    inner = c.dim("cross_dim_head", default=4096) * c.dim("num_cross_heads", default=8)
+    attention = Module(
+        "Attention",
+        to_q=Linear(width, inner, bias=False, kind="query"),
+        to_kv=Linear(outer, inner * 2, bias=False),
+        to_out=Linear(inner, width, bias=False, kind="output"),
+    )
+    mlp = Module(
+        "FeedForward",
+        net=Sequential(Linear(width, width * 8), Activation("GEGLU"), Linear(width * 4, width)),
+    )
+    blocks = [
+        Module(
+            "PreNorm", fn=attention, norm=LayerNorm(width), norm_context=LayerNorm(outer)
+        ),
+        Module("PreNorm", fn=mlp, norm=LayerNorm(width)),
+    ]  # fmt: skip
+    return Module(
+        "LatentAttentionModel",
+        latents=Weight(c.dim("num_latents_value", default=512), width),
+        cross_attend_blocks=ModuleList(blocks),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        "NVEmbedModel",
+        latent_attention_model=latent_attention(c.section("latent_attention_config")),
+        embedding_model=text_model(c.section("text_config")) if c.has("text_config") else None,
+    )
+
+
+_SOURCE = "modeling_nvembed.py of nvidia/NV-Embed-v2; base checked against transformers' Mistral"
+
+register("nvembed", {"NVEmbedModel": model}, category="encoder", source=_SOURCE)
+register(
+    "bidir_mistral",
+    {"BidirectionalMistralModel": text_model},
+    base="BidirectionalMistralModel",
+    category="encoder",
+    source=_SOURCE,
+)
+register(
+    "latent_attention",
+    {"LatentAttentionModel": latent_attention},
+    base="LatentAttentionModel",
+    category="encoder",
+    source=_SOURCE,
+)

@@ -1,0 +1,78 @@
+"""Phi-3-vision and Phi-3.5-vision (Abdin et al. 2024). No class in transformers. Source of shapes:
+modeling_phi3_v.py and image_embedding_phi3_v.py in microsoft/Phi-3-vision-128k-instruct.
+
+Phi-3 and, inside its base model, CLIP-L at 336 pixels (sizes in the model's code), separators of
+four patches' width and a two-layer projector. The token table is there a second time, shared.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .clip import vision_model
+from .heads import lm_head
+from .modules import Activation, Embedding, Linear, Module, Sequential, Weight
+from .phi3 import model as phi3_model
+from .registry import register
+
+#: CLIP_VIT_LARGE_PATCH14_336_CONFIG of the model's code.
+TOWER = ModelConfig(
+    {"hidden_size": 1024, "image_size": 336, "intermediate_size": 4096, "num_attention_heads": 16,
+     "num_hidden_layers": 24, "patch_size": 14}
+)  # fmt: skip
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=3072)
+
+
+def _vocab(c: ModelConfig) -> Dim:
+    return c.dim("vocab_size", default=32064)
+
+
+def image_embedding(c: ModelConfig) -> Module:
+    """``image_dim_out`` is the tower's width; 2 by 2 patches are joined."""
+    h = _hidden(c)
+    options = c.section("embd_layer")
+    wide = c.section("img_processor").dim("image_dim_out", default=1024) * 4
+    form = options.text("projection_cls", default="mlp")
+    if form == "mlp":
+        projection = Sequential(Linear(wide, h), Activation("GELU"), Linear(h, h))
+    elif form == "linear":
+        projection = Linear(wide, h)
+    else:
+        raise options.error("projection_cls", form, "mlp or linear")
+    learned = options.flag("with_learnable_separator", default=True)
+    projection.component, projection.part = Component.PROJECTOR, "projector"
+    return Module(
+        "Phi3ImageEmbedding",
+        glb_GN=Weight(1, 1, wide, component=Component.EMBEDDING) if learned else None,
+        sub_GN=Weight(1, 1, 1, wide, component=Component.EMBEDDING) if learned else None,
+        wte=Embedding(_vocab(c), h, tied_to="model.embed_tokens.weight"),
+        img_processor=Module("CLIPVisionModel", vision_model=vision_model(TOWER)),
+        img_projection=projection,
+        part="vision",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    base = phi3_model(c)
+    base.class_name = "Phi3VModel"
+    base.children["vision_embed_tokens"] = image_embedding(c)
+    return base
+
+
+def causal_lm(c: ModelConfig) -> Module:
+    at = "model.embed_tokens.weight"
+    head = lm_head(c, _hidden(c), _vocab(c), tied_to=at, tied_default=False)
+    return Module("Phi3VForCausalLM", model=model(c), lm_head=head)
+
+
+register(
+    "phi3_v",
+    {"Phi3VForCausalLM": causal_lm},
+    base_prefix="model",
+    category="multimodal",
+    source="modeling_phi3_v.py of microsoft/Phi-3-vision-128k-instruct",
+)
