@@ -6,6 +6,9 @@ Since the second version: multi-query groups, q, k and v in one matrix with bias
 another, an output layer of its own inside the base model. The first is told by position_encoding_2d
 or inner_hidden_size: biases throughout, LayerNorms, a two-matrix MLP.
 
+A config with ``vision_config`` (GLM-4V) adds EVA2-CLIP as CogVLM2 has it, its patches merged into
+the text's width; vLLM's glm4v.py reads the same names.
+
 Configs say ChatGLMModel, but their auto_map loads ChatGLMForConditionalGeneration under that name,
 and so files hold the base model under ``transformer.``.
 """
@@ -15,7 +18,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..errors import UnknownArchitectureError
+from .cogvlm import vision_model
 from .heads import classifier, lm_head
 from .modules import (
     Activation,
@@ -173,12 +176,13 @@ def _first_base(c: ModelConfig) -> Module:
 
 
 def _transformer(c: ModelConfig) -> Module:
+    if _is_first(c):
+        return _first_base(c)
+    module = base(c)
     if c.has("vision_config"):
-        raise UnknownArchitectureError(
-            "a chatglm config with vision_config (GLM-4V)", "is not in the catalog",
-            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
-    return _first_base(c) if _is_first(c) else base(c)
+        inner = c.dim("ffn_hidden_size", default=13696)
+        module.children["vision"] = vision_model(c, inner, _hidden(c))
+    return module
 
 
 def conditional_generation(c: ModelConfig) -> Module:

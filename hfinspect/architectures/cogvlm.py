@@ -72,8 +72,7 @@ def _vision_layer(c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-def _projector(c: ModelConfig, width: Dim) -> Module:
-    h, inner = _hidden(c), _inner(c)
+def _projector(h: Dim, inner: Dim, width: Dim) -> Module:
     return Module(
         "GLU",
         linear_proj=Linear(width, h, bias=False),
@@ -87,7 +86,8 @@ def _projector(c: ModelConfig, width: Dim) -> Module:
     )
 
 
-def vision_model(c: ModelConfig) -> Module:
+def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
+    """``inner`` is the width inside the projector, ``merged`` what the convolution puts out."""
     v = c.section("vision_config")
     width = v.dim("hidden_size", default=1792)
     patches = Module(
@@ -97,7 +97,9 @@ def vision_model(c: ModelConfig) -> Module:
         position_embedding=position_table(v.dim("num_positions", default=1226), width),
         component=Component.EMBEDDING,
     )
-    merging = Conv(width, width, 2, stride=2, component=Component.PROJECTOR)
+    merging = None
+    if merged is not None:
+        merging = Conv(width, merged, 2, stride=2, component=Component.PROJECTOR)
     layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v))
     mark = Weight(1, 1, _hidden(c), component=Component.EMBEDDING)
     return Module(
@@ -106,8 +108,8 @@ def vision_model(c: ModelConfig) -> Module:
         eoi=mark,
         patch_embedding=patches,
         transformer=Module("Transformer", layers=layers),
-        linear_proj=_projector(c, width),
-        conv=merging if _is_second(c) else None,
+        linear_proj=_projector(_hidden(c), inner, width if merged is None else merged),
+        conv=merging,
         part="vision",
     )
 
@@ -161,12 +163,13 @@ def _layer(c: ModelConfig, *, seeing: bool) -> Module:
 
 def model(c: ModelConfig, *, seeing: bool = True) -> Module:
     layer = _layer(c, seeing=seeing)
+    width = c.section("vision_config").dim("hidden_size", default=1792)
     return Module(
         "CogVLMModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
         layers=Layers.of(c.count("num_hidden_layers", default=32), layer),
         norm=_norm(c),
-        vision=vision_model(c),
+        vision=vision_model(c, _inner(c), width if _is_second(c) else None),
     )
 
 

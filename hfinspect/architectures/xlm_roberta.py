@@ -1,18 +1,35 @@
 """XLM-RoBERTa (Conneau et al. 2019). Source: transformers/models/xlm_roberta.
 
-RoBERTa with a vocabulary of a hundred languages.
+RoBERTa with a vocabulary of a hundred languages.  Configs of this model_type that bring the code of
+``xlm_roberta_flash`` get that file's tensors.
 """
 
 from __future__ import annotations
 
+from ..core.config import ModelConfig
+from . import xlm_roberta_flash as flash
 from .composing import renamed_classes, with_defaults
 from .encoders import BASE
-from .registry import register
+from .modules import Module
+from .registry import Builder, register
 from .roberta import CLASSES
+
+
+def _either(plain: Builder, other: Builder) -> Builder:
+    def build(c: ModelConfig) -> Module:
+        return other(c) if flash.is_flash(c) else plain(c)
+
+    return build
+
+
+_PLAIN = with_defaults(BASE, renamed_classes(CLASSES, "Roberta", "XLMRoberta"))
 
 register(
     "xlm-roberta",
-    with_defaults(BASE, renamed_classes(CLASSES, "Roberta", "XLMRoberta")),
+    {
+        name: _either(build, flash.CLASSES[name]) if name in flash.CLASSES else build
+        for name, build in _PLAIN.items()
+    },
     base="XLMRobertaModel",
     base_prefix="roberta",
     category="encoder",

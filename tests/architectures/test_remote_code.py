@@ -327,7 +327,6 @@ def test_mpt_of_the_hub_honours_its_keys() -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        {"model_type": "chatglm", **GLM_4_9B, "vision_config": {"hidden_size": 1792}},
         {"model_type": "qwen", "audio": {"n_mels": 80}},
         {"model_type": "yuan", **SMALL, "moe_config": {"moe_num_experts": 32}},
         {"model_type": "xverse", **SMALL, "num_experts": 64},

@@ -1,0 +1,122 @@
+"""Moondream 2, releases since 2025 (class HfMoondream; configs say ``moondream1``). No class in
+transformers. Source of shapes: moondream/torch/{config,moondream,text,vision}.py of
+github.com/vikhyat/moondream.
+
+Phi-1.5's block and a SigLIP-like tower, both written as plain dictionaries of linears, a projector
+over the whole image beside its crops, and a small region model: points and boxes from and to hidden
+states. The released config is empty (``"config": {}``): the sizes are the code's own.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .modules import LayerNorm, Layers, Linear, Module, Weight
+from .registry import register
+
+
+def _two(first: Dim, inner: Dim, last: Dim, component: Component) -> Module:
+    """fc2(gelu(fc1(x))): an MLP, a projector or a decoder of regions."""
+    return Module(
+        "ModuleDict",
+        fc1=Linear(first, inner, kind="up"),
+        fc2=Linear(inner, last, kind="down"),
+        component=component,
+    )
+
+
+def _attention(width: Dim, qkv: Dim) -> Module:
+    return Module(
+        "ModuleDict",
+        qkv=Linear(width, qkv, kind="qkv"),
+        proj=Linear(width, width, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def text_model(c: ModelConfig) -> Module:
+    width, vocab = c.dim("dim", default=2048), c.dim("vocab_size", default=51200)
+    heads = c.dim("n_heads", default=32)
+    kv = c.dim("n_kv_heads", default=heads)
+    head = c.divided(width, heads, "dim", "n_heads")
+    block = Module(
+        "ModuleDict",
+        ln=LayerNorm(width),
+        attn=_attention(width, width + 2 * (kv * head)),
+        mlp=_two(width, c.dim("ff_dim", default=4 * width), width, Component.MLP),
+    )
+    return Module(
+        "ModuleDict",
+        wte=Weight(vocab, width, component=Component.EMBEDDING, kind="token"),
+        blocks=Layers.of(c.count("n_layers", default=24), block),
+        post_ln=LayerNorm(width),
+        lm_head=Linear(width, vocab, component=Component.HEAD, kind="lm_head"),
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    width, patch = c.dim("enc_dim", default=1152), c.dim("enc_patch_size", default=14)
+    side = c.dim("crop_size", default=378) // patch
+    inner = c.dim("enc_ff_dim", default=4304)
+    block = Module(
+        "ModuleDict",
+        ln1=LayerNorm(width),
+        attn=_attention(width, 3 * width),
+        ln2=LayerNorm(width),
+        mlp=_two(width, inner, width, Component.MLP),
+    )
+    projector = _two(
+        width * 2, c.dim("proj_inner_dim", default=8192), c.dim("proj_out_dim", default=2048),
+        Component.PROJECTOR,
+    )  # fmt: skip
+    projector.part = "projector"
+    return Module(
+        "ModuleDict",
+        pos_emb=Weight(1, side * side, width, component=Component.EMBEDDING, kind="position"),
+        patch_emb=Linear(
+            patch * patch * c.dim("in_channels", default=3), width,
+            component=Component.EMBEDDING, kind="patch",
+        ),
+        blocks=Layers.of(c.count("enc_n_layers", default=27), block),
+        post_ln=LayerNorm(width),
+        proj_mlp=projector,
+        part="vision",
+    )  # fmt: skip
+
+
+def region_model(c: ModelConfig) -> Module:
+    """Coordinates and sizes as Fourier features into the text's width, and back to bins."""
+    width, inner = c.dim("dim", default=2048), c.dim("inner_dim", default=8192)
+    point, size = c.dim("coord_feat_dim", default=256), c.dim("size_feat_dim", default=512)
+    return Module(
+        "ModuleDict",
+        coord_features=Weight(1, point // 2),
+        size_features=Weight(2, size // 2),
+        coord_encoder=Linear(point, width),
+        coord_decoder=_two(width, inner, c.dim("coord_out_dim", default=1024), Component.HEAD),
+        size_encoder=Linear(size, width),
+        size_decoder=_two(width, inner, c.dim("size_out_dim", default=2048), Component.HEAD),
+        component=Component.HEAD,
+    )
+
+
+def model(config: ModelConfig) -> Module:
+    c = config.section("config")
+    return Module(
+        "HfMoondream",
+        model=Module(
+            "MoondreamModel",
+            vision=vision_model(c.section("vision")),
+            text=text_model(c.section("text")),
+            region=region_model(c.section("region")),
+        ),
+    )
+
+
+register(
+    "moondream1",
+    {"HfMoondream": model},
+    category="multimodal",
+    source="moondream/torch of github.com/vikhyat/moondream",
+)

@@ -1,0 +1,137 @@
+"""jina-embeddings-v3 and jina-reranker-v2 as released (Sturua et al. 2024): model_type
+``xlm-roberta`` with code of their own. transformers' ``jina_embeddings_v3`` is the converted form.
+Source of shapes: modeling_xlm_roberta.py and modeling_lora.py in
+jinaai/xlm-roberta-flash-implementation; an MLC conversion of the embeddings reads the same names.
+
+The converted form's tensors, with learned positions where the config asks for them; with
+``lora_adaptations`` every linear and table carries a low-rank pair for each task, under
+``parametrizations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..core.config import ModelConfig
+from . import encoders, jina_embeddings_v3
+from .composing import renamed, with_defaults
+from .encoders import dropout, hidden, labels
+from .modules import Embedding, Module, Parameter, Weight
+from .registry import Builder, register
+
+_NAME = "XLMRobertaFlash"
+_DEFAULTS = {
+    "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+    "intermediate_size": 4096, "hidden_act": "gelu", "max_position_embeddings": 8194,
+    "type_vocab_size": 1, "layer_norm_eps": 1e-5, "position_embedding_type": "rotary",
+}  # fmt: skip
+
+
+def is_flash(c: ModelConfig) -> bool:
+    """Whether a config of model_type xlm-roberta asks for this code."""
+    code = c.raw("auto_map")
+    named = isinstance(code, dict) and any("xlm-roberta-flash" in str(x) for x in code.values())
+    return named or c.has("lora_adaptations")
+
+
+def model(c: ModelConfig, *, pooling: bool = True) -> Module:
+    root = renamed(jina_embeddings_v3.model(c, pooling=pooling), "JinaEmbeddingsV3", _NAME)
+    if c.text("position_embedding_type", default="rotary") == "absolute":
+        tables = root["embeddings"]
+        assert isinstance(tables, Module)
+        positions = c.dim("max_position_embeddings")
+        tables.children["position_embeddings"] = Embedding(positions, hidden(c), kind="position")
+        del root.children["rotary_emb"]
+    return root
+
+
+# ---- low-rank adaptations
+
+
+def _adapted_weight(weight: Parameter, *, table: bool, tasks: int, rank: int) -> Module:
+    """``original`` and the pair: (n, r, in) and (n, out, r) of a linear, (n, rows, r) and
+    (n, r, width) of a table."""
+    first, second = weight.shape
+    if table:
+        pair = Weight(tasks, first, rank), Weight(tasks, rank, second)
+    else:
+        pair = Weight(tasks, rank, second), Weight(tasks, first, rank)
+    return Module(
+        "ParametrizationList",
+        {
+            "original": weight,
+            "0": Module("LoRAParametrization", lora_A=pair[0], lora_B=pair[1]),
+        },
+    )
+
+
+def adapt(root: Module, tasks: int, rank: int, seen: set[int]) -> None:
+    """Give every linear and every table its pairs, in place."""
+    if id(root) in seen:
+        return
+    seen.add(id(root))
+    weight = root.children.get("weight")
+    if root.class_name in ("Linear", "Embedding") and isinstance(weight, Parameter):
+        pairs = _adapted_weight(
+            weight, table=root.class_name == "Embedding", tasks=tasks, rank=rank
+        )
+        rest = {name: child for name, child in root.children.items() if name != "weight"}
+        root.children = {**rest, "parametrizations": Module("ModuleDict", weight=pairs)}
+        root.class_name = f"Parametrized{root.class_name}"
+        return
+    for child in root.children.values():
+        if isinstance(child, Module):
+            adapt(child, tasks, rank, seen)
+
+
+def with_tasks(c: ModelConfig) -> Module:
+    """The embeddings' class: the base model, every weight adapted for each task."""
+    if not c.has("lora_adaptations"):
+        return model(c)
+    tasks, rank = len(c.strings("lora_adaptations")), c.dim("lora_rank", default=4)
+    base = model(c)
+    if tasks:
+        adapt(base, tasks, rank, set())
+    return Module("XLMRobertaLoRA", roberta=base)
+
+
+def _bare(c: ModelConfig) -> Module:
+    return model(c, pooling=False)
+
+
+CLASSES: Mapping[str, Builder] = with_defaults(
+    _DEFAULTS,
+    {
+        "XLMRobertaModel": with_tasks,
+        "XLMRobertaForMaskedLM": lambda c: Module(
+            "XLMRobertaForMaskedLM",
+            roberta=_bare(c),
+            lm_head=encoders.roberta_lm_head(
+                c, _NAME, table="roberta.embeddings.word_embeddings.weight"
+            ),
+        ),
+        "XLMRobertaForSequenceClassification": lambda c: Module(
+            "XLMRobertaForSequenceClassification",
+            roberta=_bare(c),
+            classifier=encoders.roberta_classifier(c, _NAME),
+        ),
+        "XLMRobertaForTokenClassification": lambda c: Module(
+            "XLMRobertaForTokenClassification",
+            roberta=_bare(c),
+            dropout=dropout(c),
+            classifier=labels(c),
+        ),
+        "XLMRobertaForQuestionAnswering": lambda c: Module(
+            "XLMRobertaForQuestionAnswering", roberta=_bare(c), qa_outputs=labels(c)
+        ),
+    },
+)
+
+register(
+    "xlm-roberta-flash",
+    CLASSES,
+    base="XLMRobertaModel",
+    base_prefix="roberta",
+    category="encoder",
+    source="modeling_xlm_roberta.py and modeling_lora.py of jinaai/xlm-roberta-flash-implementation",
+)
