@@ -1,0 +1,116 @@
+"""LLaVA 1 to 1.6, NeXT and OneVision (Liu et al. 2023-2024; Li et al. 2024) as their own code saves
+them; transformers' ``llava`` types are the converted forms. No class in transformers. Source of
+shapes: llava/model/{llava_arch,multimodal_projector/builder,multimodal_encoder/clip_encoder}.py of
+github.com/haotian-liu/LLaVA, and siglip_encoder.py of github.com/LLaVA-VL/LLaVA-NeXT.
+
+A text model, in whose base model stand the projector, a separator of rows of patches
+(``mm_patch_merge_type`` with ``unpad``) and the vision tower. The tower is built from the name in
+``mm_vision_tower``; files hold it where it was trained too.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..errors import UnknownArchitectureError
+from .modules import Activation, Linear, Module, Parameter, Sequential, Weight
+from .registry import Builder, auto_class, auto_model, register
+
+#: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
+#: without its last layer (26 of 27) and its pooling.
+_CLIP = {
+    "model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096,
+    "num_hidden_layers": 24, "num_attention_heads": 16, "patch_size": 14,
+}  # fmt: skip
+_TOWERS: dict[str, tuple[str, dict[str, object]]] = {
+    "clip-vit-large-patch14": ("CLIP", {**_CLIP, "image_size": 224}),
+    "clip-vit-large-patch14-336": ("CLIP", {**_CLIP, "image_size": 336}),
+    "siglip-so400m-patch14-384": (
+        "SigLip",
+        {
+            "model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
+            "num_hidden_layers": 26, "num_attention_heads": 16, "patch_size": 14,
+            "image_size": 384, "vision_use_head": False,
+        },
+    ),
+}  # fmt: skip
+#: Projectors are far shallower; a name may say any number.
+_MAX_DEPTH = 64
+
+
+def _tower(c: ModelConfig) -> Module | None:
+    """The vision tower that files hold, or None where they leave it to its own repo."""
+    name = c.text("mm_vision_tower", "vision_tower", default="") or ""
+    trained = "mm_vision_tower" in (c.text("mm_tunable_parts", default="") or "")
+    kept = trained or c.flag("unfreeze_mm_vision_tower", default=False)
+    last = name.rstrip("/").rsplit("/", 1)[-1]
+    if last in _TOWERS:
+        kind, values = _TOWERS[last]
+        inner = auto_model(ModelConfig(values, "mm_vision_tower."))
+        inner = Module(f"{kind}VisionModel", vision_model=inner)
+        return Module(f"{kind}VisionTower", vision_tower=inner, part="vision", saved=kept)
+    if kept:
+        raise UnknownArchitectureError(
+            f"a LLaVA whose files hold the vision tower {name[:80]!r}", "is not in the catalog",
+            where=c.path or None, nearest=sorted(_TOWERS),
+            hint="a checkpoint's headers are read without the catalog",
+        )  # fmt: skip
+    return None
+
+
+def projector(c: ModelConfig, hidden: Dim) -> Module | None:
+    """``linear``, ``identity``, or ``mlpNx_gelu``: N linear layers."""
+    form = c.text("mm_projector_type", default="linear") or ""
+    width = c.dim("mm_hidden_size", default=1024)
+    if form == "identity":
+        return None
+    if form == "linear":
+        return Linear(width, hidden, component=Component.PROJECTOR)
+    depth = re.fullmatch(r"mlp(\d{1,3})x_gelu", form)
+    if depth is None or not 1 <= int(depth[1]) <= _MAX_DEPTH:
+        raise c.error("mm_projector_type", form, "linear, identity or mlpNx_gelu")
+    row = [Linear(width, hidden)]
+    row += [Activation("GELU"), Linear(hidden, hidden)] * (int(depth[1]) - 1)
+    return Sequential(*row, component=Component.PROJECTOR)
+
+
+def _classes(name: str, text_type: str) -> dict[str, Builder]:
+    def build(c: ModelConfig) -> Module:
+        text = ModelConfig({**c.values, "model_type": text_type, "architectures": None}, c.path)
+        causal = auto_class(text, "ForCausalLM")
+        base, head = causal["model"], causal["lm_head"]
+        assert isinstance(base, Module)
+        children: dict[str, Module | Parameter | None] = {**base.children}
+        if c.has("mm_vision_tower", "vision_tower"):
+            hidden = c.dim("hidden_size", default=4096)
+            found = projector(c, hidden)
+            if found is not None:
+                found.part = "projector"
+            separated = "unpad" in (c.text("mm_patch_merge_type", default="flat") or "")
+            mark = Weight(hidden, component=Component.EMBEDDING) if separated else None
+            children |= {"vision_tower": _tower(c), "mm_projector": found, "image_newline": mark}
+        return Module(
+            f"{name}ForCausalLM", model=Module(f"{name}Model", children), lm_head=head
+        )  # fmt: skip
+
+    return {f"{name}ForCausalLM": build}
+
+
+#: model_type, class, and the text model inside.
+_KINDS = {
+    "llava_llama": ("LlavaLlama", "llama"),
+    "llava_mistral": ("LlavaMistral", "mistral"),
+    "llava_qwen": ("LlavaQwen", "qwen2"),
+    "llava_gemma": ("LlavaGemma", "gemma"),
+    "llava_mixtral": ("LlavaMixtral", "mixtral"),
+}
+for _type, (_name, _text) in _KINDS.items():
+    register(
+        _type,
+        _classes(_name, _text),
+        category="multimodal",
+        source="github.com/haotian-liu/LLaVA and github.com/LLaVA-VL/LLaVA-NeXT",
+    )

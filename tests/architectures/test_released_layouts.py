@@ -1,0 +1,199 @@
+"""Models as their own code saves them, where transformers has another layout or none.
+
+Figures are what the model's page on the Hub counts (from the headers of its safetensors, buffers
+included) or the total of its index, and beside them the sum they are made of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hfinspect.architectures.prediction import Prediction, predict
+from hfinspect.errors import ConfigError, UnknownArchitectureError
+
+
+def sizes(
+    hidden: int, inner: int, layers: int, heads: int, vocab: int, **more: Any
+) -> dict[str, Any]:
+    return {
+        "hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers,
+        "num_attention_heads": heads, "vocab_size": vocab, **more,
+    }  # fmt: skip
+
+
+def elements(prediction: Prediction) -> int:
+    return prediction.parameters + prediction.buffers
+
+
+VICUNA_7B = sizes(4096, 11008, 32, 32, 32000, num_key_value_heads=32, tie_word_embeddings=False)
+LLAVA = {
+    "mm_hidden_size": 1024,
+    "mm_projector_type": "mlp2x_gelu",
+    "mm_vision_tower": "openai/clip-vit-large-patch14-336",
+}
+ONEVISION = {
+    "model_type": "llava", "architectures": ["LlavaQwenForCausalLM"], "mm_hidden_size": 1152,
+    "mm_projector_type": "mlp2x_gelu", "mm_patch_merge_type": "spatial_unpad",
+    "mm_vision_tower": "google/siglip-so400m-patch14-384",
+    "mm_tunable_parts": "mm_vision_tower,mm_mlp_adapter,mm_language_model",
+}  # fmt: skip
+SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "image_size": 980, "patch_size": 14}
+JANUS = {
+    "model_type": "multi_modality",
+    "vision_config": {"params": {"model_name": "siglip_large_patch16_384", "image_size": 384}},
+    "aligner_config": {"params": {"depth": 2, "input_dim": 1024, "n_embed": 2048}},
+    "gen_vision_config": {"params": {"image_token_size": 16384, "n_embed": 8}},
+    "gen_aligner_config": {"params": {"depth": 2, "input_dim": 8, "n_embed": 2048}},
+    "language_config": {"model_type": "llama", **sizes(2048, 5632, 24, 16, 102400)},
+}
+
+PUBLISHED = [
+    # Vicuna 6,738,415,616 and a projector of 1024·4096 + 4096 + 4096² + 4096; the tower was not
+    # trained, and so is not in the files.
+    pytest.param(
+        {"model_type": "llava_llama", **VICUNA_7B, **LLAVA}, 6_759_395_328, id="llava-1.5"
+    ),
+    # CLIP's 303,507,456 and a separator of 4096 more
+    pytest.param(
+        {
+            "model_type": "llava_llama", **VICUNA_7B, **LLAVA,
+            "mm_patch_merge_type": "spatial_unpad", "unfreeze_mm_vision_tower": True,
+        },
+        7_062_906_880,
+        id="llava-1.6",
+    ),
+    pytest.param(
+        {**sizes(3584, 18944, 28, 28, 152064, num_key_value_heads=4), **ONEVISION,
+         "tie_word_embeddings": False},
+        8_030_348_832,
+        id="llava-onevision-7b",
+    ),
+    pytest.param(
+        {**sizes(896, 4864, 24, 14, 151936, num_key_value_heads=2), **ONEVISION,
+         "tie_word_embeddings": True},
+        893_618_208,
+        id="llava-onevision-0.5b",
+    ),
+    pytest.param(
+        {
+            "model_type": "minicpmv", "version": 2.6, "query_num": 64, "vision_config": SIGLIP,
+            "drop_vision_last_layer": False, "tie_word_embeddings": False,
+            **sizes(3584, 18944, 28, 28, 151666, num_key_value_heads=4),
+        },
+        8_099_175_152,
+        id="minicpm-v-2.6",
+    ),
+    pytest.param(
+        {
+            "model_type": "minicpmv", "version": "2.5", "query_num": 96, "vision_config": SIGLIP,
+            "drop_vision_last_layer": False, "tie_word_embeddings": False,
+            **sizes(4096, 14336, 32, 32, 128256, num_key_value_heads=8),
+        },
+        8_537_092_336,
+        id="minicpm-llama3-v-2.5",
+    ),
+    # 65,536 of them count how often a code was used
+    pytest.param(JANUS, 2_089_297_547, id="janus-1.3b"),
+    pytest.param(
+        {
+            "model_type": "minimax_m1", "head_dim": 128, "num_key_value_heads": 8,
+            "attn_type_list": [int(i % 8 == 7) for i in range(80)], "num_local_experts": 32,
+            **sizes(6144, 9216, 80, 64, 200064),
+        },
+        456_089_655_296,
+        id="minimax-m1",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "count"), PUBLISHED)
+def test_published_sizes(config: dict[str, Any], count: int) -> None:
+    assert elements(predict(config)) == count
+
+
+def names(config: dict[str, Any]) -> set[str]:
+    return {spec.name for spec in predict(config).tensors}
+
+
+TINY = sizes(32, 64, 2, 4, 99)
+
+
+def test_llava_keeps_its_parts_in_the_base_model() -> None:
+    found = names(
+        {
+            "model_type": "llava_llama", **TINY, **LLAVA, "unfreeze_mm_vision_tower": True,
+            "mm_patch_merge_type": "spatial_unpad",
+        }
+    )  # fmt: skip
+    tower = "model.vision_tower.vision_tower.vision_model."
+    assert {
+        "model.image_newline", "model.mm_projector.0.weight", "model.mm_projector.2.bias",
+        "model.layers.1.mlp.up_proj.weight", "lm_head.weight",
+        f"{tower}embeddings.class_embedding", f"{tower}encoder.layers.23.mlp.fc2.bias",
+    } <= found  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("linear", {"model.mm_projector.weight", "model.mm_projector.bias"}),
+        ("identity", set()),
+        ("mlp1x_gelu", {"model.mm_projector.0.weight", "model.mm_projector.0.bias"}),
+    ],
+)
+def test_llava_projectors(form: str, expected: set[str]) -> None:
+    found = names({"model_type": "llava_mistral", **TINY, **LLAVA, "mm_projector_type": form})
+    assert {name for name in found if "projector" in name} == expected
+
+
+@pytest.mark.parametrize("form", ["mlp0x_gelu", "mlp999x_gelu", "pixel_shuffle", ""])
+def test_a_projector_that_no_code_names(form: str) -> None:
+    with pytest.raises(ConfigError, match="mm_projector_type"):
+        predict({"model_type": "llava_llama", **TINY, **LLAVA, "mm_projector_type": form})
+
+
+def test_a_tower_that_files_hold_must_be_known() -> None:
+    own = {"model_type": "llava_llama", **TINY, **LLAVA, "mm_vision_tower": "someone/some-tower"}
+    assert not any("vision_tower" in name for name in names(own))
+    with pytest.raises(UnknownArchitectureError, match="some-tower"):
+        predict({**own, "unfreeze_mm_vision_tower": True})
+
+
+def test_the_first_minicpm_v_has_its_tower_in_timms_names() -> None:
+    found = names({"model_type": "minicpmv", **TINY, "drop_vision_last_layer": True})
+    assert {"resampler.pos_embed", "vpm.pos_embed", "vpm.blocks.25.mlp.fc2.bias"} <= found
+    assert "vpm.blocks.26.mlp.fc2.bias" not in found  # of 27
+    assert len({name for name in found if name.startswith("resampler.")}) == 14
+
+
+def test_minicpm_v_of_an_unknown_version() -> None:
+    with pytest.raises(UnknownArchitectureError, match=r"version 9\.9"):
+        predict({"model_type": "minicpmv", **TINY, "version": 9.9, "vision_config": {}})
+
+
+def test_deepseek_vl_makes_no_images() -> None:
+    config = {key: value for key, value in JANUS.items() if not key.startswith("gen_")}
+    assert {name.split(".")[0] for name in names(config)} == {
+        "vision_model", "aligner", "language_model",
+    }  # fmt: skip
+
+
+def test_a_tower_of_two_is_refused() -> None:
+    with pytest.raises(UnknownArchitectureError, match="HybridVisionTower"):
+        predict({**JANUS, "vision_config": {"cls": "HybridVisionTower"}})
+
+
+def test_minimax_alternates_as_it_says() -> None:
+    config = {
+        "model_type": "minimax_text_01", **TINY, "attn_type_list": [0, 1], "num_local_experts": 2,
+        "num_key_value_heads": 2,
+    }  # fmt: skip
+    found = names(config)
+    assert {"model.layers.0.self_attn.qkv_proj.weight", "model.layers.0.self_attn.norm.weight"} <= (
+        found
+    )
+    assert "model.layers.1.self_attn.k_proj.weight" in found
+    with pytest.raises(ConfigError, match="attn_type_list"):
+        predict({**config, "attn_type_list": [1]})
