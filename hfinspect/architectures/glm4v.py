@@ -10,7 +10,17 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
-from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from .modules import (
+    Activation,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    RMSNorm,
+)
 from .registry import register
 from .vision import position_table
 
@@ -131,18 +141,29 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    tied = c.tied(default=False) or text.tied(default=False)
+def composite(name: str, model: Module, *, tied: bool) -> Module:
+    """``model`` and a head over its words."""
+    text = model["language_model"]
+    assert isinstance(text, Module)
+    words = text["embed_tokens"]
+    assert isinstance(words, Module)
+    table = words["weight"]
+    assert isinstance(table, Parameter)
+    vocab, hidden = table.shape
     head = Linear(
-        _hidden(text),
-        text.dim("vocab_size", default=151552),
+        hidden,
+        vocab,
         bias=False,
         tied_to="model.language_model.embed_tokens.weight" if tied else None,
         component=Component.HEAD,
         kind="lm_head",
     )
-    return Module("Glm4vForConditionalGeneration", model=base(c), lm_head=head)
+    return Module(name, model=model, lm_head=head)
+
+
+def generation(c: ModelConfig) -> Module:
+    tied = c.tied(default=False) or c.section("text_config").tied(default=False)
+    return composite("Glm4vForConditionalGeneration", base(c), tied=tied)
 
 
 register(

@@ -7,8 +7,8 @@ way. Source: transformers/conversion_mapping.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.components import Component
@@ -16,7 +16,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
 from .modules import Linear, Module, Parameter
-from .registry import auto_class, auto_model
+from .registry import auto_class, auto_model, register
 
 #: Prefixes of files that spell the LLaVA kind as it is in memory, and towers as they once were.
 LLAVA_ALIASES = {
@@ -27,6 +27,16 @@ LLAVA_ALIASES = {
     "model.image_newline": "image_newline",
     "lm_head.": "language_model.lm_head.",
     "vision_tower.vision_model.": "vision_tower.",
+}
+
+#: Prefixes of files that spell the other kind in LLaVA's way, and towers as they once were.
+INSIDE_ALIASES = {
+    "language_model.model.": "model.language_model.",
+    "language_model.lm_head.": "lm_head.",
+    "vision_tower.vision_model.": "model.vision_tower.",
+    "model.vision_tower.vision_model.": "model.vision_tower.",
+    "vision_tower.": "model.vision_tower.",
+    "multi_modal_projector.": "model.multi_modal_projector.",
 }
 
 
@@ -161,3 +171,85 @@ def two_layer_projector(
         component=Component.PROJECTOR,
         part="projector",
     )
+
+
+# ---- whole families: a tower, a projector, any decoder
+
+#: Parts that a family has besides, from the config, the tower's width and the decoder.
+Beside = Callable[[ModelConfig, Dim, Decoder], "dict[str, Module | Parameter | None]"]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A family that joins a tower to a decoder.
+
+    ``projector`` is built from the config, the tower's width and the decoder's.  ``tied`` is the
+    config class's default at the top; ``text_ties``: the text section's own word counts as well.
+    ``towers`` and ``project`` are attribute names.  ``beside`` stands before the tower.  ``tying``
+    lists the keys that tie, the newest last.
+    """
+
+    name: str
+    projector: Callable[[ModelConfig, Dim, Dim], Module]
+    vision: str
+    text: str
+    vision_defaults: Mapping[str, Any] = field(default_factory=dict)
+    text_defaults: Mapping[str, Any] = field(default_factory=dict)
+    tied: bool = True
+    tying: tuple[str, ...] = ("tie_word_embeddings",)
+    text_ties: bool = False
+    towers: tuple[str, ...] = ("vision_tower",)
+    project: str = "multi_modal_projector"
+    beside: Beside = lambda c, width, text: {}
+
+
+def _joined_parts(j: Joined, c: ModelConfig) -> tuple[dict[str, Module | Parameter | None], bool]:
+    """All parts, the decoder last, and whether its head is tied."""
+    text = decoder(c, j.text, defaults=j.text_defaults)
+    towers = [tower(c, "vision_config", j.vision, "vision", j.vision_defaults) for _ in j.towers]
+    width = tower_width(towers[0])
+    tied = c.flag(*j.tying, default=j.tied) or (j.text_ties and text.tied)
+    return {
+        **j.beside(c, width, text),
+        **dict(zip(j.towers, towers, strict=True)),
+        j.project: j.projector(c, width, text.hidden),
+        "language_model": language_model(text, head=True, tied=tied),
+    }, tied
+
+
+def register_joined(model_type: str, j: Joined, *, inside: bool) -> None:
+    """The two classes of such a family.  ``inside``: files spell it as it is in memory, all parts
+    in ``model`` and the head beside it; else in LLaVA's way."""
+
+    def base(c: ModelConfig) -> Module:
+        parts, _ = _joined_parts(j, c)
+        model = parts["language_model"]
+        assert isinstance(model, Module)
+        if inside:
+            parts["language_model"] = model["model"]
+        else:
+            del model.children["lm_head"]
+        return Module(f"{j.name}Model", parts)
+
+    def generation(c: ModelConfig) -> Module:
+        name = f"{j.name}ForConditionalGeneration"
+        parts, tied = _joined_parts(j, c)
+        if not inside:
+            return Module(name, parts)
+        text = decoder(c, j.text, defaults=j.text_defaults)
+        to = "model.language_model.embed_tokens.weight" if tied else None
+        return Module(name, model=base(c), lm_head=lm_head(text, to))
+
+    register(
+        model_type,
+        {f"{j.name}ForConditionalGeneration": generation, f"{j.name}Model": base},
+        base=f"{j.name}Model",
+        base_prefix="model" if inside else "",
+        aliases=INSIDE_ALIASES if inside else LLAVA_ALIASES,
+        category="multimodal",
+    )
+
+
+def projector(name: str, **parts: Module | Parameter | None) -> Module:
+    """A module between tower and decoder."""
+    return Module(name, parts, component=Component.PROJECTOR, part="projector")

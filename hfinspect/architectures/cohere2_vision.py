@@ -1,0 +1,30 @@
+"""Command A Vision (Cohere 2025). Source: transformers/models/cohere2_vision.
+
+Aya Vision without the norm and with a much wider projector. File names: multimodal.py.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .aya_vision import gated_projector
+from .modules import Module
+from .multimodal import Joined, register_joined
+
+#: What Cohere2VisionConfig makes of an absent vision_config.
+_VISION = {
+    "hidden_size": 1152, "intermediate_size": 3072, "image_size": 512, "num_hidden_layers": 27,
+    "num_attention_heads": 12,
+}  # fmt: skip
+
+
+def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
+    inner = c.dim("alignment_intermediate_size", default=36864)
+    return gated_projector("Cohere2VisionMultiModalProjector", c, width, text, inner, normed=False)
+
+
+register_joined(
+    "cohere2_vision",
+    Joined("Cohere2Vision", _projector, "siglip_vision_model", "cohere2", vision_defaults=_VISION),
+    inside=True,
+)

@@ -1,0 +1,34 @@
+"""DeepSeek-VL (Lu et al. 2024), the smaller model. Source: transformers/models/deepseek_vl.
+
+SigLIP, two linear layers, Llama. The larger one (deepseek_vl_hybrid) has a second tower, SAM's.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .modules import Activation, Linear, Module
+from .multimodal import Joined, projector, register_joined
+
+
+def _aligner(_: ModelConfig, width: Dim, text: Dim) -> Module:
+    return projector(
+        "DeepseekVLAligner",
+        linear1=Linear(width, text),
+        activation=Activation("GELU"),
+        linear2=Linear(text, text),
+    )
+
+
+register_joined(
+    "deepseek_vl",
+    Joined(
+        "DeepseekVL",
+        _aligner,
+        "siglip_vision_model",
+        "llama",
+        towers=("vision_model",),
+        project="aligner",
+    ),
+    inside=True,
+)

@@ -1,0 +1,221 @@
+"""ERNIE 4.5 VL (Baidu 2025). Source: transformers/models/ernie4_5_vl_moe.
+
+A ViT, a resampler over space and then time, and ERNIE's decoder whose sparse layers have two sets
+of experts, one for words and narrower ones for patches: a token goes to one of the sets.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig, exact
+from ..core.dims import Dim
+from .blocks import activation, gated_mlp, grouped_attention, grouped_heads, layer_types, router
+from .modules import (
+    Activation,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Weight,
+)
+from .registry import register
+
+_NAME = "Ernie4_5_VLMoe"
+
+
+# ---- text
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=2560)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
+
+
+def _mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    act, bias = c.text("hidden_act", default="silu"), c.flag("use_bias", default=False)
+    return gated_mlp(f"{_NAME}MLP", _hidden(c), inner, bias=bias, act=act, kind=kind)
+
+
+def _widths(c: ModelConfig) -> tuple[Dim, Dim]:
+    """Inner widths of the experts for words and of those for patches."""
+    found = c.dims("moe_intermediate_size", default=(1536, 512))
+    if len(found) != 2:
+        raise c.error("moe_intermediate_size", c.raw("moe_intermediate_size"), "two widths")
+    return found[0], found[1]
+
+
+def moe(c: ModelConfig) -> Module:
+    """Files number the experts for patches after those for words, and have the routers' scores
+    transposed."""
+    h, act = _hidden(c), c.text("hidden_act", default="silu")
+    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
+    used = min(int(c.count("moe_k", "num_experts_per_tok", default=6)), int(count))
+    words, patches = _widths(c)
+    # A token goes to either set. Those of words are counted as active, as is usual for a decoder.
+    sets = [
+        gated_mlp(f"{_NAME}MLP", h, inner, act=act, kind="expert") for inner in (words, patches)
+    ]
+    sets[0].active, sets[1].active = (used, int(count)), (0, int(count))
+    shared = c.count("moe_num_shared_experts", default=2)
+    gate = router(f"{_NAME}MoeTopKRouter", count, h)
+    gate.children["weight_1"] = Weight(h, count)
+    return Module(
+        f"{_NAME}MoeBlock",
+        gate=gate,
+        moe_statics=Module(
+            f"{_NAME}MoeStatics",
+            e_score_correction_bias=Weight(exact(2), count),
+            component=Component.ROUTER,
+        ),
+        experts=ModuleList(
+            [sets[0]] * int(count) + [sets[1]] * int(count),
+            class_name=f"{_NAME}MoeExperts",
+            component=Component.MLP,
+            kind="expert",
+        ),
+        shared_experts=_mlp(c, words * shared, "shared_expert") if shared else None,
+        component=Component.MLP,
+    )
+
+
+def layer(c: ModelConfig, kind: str) -> Module:
+    h, bias = _hidden(c), c.flag("use_bias", default=False)
+    heads = grouped_heads(c, h, heads=20, kv=4)
+    dense = c.dim("intermediate_size", default=12288)
+    return Module(
+        f"{_NAME}DecoderLayer",
+        self_attn=grouped_attention(f"{_NAME}TextAttention", h, heads, bias=bias),
+        mlp=moe(c) if kind == "sparse" else _mlp(c, dense),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def decoder(c: ModelConfig) -> dict[str, Module]:
+    kinds = layer_types(
+        c,
+        int(c.count("num_hidden_layers", default=28)),
+        lambda i: "sparse" if i else "dense",
+        key="mlp_layer_types",
+    )
+    built = {kind: layer(c, kind) for kind in set(kinds)}
+    return {
+        "embed_tokens": Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
+        "layers": Layers(built[kind] for kind in kinds),
+        "norm": _norm(c),
+        "rotary_emb": Activation(f"{_NAME}TextRotaryEmbedding"),
+    }
+
+
+# ---- vision
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h, inner = c.dim("hidden_size", default=1280), c.dim("intermediate_size", default=5120)
+    patch, eps = c.dim("patch_size", default=14), c.number("rms_norm_eps", default=1e-6)
+    pixels = c.dim("in_channels", default=3) * patch * patch
+    block = Module(
+        f"{_NAME}VisionBlock",
+        norm1=LayerNorm(h, eps=eps),
+        norm2=LayerNorm(h, eps=eps),
+        attn=Module(
+            f"{_NAME}VisionAttention",
+            qkv=Linear(h, 3 * h, kind="qkv"),
+            proj=Linear(h, h, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        mlp=Module(
+            "Ernie4_5VLVisionMLP",
+            fc1=Linear(h, inner, kind="up"),
+            act=activation(c.text("hidden_act", default="quick_gelu")),
+            fc2=Linear(inner, h, kind="down"),
+            component=Component.MLP,
+        ),
+    )
+    return Module(
+        f"{_NAME}VisionTransformerPretrainedModel",
+        patch_embed=Module(
+            f"{_NAME}PatchEmbed",
+            proj=Linear(pixels, h, bias=False, component=Component.EMBEDDING, kind="patch"),
+        ),
+        rotary_pos_emb=Activation(f"{_NAME}VisionRotaryEmbedding"),
+        blocks=Layers.of(c.count("depth", "num_hidden_layers", default=32), block),
+        ln=LayerNorm(h, eps=eps),
+        part="vision",
+    )
+
+
+def resampler(c: ModelConfig, out: Dim) -> Module:
+    """Joins a square of patches, then two frames. Files number the parts of an MLP and its norm."""
+    side = c.dim("spatial_merge_size", default=2)
+    space = c.dim("hidden_size", default=1280) * side * side
+    time = space * c.dim("temporal_merge_size", default=2)
+
+    def mlp(inputs: Dim) -> Module:
+        parts = {"0": Linear(inputs, space), "2": Linear(space, space), "3": LayerNorm(space)}
+        return Module(f"{_NAME}VisionMLP", parts)
+
+    return Module(
+        f"{_NAME}VariableResolutionResamplerModel",
+        spatial_linear=mlp(space),
+        temporal_linear=mlp(time),
+        mlp=Linear(space, out),
+        after_norm=RMSNorm(out, class_name=f"{_NAME}RMSNorm"),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+# ---- together
+
+
+def base(c: ModelConfig) -> Module:
+    """Files keep the decoder's parts beside the tower, as if there were no towers."""
+    text, vision = c.section("text_config"), c.section("vision_config")
+    return Module(
+        f"{_NAME}Model",
+        {
+            **decoder(text),
+            "vision_model": vision_model(vision),
+            "resampler_model": resampler(vision, _hidden(text)),
+        },
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    head = Linear(
+        _hidden(text),
+        text.dim("vocab_size", default=103424),
+        bias=False,
+        tied_to="model.embed_tokens.weight" if c.tied() else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
+
+
+register(
+    "ernie4_5_vl_moe",
+    {
+        f"{_NAME}ForConditionalGeneration": generation,
+        f"{_NAME}Model": base,
+        "Ernie4_5_VL_MoeForConditionalGeneration": generation,
+        "Ernie4_5_VL_MoeModel": base,
+    },
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    aliases={
+        "model.language_model.": "model.",
+        "model.vision_tower.": "model.vision_model.",
+        "vision_model.": "model.vision_model.",
+    },
+    category="multimodal",
+)

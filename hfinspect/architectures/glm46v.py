@@ -1,0 +1,32 @@
+"""GLM-4.6V as a composite of any tower and decoder. Source: transformers/models/glm46v.
+
+By default those of GLM-4.1V (glm4v.py), under other class names.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from .glm4v import composite
+from .modules import Module
+from .registry import auto_model, register
+
+
+def base(c: ModelConfig) -> Module:
+    return Module(
+        "Glm46VModel",
+        visual=auto_model(c.section("vision_config"), default_type="glm4v_vision", part="vision"),
+        language_model=auto_model(c.section("text_config"), default_type="glm4v_text"),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    return composite("Glm46VForConditionalGeneration", base(c), tied=c.tied(default=False))
+
+
+register(
+    "glm46v",
+    {"Glm46VForConditionalGeneration": generation, "Glm46VModel": base},
+    base="Glm46VModel",
+    base_prefix="model",
+    category="multimodal",
+)

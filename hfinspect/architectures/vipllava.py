@@ -1,0 +1,37 @@
+"""ViP-LLaVA (Cai et al. 2023). Source: transformers/models/vipllava/modeling_vipllava.py.
+
+LLaVA that looks at five layers of the tower side by side, normed. File names: multimodal.py.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .llava import CLIP_L
+from .modules import LayerNorm, Linear, Module
+from .multimodal import Joined, projector, register_joined
+
+
+def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
+    layers = c.raw("vision_feature_layer", "vision_feature_layers")
+    count = 5 if layers is None else len(layers) if isinstance(layers, list) else 1
+    if not count:
+        raise c.error("vision_feature_layer", layers, "one layer at least")
+    seen = count * width
+    return projector(
+        "VipLlavaMultiModalProjector",
+        projector_layernorm=LayerNorm(seen, eps=c.number("projector_layernorm_eps", default=1e-5)),
+        linear_1=Linear(seen, text),
+        act=activation(c.text("projector_hidden_act", default="gelu")),
+        linear_2=Linear(text, text),
+    )
+
+
+register_joined(
+    "vipllava",
+    Joined(
+        "VipLlava", _projector, "clip_vision_model", "llama", vision_defaults=CLIP_L, tied=False
+    ),
+    inside=False,
+)
