@@ -8,7 +8,7 @@ are those that ``save_pretrained`` would write; labels come from their names.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -17,7 +17,8 @@ from ..architectures.prediction import Prediction, config_dtype
 from ..core.components import Role
 from ..core.config import ModelConfig
 from ..errors import ConfigError, UnknownArchitectureError
-from .names import labels_of
+from .name_context import labeller
+from .names import labels_of, layer_of
 
 
 def available() -> bool:
@@ -98,13 +99,15 @@ def _tree(
 ) -> Module:
     classes = {name: type(module).__name__ for name, module in model.named_modules()}
     root: dict[str, Any] = {}
+    labels_in = labeller((name, shape) for name, (shape, _) in tensors.items())
+    stacks = {layer_of(name, labels_in(name))[0] for name in tensors}
     for name, (shape, is_parameter) in tensors.items():
         role = Role.PARAMETER if is_parameter else Role.BUFFER
-        _put(root, name, Parameter(shape, role=role, component=labels_of(name).component))
+        _put(root, name, Parameter(shape, role=role, component=labels_in(name).component))
     for name, kept in dict(model.all_tied_weights_keys).items():
         shape = tuple(model.get_parameter(kept).shape)
-        _put(root, name, Parameter(shape, tied_to=kept, component=labels_of(name).component))
-    return _module(class_name, "", root, classes)
+        _put(root, name, Parameter(shape, tied_to=kept, component=labels_in(name).component))
+    return _module(class_name, "", root, classes, stacks)
 
 
 def _put(root: dict[str, Any], name: str, leaf: Parameter) -> None:
@@ -116,19 +119,24 @@ def _put(root: dict[str, Any], name: str, leaf: Parameter) -> None:
 
 
 def _module(
-    class_name: str, path: str, children: Mapping[str, Any], classes: Mapping[str, str]
+    class_name: str,
+    path: str,
+    children: Mapping[str, Any],
+    classes: Mapping[str, str],
+    stacks: Collection[str | None],
 ) -> Module:
     built = {
         name: child
         if isinstance(child, Parameter)
-        else _module(classes.get(f"{path}{name}", "Module"), f"{path}{name}.", child, classes)
+        else _module(
+            classes.get(f"{path}{name}", "Module"), f"{path}{name}.", child, classes, stacks
+        )
         for name, child in children.items()
     }
     part = labels_of(f"{path}x").part if path else "text"
     if children and all(name.isdigit() for name in children) and _is_modules(built.values()):
         # A list of layers if the names' own rule takes these numbers for layers.
-        is_layers = labels_of(f"{path}0.x").position == path.count(".")
-        modules = Layers([]) if is_layers else ModuleList([])
+        modules = Layers([]) if path[:-1] in stacks else ModuleList([])
         modules.children.update(built)
         return modules
     return Module(class_name, built, part=None if part == "text" else part)

@@ -159,7 +159,7 @@ def masked_image_modeling(c: ModelConfig) -> Module:
 def _conv(inputs: int, outputs: int, kernel: int = 3) -> Module:
     return Module(
         "BeitConvLayer",
-        conv=Conv(inputs, outputs, kernel, bias=False),
+        conv=Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD),
         bn=BatchNorm(outputs),
         activation=Activation("ReLU"),
     )
@@ -168,12 +168,10 @@ def _conv(inputs: int, outputs: int, kernel: int = 3) -> Module:
 def pyramid(c: ModelConfig) -> dict[str, Module]:
     """Feature maps of four layers, each twice as fine as the next: 3 transposed convolutions."""
     h = _hidden(c)
-    double = Conv(h, h, 2, stride=2, transposed=True, component=Component.HEAD)
+    double = Conv(h, h, 2, stride=2, transposed=True)
     return {
-        "fpn1": Sequential(
-            double, BatchNorm(h), Activation("GELU"), double, component=Component.HEAD
-        ),
-        "fpn2": Sequential(double, component=Component.HEAD),
+        "fpn1": Sequential(double, BatchNorm(h), Activation("GELU"), double),
+        "fpn2": Sequential(double),
     }
 
 

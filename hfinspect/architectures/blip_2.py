@@ -70,7 +70,7 @@ def qformer(c: ModelConfig, context: Dim) -> Module:
 
 def _queries(c: ModelConfig) -> Parameter:
     count = c.dim("num_query_tokens", default=32)
-    return Weight(1, count, _hidden(c.section("qformer_config")), component=Component.PROJECTOR)
+    return Weight(1, count, _hidden(c.section("qformer_config")), component=Component.EMBEDDING)
 
 
 def _text_embeddings(c: ModelConfig) -> Module:

@@ -60,10 +60,10 @@ def text_model(c: ModelConfig) -> Module:
 
 def _fusion_path(width: Dim, inner: Dim, *, pooled: bool) -> Module:
     parts = [
-        Conv(width, inner, 1),
+        Conv(width, inner, 1, component=Component.ATTENTION),
         BatchNorm(inner),
         Activation("ReLU"),
-        Conv(inner, width, 1),
+        Conv(inner, width, 1, component=Component.ATTENTION),
         BatchNorm(width),
     ]
     return Sequential(*([Activation("AdaptiveAvgPool2d")] if pooled else []), *parts)
@@ -97,9 +97,7 @@ def patch_embed(c: ModelConfig) -> Module:
         if c.flag("enable_patch_layer_norm", default=True)
         else Activation("Identity"),
         fusion_model=fusion if fused else None,
-        mel_conv2d=Conv(channels, width, (high, wide * 3), component=embedding, kind="patch")
-        if fused
-        else None,
+        mel_conv2d=Conv(channels, width, (high, wide * 3), kind="patch") if fused else None,
     )
 
 

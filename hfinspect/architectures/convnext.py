@@ -36,13 +36,15 @@ def _layer(name: str, c: ModelConfig, width: Dim, *, second: bool) -> Module:
     scaled = c.number("layer_scale_init_value", default=1e-6) > 0
     return Module(
         f"{name}Layer",
-        layer_scale_parameter=Weight(width, kind="scale") if scaled and not second else None,
+        layer_scale_parameter=Weight(width, kind="scale", component=Component.OTHER)
+        if scaled and not second
+        else None,
         dwconv=Conv(width, width, 7, groups=width),
         layernorm=LayerNorm(width, eps=1e-6, class_name=f"{name}LayerNorm"),
-        pwconv1=Linear(width, inner, component=Component.MLP, kind="up"),
+        pwconv1=Linear(width, inner, kind="up"),
         act=activation(c.text("hidden_act", default="gelu")),
         grn=response if second else None,
-        pwconv2=Linear(inner, width, component=Component.MLP, kind="down"),
+        pwconv2=Linear(inner, width, kind="down"),
         component=Component.CONV,
     )
 

@@ -10,7 +10,7 @@ from ..core.config import ModelConfig
 from . import speech, speech_heads
 from .composing import composed, with_defaults
 from .encoders import hidden
-from .modules import Activation, Conv, Module, ModuleList
+from .modules import Activation, Conv, Layers, Module
 from .registry import register
 
 _NAME = "Data2VecAudio"
@@ -30,7 +30,7 @@ def positions(c: ModelConfig) -> Module:
         activation=Activation("GELUActivation"),
         layer_norm=Activation("LayerNorm", f"({int(h)},), elementwise_affine=False"),
     )
-    layers = ModuleList([step] * int(c.count("num_conv_pos_embeddings")))
+    layers = Layers([step] * int(c.count("num_conv_pos_embeddings")))
     return Module("Data2VecAudioPositionalConvEmbedding", layers=layers, component=Component.CONV)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Conv, Module, ModuleList
+from .modules import Activation, Conv, Layers, Module, ModuleList
 from .registry import auto_class, register
 
 #: What DepthAnythingConfig makes of an absent backbone_config: DINOv2 small at 518 pixels.
@@ -57,10 +57,10 @@ def neck(c: ModelConfig) -> Module:
     layers = [_reassemble(c, *both) for both in zip(widths, factors, strict=False)]
     return Module(
         "DepthAnythingNeck",
-        reassemble_stage=Module("DepthAnythingReassembleStage", layers=ModuleList(layers)),
+        reassemble_stage=Module("DepthAnythingReassembleStage", layers=Layers(layers)),
         convs=ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
         fusion_stage=Module(
-            "DepthAnythingFeatureFusionStage", layers=ModuleList([fusion] * len(widths))
+            "DepthAnythingFeatureFusionStage", layers=Layers([fusion] * len(widths))
         ),
         component=Component.CONV,
         part="projector",

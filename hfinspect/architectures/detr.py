@@ -179,11 +179,11 @@ def segmentation(c: ModelConfig) -> Module:
     inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]
     children: dict[str, Module] = {}
     for i, (inputs, outputs) in enumerate(pairwise(inner), 1):
-        children[f"lay{i}"] = Conv(inputs, outputs, 3)
+        children[f"lay{i}"] = Conv(inputs, outputs, 3, component=Component.HEAD)
         children[f"gn{i}"] = GroupNorm(min(8, int(outputs)), outputs)
-    children["out_lay"] = Conv(inner[-1], 1, 3)
+    children["out_lay"] = Conv(inner[-1], 1, 3, component=Component.HEAD)
     for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
-        children[f"adapter{i}"] = Conv(size, current, 1)
+        children[f"adapter{i}"] = Conv(size, current, 1, component=Component.HEAD)
     return Module(
         "DetrForSegmentation",
         detr=object_detection(c),
@@ -192,7 +192,7 @@ def segmentation(c: ModelConfig) -> Module:
             "DetrMHAttentionMap",
             q_linear=Linear(d, d, kind="query"),
             k_linear=Linear(d, d, kind="key"),
-            component=Component.HEAD,
+            component=Component.ATTENTION,
         ),
         part="vision",
     )

@@ -184,8 +184,12 @@ def transformer_2d(
     shared: Crossing,
     *,
     only_cross: bool = False,
+    layers: type[ModuleList] = ModuleList,
 ) -> Module:
-    """Norm, projection in, ``depth`` blocks of self-, cross-attention and MLP, projection out."""
+    """Norm, projection in, ``depth`` blocks of self-, cross-attention and MLP, projection out.
+
+    ``layers`` is Layers where no list around counts the layers already.
+    """
     width = heads * (channels // heads)
 
     def project(inputs: int, outputs: int) -> Module:
@@ -206,7 +210,7 @@ def transformer_2d(
         "Transformer2DModel",
         norm=GroupNorm(shared.groups, channels, eps=1e-6),
         proj_in=project(channels, width),
-        transformer_blocks=ModuleList([block] * int(depth)),
+        transformer_blocks=layers([block] * int(depth)),
         proj_out=project(width, channels),
     )
 

@@ -26,7 +26,7 @@ def encoder(c: ModelConfig) -> Module:
     return Module(
         "DPREncoder",
         bert_model=bert.model(c, pooling=False),
-        encode_proj=Linear(hidden(c), size, component=Component.HEAD) if size else None,
+        encode_proj=Linear(hidden(c), size, component=Component.PROJECTOR) if size else None,
     )
 
 

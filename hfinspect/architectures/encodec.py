@@ -17,6 +17,7 @@ from .modules import (
     Buffer,
     Conv,
     GroupNorm,
+    Layers,
     Module,
     ModuleList,
     Parameter,
@@ -64,7 +65,7 @@ def lstm(width: Dim, layers: int) -> Module:
     for i in range(int(layers)):
         tensors[f"weight_ih_l{i}"] = tensors[f"weight_hh_l{i}"] = matrix
         tensors[f"bias_ih_l{i}"] = tensors[f"bias_hh_l{i}"] = bias
-    return Module("LSTM", {**tensors})
+    return Module("LSTM", {**tensors}, component=Component.OTHER)
 
 
 def _lstm(c: ModelConfig, width: Dim) -> Module:
@@ -106,7 +107,7 @@ def encoder(c: ModelConfig) -> Module:
         width = width * 2
     built += [_lstm(c, width), act]
     built.append(conv(c, width, c.dim("hidden_size"), c.dim("last_kernel_size")))
-    return Module("EncodecEncoder", layers=ModuleList(built), component=Component.CONV)
+    return Module("EncodecEncoder", layers=Layers(built), component=Component.CONV)
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -119,7 +120,7 @@ def decoder(c: ModelConfig) -> Module:
         built += _residuals(c, half)
         width = half
     built += [act, conv(c, first, c.dim("audio_channels"), c.dim("last_kernel_size"))]
-    return Module("EncodecDecoder", layers=ModuleList(built), component=Component.CONV)
+    return Module("EncodecDecoder", layers=Layers(built), component=Component.CONV)
 
 
 def quantizers(c: ModelConfig) -> Dim:
@@ -153,7 +154,7 @@ def quantizer(c: ModelConfig) -> Module:
     layer = Module("EncodecVectorQuantization", codebook=codebook)
     return Module(
         "EncodecResidualVectorQuantizer",
-        layers=ModuleList([layer] * int(quantizers(c))),
+        layers=Layers([layer] * int(quantizers(c))),
         component=Component.EMBEDDING,
     )
 

@@ -79,7 +79,7 @@ def _encoder(c: ModelConfig) -> Module:
     if any(size > _MAX_BLOCK for size in sizes):
         raise c.error("block_sizes", list(map(int, sizes)), f"at most {_MAX_BLOCK} each")
     block = layer(c)
-    return Module("FunnelEncoder", blocks=ModuleList([Layers.of(size, block) for size in sizes]))
+    return Module("FunnelEncoder", blocks=Layers(ModuleList([block] * size) for size in sizes))
 
 
 def base_model(c: ModelConfig) -> Module:

@@ -80,7 +80,7 @@ def model(c: ModelConfig) -> Module:
         embed_tokens=Embedding(c.dim("vocab_size", default=151808), _hidden(c)),
         L_module=stack(c),
         H_module=stack(c),
-        z_L_init=Weight(_hidden(c), component=Component.EMBEDDING),
+        z_L_init=Weight(_hidden(c)),
     )
 
 

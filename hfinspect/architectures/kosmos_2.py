@@ -119,11 +119,13 @@ def projection(c: ModelConfig) -> Module:
     """Learned queries attend to the projected image."""
     text, vision = c.section("text_config"), c.section("vision_config")
     d = _width(text)
+    attention = clip_attention("KosmosTextAttention", d)
+    attention.component = Component.PROJECTOR
     return Module(
         "Kosmos2ImageToTextProjection",
         latent_query=Weight(c.dim("latent_query_num", default=64), d),
         dense=Linear(vision.dim("hidden_size", default=1024), d),
-        x_attn=clip_attention("KosmosTextAttention", d),
+        x_attn=attention,
         component=Component.PROJECTOR,
         part="projector",
     )

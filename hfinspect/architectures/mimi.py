@@ -54,7 +54,7 @@ def encoder(c: ModelConfig) -> Module:
         built += [*residuals(c, width), act, conv(width, width * 2, ratio * 2, stride=ratio)]
         width = width * 2
     built += [act, conv(width, c.dim("hidden_size"), c.dim("last_kernel_size"))]
-    return Module("MimiEncoderModel", layers=ModuleList(built), component=Component.CONV)
+    return Module("MimiEncoderModel", layers=Layers(built), component=Component.CONV)
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -66,7 +66,7 @@ def decoder(c: ModelConfig) -> Module:
         built += [act, conv(width, half, ratio * 2, up=True, stride=ratio), *residuals(c, half)]
         width = half
     built += [act, conv(width, c.dim("audio_channels"), c.dim("last_kernel_size"))]
-    return Module("MimiDecoderModel", layers=ModuleList(built), component=Component.CONV)
+    return Module("MimiDecoderModel", layers=Layers(built), component=Component.CONV)
 
 
 def transformer(c: ModelConfig) -> Module:
@@ -105,12 +105,12 @@ def _codebooks(c: ModelConfig, count: int) -> Module:
         embed_sum=Buffer(size, width),
     )
     layer = Module("MimiVectorQuantization", codebook=codebook)
-    apart = inner != h
+    apart, kind = inner != h, Component.EMBEDDING
     return Module(
         "MimiResidualVectorQuantizer",
-        layers=ModuleList([layer] * int(count)),
-        input_proj=Conv(h, inner, 1, dims=1, bias=False) if apart else None,
-        output_proj=Conv(inner, h, 1, dims=1, bias=False) if apart else None,
+        layers=Layers([layer] * int(count)),
+        input_proj=Conv(h, inner, 1, dims=1, bias=False, component=kind) if apart else None,
+        output_proj=Conv(inner, h, 1, dims=1, bias=False, component=kind) if apart else None,
     )
 
 

@@ -25,13 +25,16 @@ def window_merger(c: ModelConfig) -> Module:
     sides = pair(c, "window_kernel_size", default=2)
     window = sides[0] * sides[1]
     inner = c.dim("intermediate_size", default=3072) * window
+    attention = clip_attention("MiniCPMV4_6VisionAttention", h)
+    attention.component = Component.PROJECTOR
     return Module(
         "MiniCPMV4_6ViTWindowAttentionMerger",
-        self_attn=clip_attention("MiniCPMV4_6VisionAttention", h),
+        self_attn=attention,
         layer_norm1=LayerNorm(h, eps=eps),
         pre_norm=LayerNorm(h * window, eps=eps),
-        linear_1=Linear(h * window, inner, component=Component.MLP, kind="up"),
-        linear_2=Linear(inner, h, component=Component.MLP, kind="down"),
+        linear_1=Linear(h * window, inner),
+        linear_2=Linear(inner, h),
+        component=Component.PROJECTOR,
     )
 
 

@@ -57,8 +57,8 @@ def vision_layer(c: ModelConfig, *, gated: bool) -> Module:
     heads = c.dim("attention_heads", "num_attention_heads", default=16)
     return Module(
         "MllamaVisionEncoderLayer",
-        gate_attn=Weight(1, kind="gate") if gated else None,
-        gate_ffn=Weight(1, kind="gate") if gated else None,
+        gate_attn=Weight(1, kind="gate", component=Component.ATTENTION) if gated else None,
+        gate_ffn=Weight(1, kind="gate", component=Component.MLP) if gated else None,
         self_attn=grouped_attention(
             "MllamaVisionAttention", h, Heads(heads, heads, h // heads), bias=False
         ),

@@ -113,12 +113,15 @@ def _intermediate(c: ModelConfig) -> Module:
 
 def _bottleneck(c: ModelConfig) -> Module:
     shared = c.flag("key_query_shared_bottleneck", default=True)
-    narrow = _dense(c, "BottleneckLayer", hidden(c), c.dim("intra_bottleneck_size"))
+
+    def narrow(component: Component) -> Module:
+        size = c.dim("intra_bottleneck_size")
+        return _dense(c, "BottleneckLayer", hidden(c), size, component=component)
+
     return Module(
         "Bottleneck",
-        input=narrow,
-        attention=narrow if shared else None,
-        component=Component.MLP,
+        input=narrow(Component.MLP),
+        attention=narrow(Component.ATTENTION) if shared else None,
     )
 
 

@@ -26,7 +26,9 @@ def _prompt(c: ModelConfig, layers: int) -> Module:
     return Module(
         "MvpPrompt",
         dropout=Dropout(c.number("dropout", default=0.1)),
-        prompt_embedding=Embedding(c.dim("prompt_length", default=100), d),
+        prompt_embedding=Embedding(
+            c.dim("prompt_length", default=100), d, component=Component.ATTENTION
+        ),
         prompt_trans=Sequential(
             Linear(d, inner), Activation("GELU"), Linear(inner, layers * 2 * d)
         ),

@@ -121,8 +121,8 @@ def image_embedding(c: ModelConfig) -> Module:
         img_processor=vision_model(vision),
         img_projection_up=_projection(width, h),
         img_projection_down=_projection(h, h),
-        global_img_feature_extensor=Weight(1, 1, width, component=Component.PROJECTOR),
-        sub_img_feature_extensor=Weight(1, 1, 1, width, component=Component.PROJECTOR),
+        global_img_feature_extensor=Weight(1, 1, width, component=Component.EMBEDDING),
+        sub_img_feature_extensor=Weight(1, 1, 1, width, component=Component.EMBEDDING),
         part="vision",
     )
 
@@ -204,7 +204,7 @@ def subsampling(c: ModelConfig, h: Dim) -> Module:
     return Module(
         f"{_NAME}AudioNemoConvSubsampling",
         conv=Sequential(*steps),
-        out=Linear(channels * size, h),
+        out=Linear(channels * size, h, component=Component.EMBEDDING),
         component=Component.CONV,
     )
 

@@ -63,14 +63,14 @@ def speaker_encoder(c: ModelConfig) -> Module:
     ]
     return Module(
         "ECAPA_TimeDelayNet",
-        blocks=ModuleList(blocks),
+        blocks=Layers(blocks),
         mfa=_timed(last, last, kernels[-1]),
         asp=Module(
             "AttentiveStatisticsPooling",
             tdnn=_timed(3 * last, seen, 1),
             conv=Conv(seen, last, 1, dims=1),
         ),
-        fc=Conv(2 * last, c.dim("enc_dim", default=128), 1, dims=1),
+        fc=Conv(2 * last, c.dim("enc_dim", default=128), 1, dims=1, component=Component.EMBEDDING),
         component=Component.CONV,
     )
 
@@ -139,7 +139,8 @@ def diffusion(c: ModelConfig) -> Module:
 
 def _snake(channels: int) -> Module:
     """x + sin²(αx) / β between resampling filters that are computed, not learned."""
-    act = Module("Qwen2_5OmniSnakeBeta", alpha=Weight(channels), beta=Weight(channels))
+    scale = Weight(channels, component=Component.OTHER)
+    act = Module("Qwen2_5OmniSnakeBeta", alpha=scale, beta=scale)
     return Module("Qwen2_5OmniAntiAliasedActivation1d", act=act)
 
 
@@ -175,7 +176,7 @@ def bigvgan(c: ModelConfig) -> Module:
         "Qwen2_5OmniToken2WavBigVGANModel",
         conv_pre=Conv(mel, first, 7, dims=1),
         ups=ModuleList(ups),
-        resblocks=ModuleList(blocks),
+        resblocks=Layers(blocks),
         activation_post=_snake(widths[-1]),
         conv_post=Conv(widths[-1], 1, 7, dims=1, bias=False),
         component=Component.CONV,

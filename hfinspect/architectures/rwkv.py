@@ -41,7 +41,7 @@ def attention(c: ModelConfig) -> Module:
         value=Linear(h, width, bias=False, kind="value"),
         receptance=Linear(h, width, bias=False, kind="gate"),
         output=Linear(width, h, bias=False, kind="output"),
-        component=Component.ATTENTION,
+        component=Component.SSM,
     )
 
 

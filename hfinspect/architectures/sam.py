@@ -194,7 +194,7 @@ def mask_decoder(c: ModelConfig) -> Module:
         upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
         upscale_layer_norm=_norm(d // 4),
         output_hypernetworks_mlps=ModuleList(
-            [_forward(d, d, d // 8, 3)] * int(masks), component=Component.HEAD
+            [_forward(d, d, d // 8, 3)] * int(masks), component=Component.MLP
         ),
         iou_prediction_head=Module(
             "SamFeedForward",

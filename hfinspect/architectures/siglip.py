@@ -67,7 +67,7 @@ def text_model(name: str, c: ModelConfig) -> Module:
         ),
         encoder=_encoder(name, c),
         final_layer_norm=LayerNorm(h, eps=_eps(c)),
-        head=Linear(h, c.dim("projection_size", default=h), component=Component.PROJECTOR),
+        head=Linear(h, c.dim("projection_size", default=h), component=Component.HEAD),
         part="text",
     )
 

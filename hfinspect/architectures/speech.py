@@ -220,7 +220,7 @@ def length_adapter(c: ModelConfig, name: str) -> Module | None:
     conv = Module(f"{name}AdapterLayer", conv=Conv(wide, 2 * wide, kernel, dims=1))
     return Module(
         f"{name}Adapter",
-        proj=Linear(h, wide) if wide != h else None,
+        proj=Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
         proj_layer_norm=LayerNorm(wide) if wide != h else None,
         layers=Layers.of(c.count("num_adapter_layers", default=3), conv),
         component=Component.CONV,

@@ -109,5 +109,5 @@ def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
         f"{name}GumbelVectorQuantizer",
         codevectors=Weight(1, groups * entries, width),
         weight_proj=Linear(seen or conv_sizes(c)[-1][1], groups * entries),
-        component=Component.HEAD,
+        component=Component.EMBEDDING,
     )

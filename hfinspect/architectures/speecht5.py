@@ -75,7 +75,7 @@ def wrapped_encoder(c: ModelConfig) -> Module:
     )
     distance: Dim = c.dim("encoder_max_relative_position")
     size = hidden(c) // c.dim("encoder_attention_heads")
-    table = Embedding(2 * distance, size, component=Component.ATTENTION, kind="relative_position")
+    table = Embedding(2 * distance, size, kind="relative_position")
     return Module(
         "SpeechT5Encoder",
         layer_norm=speech.norm(c),
@@ -166,7 +166,7 @@ def speech_postnet(c: ModelConfig) -> Module:
         "SpeechT5SpeechDecoderPostnet",
         feat_out=Linear(h, mels * factor),
         prob_out=Linear(h, factor),
-        layers=ModuleList(built, component=Component.CONV),
+        layers=Layers(built),
         component=Component.HEAD,
         part="audio",
     )
@@ -260,7 +260,7 @@ def vocoder(c: ModelConfig) -> Module:
         scale=Buffer(mels),
         conv_pre=Conv(mels, first, EDGE_KERNEL, dims=1),
         upsampler=ModuleList(up),
-        resblocks=ModuleList(blocks),
+        resblocks=Layers(blocks),
         conv_post=Conv(last, 1, EDGE_KERNEL, dims=1),
         component=Component.CONV,
         part="audio",

@@ -55,7 +55,7 @@ def res_block(width: int, skip: int, kernel: int) -> Module:
             response,
             Dropout(0.1),
             Linear(inner, width, kind="down"),
-            component=Component.MLP,
+            component=Component.CONV,
         ),
     )
 
@@ -65,7 +65,7 @@ def time_block(c: ModelConfig, width: int) -> Module:
     names = c.strings("timestep_conditioning_type", default=("sca", "crp"))
     mappers: dict[str, Module | Parameter | None] = {"mapper": Linear(embedded, 2 * width)}
     mappers |= {f"mapper_{name}": Linear(embedded, 2 * width) for name in names}
-    return Module(_TIME, mappers, component=Component.EMBEDDING)
+    return Module(_TIME, mappers, component=Component.PROJECTOR)
 
 
 def attention_block(c: ModelConfig, width: Dim, heads: Dim) -> Module:
@@ -119,7 +119,7 @@ class _Levels:
                     raise self.config.error(key, name, f"one of {', '.join(_ROW)}")
         return rows
 
-    def blocks(self, level: int, repeats: int, *, skip: bool) -> Layers:
+    def blocks(self, level: int, repeats: int, *, skip: bool) -> ModuleList:
         """The row, ``repeats`` times; with ``skip`` the very first block is wider."""
         c, width = self.config, self.widths[level]
         kernel = int(c.dim("kernel_size", default=3))
@@ -134,7 +134,7 @@ class _Levels:
         blocks = [made[name] for _ in range(repeats) for name in row]
         if skip and blocks and row[0] == _RES:
             blocks[0] = res_block(width, width, kernel)
-        return Layers(blocks)
+        return ModuleList(blocks)
 
     def resized(self, level: int, *, up: bool) -> Module:
         """From the level above to ``level``, or back with ``up``."""
@@ -195,19 +195,19 @@ def model(c: ModelConfig) -> Module:
             **conditions(c, first),
             "embedding": Sequential(
                 Activation("PixelUnshuffle"),
-                Conv(inputs, first, 1),
+                Conv(inputs, first, 1, component=Component.EMBEDDING),
                 _bare_norm(first),
                 component=Component.EMBEDDING,
                 kind="patch",
             ),
-            "down_blocks": ModuleList(levels.blocks(i, levels.down[i], skip=False) for i in order),
+            "down_blocks": Layers(levels.blocks(i, levels.down[i], skip=False) for i in order),
             "down_downscalers": ModuleList(
                 levels.resized(i, up=False) if i else stay for i in order
             ),
             "down_repeat_mappers": ModuleList(
                 levels.repeat_mappers(i, levels.down_repeats[i]) for i in order
             ),
-            "up_blocks": ModuleList(
+            "up_blocks": Layers(
                 levels.blocks(i, levels.up[i], skip=i < levels.count - 1) for i in order[::-1]
             ),
             "up_upscalers": ModuleList(

@@ -92,7 +92,7 @@ def merging(name: str, width: Dim, *, norm_after: bool) -> Module:
     """Four neighbours side by side, then projected to twice the width: 8·W² weights."""
     return Module(
         f"{name}PatchMerging",
-        reduction=Linear(4 * width, 2 * width, bias=False, component=Component.MLP),
+        reduction=Linear(4 * width, 2 * width, bias=False, component=Component.CONV),
         norm=LayerNorm(2 * width if norm_after else 4 * width),
     )
 

@@ -29,6 +29,7 @@ from .modules import (
     GroupNorm,
     Layers,
     Module,
+    ModuleList,
 )
 from .registry import register
 from .unet_conditions import stem, time_width
@@ -134,13 +135,26 @@ def _depth(depth: Any, layers: int, c: ModelConfig) -> list[int]:
     return list(depth)
 
 
-def _attentions(c: ModelConfig, p: Plan, i: int, layers: int, depth: Any) -> list[Module]:
+def _attentions(
+    c: ModelConfig,
+    p: Plan,
+    i: int,
+    layers: int,
+    depth: Any,
+    kind: type[ModuleList] = ModuleList,
+) -> list[Module]:
     if not p.heads[i]:
         raise c.error("attention_head_dim", int(p.heads[i]), "at least 1")
     depths_here = _depth(depth, layers, c)
     made = {
         count: transformer_2d(
-            p.channels[i], p.heads[i], count, p.context[i], p.crossing, only_cross=p.only_cross[i]
+            p.channels[i],
+            p.heads[i],
+            count,
+            p.context[i],
+            p.crossing,
+            only_cross=p.only_cross[i],
+            layers=kind,
         )
         for count in dict.fromkeys(depths_here)
     }
@@ -174,7 +188,7 @@ def middle(c: ModelConfig, p: Plan) -> Module | None:
     if kind != MIDDLE:
         raise c.error("mid_block_type", kind, f"{MIDDLE}, UNetMidBlock2D or null")
     inside = Plan(**{**p.__dict__, "only_cross": (False,) * len(p.channels)})
-    attentions = _attentions(c, inside, len(p.channels) - 1, 1, p.depths[-1])
+    attentions = _attentions(c, inside, len(p.channels) - 1, 1, p.depths[-1], Layers)
     return sampled_block(kind, [resnet, resnet], attentions=attentions)
 
 

@@ -75,10 +75,11 @@ def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
         width = c.dim("encoder_hid_dim", "cross_attention_dim", default=1280)
         pool = Module(
             "AttentionPooling",
-            positional_embedding=Weight(1, width),
+            positional_embedding=Weight(1, width, component=Component.EMBEDDING),
             k_proj=Linear(width, width),
             q_proj=Linear(width, width),
             v_proj=Linear(width, width),
+            component=Component.ATTENTION,
         )
         return Module(
             "TextTimeEmbedding",
@@ -92,15 +93,15 @@ def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
         width = c.dim("cross_attention_dim", default=1280)
         return Module(
             "TextImageTimeEmbedding",
-            text_proj=Linear(width, time),
+            text_proj=Linear(width, time, component=Component.PROJECTOR),
             text_norm=LayerNorm(time),
-            image_proj=Linear(width, time),
+            image_proj=Linear(width, time, component=Component.PROJECTOR),
             component=Component.EMBEDDING,
         )
     if form == "image":
         return Module(
             "ImageTimeEmbedding",
-            image_proj=Linear(c.dim("encoder_hid_dim"), time),
+            image_proj=Linear(c.dim("encoder_hid_dim"), time, component=Component.PROJECTOR),
             image_norm=LayerNorm(time),
             component=Component.EMBEDDING,
         )

@@ -53,11 +53,11 @@ def project_hid(c: ModelConfig) -> Module:
 
 
 def speaker_proj(c: ModelConfig) -> Module:
-    return Linear(hidden(c), _code(c), component=Component.HEAD)
+    return Linear(hidden(c), _code(c), component=Component.PROJECTOR)
 
 
 def clusters(c: ModelConfig) -> Parameter:
-    return Weight(c.dim("num_clusters", default=504), _code(c), component=Component.HEAD)
+    return Weight(c.dim("num_clusters", default=504), _code(c), component=Component.EMBEDDING)
 
 
 _CLASSES = composed(

@@ -162,7 +162,7 @@ def _separable(c: ModelConfig) -> Module:
 def _duration_flows(c: ModelConfig) -> Module:
     h, channels = _hidden(c), c.dim("depth_separable_channels")
     half, bins = channels // 2, c.dim("duration_predictor_flow_bins")
-    scale = Weight(channels, 1)
+    scale = Weight(channels, 1, component=Component.OTHER)
     affine = Module("VitsElementwiseAffine", translate=scale, log_scale=scale)
     step = Module(
         "VitsConvFlow",
@@ -250,7 +250,7 @@ def decoder(c: ModelConfig) -> Module:
         "VitsHifiGan",
         conv_pre=_conv(c.dim("flow_size"), first, EDGE_KERNEL),
         upsampler=ModuleList(up),
-        resblocks=ModuleList(blocks),
+        resblocks=Layers(blocks),
         conv_post=_conv(last, 1, EDGE_KERNEL, bias=False),
         cond=_conv(speaker, first) if speaker else None,
         component=Component.CONV,

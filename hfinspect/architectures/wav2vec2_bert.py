@@ -114,7 +114,7 @@ def adapter(c: ModelConfig) -> Module | None:
     )
     return Module(
         "Wav2Vec2BertAdapter",
-        proj=Linear(h, wide) if wide != h else None,
+        proj=Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
         proj_layer_norm=speech.norm(c, wide) if wide != h else None,
         layers=Layers.of(c.count("num_adapter_layers", default=1), block),
     )

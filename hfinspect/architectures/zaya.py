@@ -43,11 +43,9 @@ def attention(c: ModelConfig) -> Module:
             v_proj_delayed=Linear(h, kv_width // 2, bias=bias, kind="value"),
             conv_qk_depthwise=Conv(
                 channels, channels, c.dim("cca_time0", default=2), dims=1, groups=channels,
-                component=None,
             ),
             conv_qk_grouped=Conv(
                 channels, channels, c.dim("cca_time1", default=2), dims=1, groups=kv + heads,
-                component=None,
             ),
         ),
         qk_norm=Module("ZayaQKNorm", temp=Weight(kv), component=Component.NORM),

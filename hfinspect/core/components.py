@@ -4,6 +4,23 @@
 is the finer one that explanations use: which projection of an attention, which table of an
 embedding.  ``Role`` keeps parameters, buffers and quantisation bookkeeping apart: only
 parameters are counted as parameters.
+
+What belongs where, so that families agree with each other and with what names alone tell:
+
+- embedding: tables of tokens and positions, patch and time embeddings, learned tokens, codebooks
+- attention: softmax attention with all its parts, tables of relative positions, gates and sinks
+- mlp: feed-forward layers, experts, gates of their outputs
+- router: what chooses experts
+- ssm: state-space models and linear attention (Mamba, RG-LRU, RWKV, mLSTM, gated DeltaNet, KDA)
+  with their convolutions; the softmax attention of a hybrid is attention
+- conv: convolutions, the depthwise ones beside attention and in an MLP too; the pointwise Linears of
+  a ConvNeXt block, up- and downsampling, necks. A 1x1 convolution that is all of an attention's or
+  MLP's projection belongs to that
+- projector: from one modality or width to another, the attention and MLP of a connector included
+- norm: every normalisation layer wherever it stands, and the modulation of adaptive ones
+- head: what a task adds at the end (LM head, classifier, pooler, transform, a segmentation head's
+  convolutions); an attention or MLP block in a head is attention or mlp
+- other: of no group (scales of a layer, hyper-connections, AltUp, LSTMs, Snake's coefficients)
 """
 
 from __future__ import annotations

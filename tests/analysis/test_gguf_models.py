@@ -180,11 +180,13 @@ def test_what_the_file_says(tmp_path: Path) -> None:
     assert "type Q4_K_M, layers 2, context 4,096" in run(str(tmp_path)).out.replace("\n   ", "")
 
 
-#: Names of llama.cpp that say nothing of a component.
+#: Names of llama.cpp that say nothing of a component, or that are of none: scales of a layer, the
+#: ways around the layers (AltUp).
 SAY_NOTHING = {
     "mm.0", "mm.up", "mm.down", "v.blk.0.ls1", "v.blk.0.ls2", "v.blk.0.out_scale", "v.std_bias",
     "v.std_scale", "resampler.kv", "a.blk.0.ffn_scale", "a.blk.0.ffn_scale_1", "a.pre_encode.out",
-    "mm.model.fc", "mm.a.fc",
+    "mm.model.fc", "mm.a.fc", "convnext.0.gamma", "altup_proj", "altup_unembd_proj",
+    "blk.0.altup_correct_coef", "blk.0.altup_correct_scale", "blk.0.altup_predict_coef",
 }  # fmt: skip
 
 
