@@ -13,9 +13,9 @@ What belongs where, so that families agree with each other and with what names a
 - router: what chooses experts
 - ssm: state-space models and linear attention (Mamba, RG-LRU, RWKV, mLSTM, gated DeltaNet, KDA)
   with their convolutions; the softmax attention of a hybrid is attention
-- conv: convolutions, the depthwise ones beside attention and in an MLP too; the pointwise Linears of
-  a ConvNeXt block, up- and downsampling, necks. A 1x1 convolution that is all of an attention's or
-  MLP's projection belongs to that
+- conv: convolutions, the depthwise ones beside attention and in an MLP too; the pointwise Linears
+  of a ConvNeXt block, up- and downsampling, necks. A 1x1 convolution that is a projection of an
+  attention or an MLP belongs to that
 - projector: from one modality or width to another, the attention and MLP of a connector included
 - norm: every normalisation layer wherever it stands, and the modulation of adaptive ones
 - head: what a task adds at the end (LM head, classifier, pooler, transform, a segmentation head's
