@@ -32,7 +32,9 @@ def composite(
     )
     encoder = auto_model(encoder_config, default_type=encoder_type, part=part)
     # The older language models' class names end otherwise.
-    decoder = auto_class(decoder_config, ("ForCausalLM", "LMHeadModel"), default_type="bert")
+    decoder = auto_class(
+        decoder_config, ("ForCausalLM", "LMHeadModel", "GenerationDecoder"), default_type="bert"
+    )
     seen = width_of(encoder_config, encoder, last=True)
     wanted = width_of(decoder_config, decoder, last=False)
     out = encoder_config.dim(output_key, default=seen) if output_key else seen

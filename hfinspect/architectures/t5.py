@@ -182,4 +182,10 @@ CLASSES: dict[str, Builder] = {
     "T5ForQuestionAnswering": question_answering,
 }
 
-register("t5", CLASSES, base="T5Model", category="encoder-decoder")
+register(
+    "t5",
+    # What the first files call it: t5-3b, t5-11b and what was trained from them.
+    {**CLASSES, "T5WithLMHeadModel": conditional_generation},
+    base="T5Model",
+    category="encoder-decoder",
+)

@@ -189,7 +189,13 @@ class ModelConfig:
 
     @property
     def num_labels(self) -> Dim:
-        """Width of a classifier: the labels listed in id2label, else num_labels, else 2."""
+        """Width of a classifier: num_labels, else the labels listed in id2label, else 2.
+
+        Files have both where a library before 2020 was told another number than id2label has; the
+        number is what the classifier was made with, and what transformers makes of them now.
+        """
+        if self.has("num_labels"):
+            return self.dim("num_labels")
         labels = self.values.get("id2label")
         if labels is not None:
             if not isinstance(labels, (dict, list)) or not labels:
@@ -197,7 +203,7 @@ class ModelConfig:
             return Dim(
                 len(labels), self.path + "num_labels", definition="number of labels in id2label"
             )
-        return self.dim("num_labels", "_num_labels", default=2)
+        return self.dim("_num_labels", default=2)
 
     def tied(self, *, default: bool = True) -> bool:
         """tie_word_embeddings; transformers' own default is true."""

@@ -6,7 +6,6 @@ import pytest
 
 from hfinspect.architectures import registry
 from hfinspect.architectures.prediction import predict
-from hfinspect.errors import ConfigError
 
 from . import recordings
 
@@ -53,8 +52,21 @@ def test_a_class_belongs_to_the_type_it_is_named_after(
     assert model_type in family.model_types
 
 
-def test_the_first_code_of_phi_is_refused() -> None:
-    """Same class name, other modules: nothing is predicted rather than the defaults' sizes."""
-    config = {"model_type": "phi-msft", "architectures": ["PhiForCausalLM"], "n_embd": 2560}
-    with pytest.raises(ConfigError, match="n_embd"):
-        predict(config)
+def test_the_first_code_of_phi_has_modules_of_its_own() -> None:
+    """Same class name, other keys and other names: nothing is taken from the later Phi's defaults."""
+    config = {"model_type": "phi-msft", "architectures": ["PhiForCausalLM"], "n_embd": 640}
+    names = {spec.name: spec.shape for spec in predict(config).tensors}
+    assert names["transformer.embd.wte.weight"][1] == 640
+    assert not [name for name in names if name.startswith("model.")]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "old", "new"),
+    [
+        ("t5", "T5WithLMHeadModel", "T5ForConditionalGeneration"),
+        ("llama", "LLaMAForCausalLM", "LlamaForCausalLM"),
+    ],
+)
+def test_the_first_name_of_a_class(model_type: str, old: str, new: str) -> None:
+    first, now = ({"model_type": model_type, "architectures": [name]} for name in (old, new))
+    assert predict(first).tensors == predict(now).tensors

@@ -144,7 +144,12 @@ def test_what_it_says_it_is() -> None:
 def test_labels() -> None:
     assert config().num_labels == 2
     assert config(num_labels=5).num_labels == 5
-    assert config(id2label={"0": "a", "1": "b", "2": "c"}, num_labels=5).num_labels == 3
+    assert config(id2label={"0": "a", "1": "b", "2": "c"}).num_labels == 3
+    assert config(id2label={"0": "a", "1": "b", "2": "c"}, num_labels=None).num_labels == 3
+    assert config(id2label={"0": "a", "1": "b"}, _num_labels=5).num_labels == 2
+    assert config(_num_labels=5).num_labels == 5
+    # As AutoConfig reads them: an explicit number replaces a list of another length.
+    assert config(id2label={"0": "a", "1": "b", "2": "c"}, num_labels=5).num_labels == 5
     wrongs: list[object] = [{}, [], 3, "ab"]
     for wrong in wrongs:
         with pytest.raises(ConfigError, match="id2label"):
