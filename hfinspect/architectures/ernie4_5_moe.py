@@ -2,6 +2,10 @@
 
 Every ``moe_layer_interval``-th layer between two bounds has experts, shared ones (one MLP of their
 summed width) and a correction of the router's scores that is a parameter, not a buffer.
+
+Files on the Hub hold ``num_nextn_predict_layers`` layers that predict the token after next, in four
+lists beside the decoder's; transformers drops them. Their names and shapes: vLLM,
+model_executor/models/ernie_mtp.py.
 """
 
 from __future__ import annotations
@@ -11,7 +15,16 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
 from .heads import causal_lm
-from .modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
+from .modules import (
+    Activation,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Weight,
+)  # fmt: skip
 from .registry import register
 
 
@@ -77,15 +90,37 @@ def layer(c: ModelConfig, sparse: bool) -> Module:
     )
 
 
+def predictors(c: ModelConfig) -> dict[str, Module]:
+    """Norms of both inputs, the projection that joins them, and a layer counted from 0, so dense
+    where the decoder's first is."""
+    count = int(c.count("num_nextn_predict_layers", default=0))
+    if not count:
+        return {}
+    h = _hidden(c)
+    sparse = has_experts(c, count)
+    rows: dict[str, list[Module]] = {
+        "mtp_block": [layer(c, kind) for kind in sparse],
+        "mtp_emb_norm": [_norm(c)] * count,
+        "mtp_hidden_norm": [_norm(c)] * count,
+        "mtp_linear_proj": [Linear(h * 2, h, bias=_bias(c))] * count,
+    }
+    return {
+        name: ModuleList(items, part="mtp", kind="mtp", saved=False) for name, items in rows.items()
+    }
+
+
 def model(c: ModelConfig) -> Module:
     sparse = has_experts(c, int(c.count("num_hidden_layers", default=28)))
     built = {kind: layer(c, kind) for kind in set(sparse)}
     return Module(
         "Ernie4_5_MoeModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
-        layers=Layers(built[kind] for kind in sparse),
-        norm=_norm(c),
-        rotary_emb=Activation("Ernie4_5_MoeRotaryEmbedding"),
+        {
+            "embed_tokens": Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
+            "layers": Layers(built[kind] for kind in sparse),
+            "norm": _norm(c),
+            "rotary_emb": Activation("Ernie4_5_MoeRotaryEmbedding"),
+            **predictors(c),
+        },
     )
 
 

@@ -1,7 +1,9 @@
 """K-EXAONE (LG AI Research 2025). Source: transformers/models/exaone_moe/modeling_exaone_moe.py.
 
 EXAONE 4's attention with norms before the halves of a layer, and experts after the first layers.
-Files hold the router's correction beside the router, not in it.
+Files hold the router's correction beside the router, not in it.  They also hold a block ``mtp`` of
+``num_nextn_predict_layers`` dense layers that predict the token after next; transformers drops it.
+Its names and shapes: vLLM, model_executor/models/exaone_moe_mtp.py.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from ..core.dims import Dim
 from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, layer_types, router
 from .heads import decoder_classes
 from .modules import Activation, Buffer, Embedding, Layers, Module, RMSNorm
+from .qwen3_next import token_predictor, with_predictor
 from .registry import register
 
 
@@ -87,9 +90,20 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+def predictor(c: ModelConfig) -> Module | None:
+    count = int(c.count("num_nextn_predict_layers", default=0))
+    if not count:
+        return None
+    h = _hidden(c)
+    return token_predictor("ExaoneMoe", h, lambda _: _norm(c, h), layer(c, "dense"), count)
+
+
+_classes = decoder_classes("ExaoneMoe", model, hidden=_hidden, heads=())
+_causal = with_predictor(_classes["ExaoneMoeForCausalLM"], predictor)
+
 register(
     "exaone_moe",
-    decoder_classes("ExaoneMoe", model, hidden=_hidden, heads=()),
+    {**_classes, "ExaoneMoeForCausalLM": _causal},
     base="ExaoneMoeModel",
     base_prefix="model",
     category="text decoder",

@@ -3,6 +3,10 @@ transformers/conversion_mapping.py.
 
 Norms on q and k; a dense first layer, then shared and routed experts with a correction bias beside
 the router, a buffer in float32.
+
+Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the token after next;
+transformers drops them. Their names and shapes: vLLM, model_executor/models/hy_v3_mtp.py. Whether
+they also hold a head of their own (``shared_head``), which vLLM skips, is not known: left out.
 """
 
 from __future__ import annotations
@@ -82,13 +86,35 @@ def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
     return found
 
 
+def next_token_layer(c: ModelConfig) -> Module:
+    """A sparse layer behind the projection that joins the embedding with the hidden state."""
+    h = _hidden(c)
+    return Module(
+        "HYV3MTPDecoderLayer",
+        {
+            "enorm": _norm(c, h),
+            "hnorm": _norm(c, h),
+            "eh_proj": Linear(h * 2, h, bias=False),
+            **layer(c, "sparse").children,
+            "final_layernorm": _norm(c, h),
+        },
+        part="mtp",
+        kind="mtp",
+        saved=False,
+    )
+
+
 def model(c: ModelConfig) -> Module:
     types = mlp_types(c, int(c.count("num_hidden_layers", default=80)))
     distinct = {kind: layer(c, kind) for kind in dict.fromkeys(types)}
+    more = int(c.count("num_nextn_predict_layers", default=0))
+    layers = [distinct[kind] for kind in types]
+    if more:
+        layers += [next_token_layer(c)] * more
     return Module(
         "HYV3Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=120832), _hidden(c)),
-        layers=Layers(distinct[kind] for kind in types),
+        layers=Layers(layers),
         norm=_norm(c, _hidden(c)),
     )
 

@@ -3,6 +3,9 @@
 A layer is two latent attentions and two dense MLPs with one mixture of experts beside them.  Some
 experts do nothing (``zero_expert_num``): the router scores them, and transformers makes and saves
 their input matrices, which the Hub's files do not have.
+
+Files on the Hub hold one more layer, ``model.mtp``, that predicts the token after next;
+transformers drops it. Its names and shapes: vLLM, model_executor/models/longcat_flash_mtp.py.
 """
 
 from __future__ import annotations
@@ -95,6 +98,36 @@ def layer(c: ModelConfig) -> Module:
     )
 
 
+def predictor(c: ModelConfig) -> Module | None:
+    """A layer of one latent attention and one dense MLP, with a token table and a norm of its own;
+    files say transformer_layer.mlp and put the norms of its inputs under ``m``. The Hub's configs
+    do not mention it."""
+    count = int(c.count("num_nextn_predict_layers", default=1))
+    if not count:
+        return None
+    h, inner = _hidden(c), c.dim("ffn_hidden_size", "intermediate_size", default=12288)
+    dense = gated_mlp("LongcatFlashMLP", h, inner, act=c.text("hidden_act", default="silu"))
+    row = Module(
+        "LongcatFlashMTPLayer",
+        eh_proj=Linear(h * 2, h, bias=False),
+        enorm=Module("LongcatFlashMTPNorm", m=_norm(c)),
+        hnorm=Module("LongcatFlashMTPNorm", m=_norm(c)),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+        self_attn=attention(c),
+        transformer_layer=Module("LongcatFlashMTPBlock", mlp=dense),
+    )
+    return Module(
+        "LongcatFlashMTP",
+        embed_tokens=Embedding(c.dim("vocab_size", default=131072), h),
+        layers=Layers([row] * count),
+        norm=_norm(c),
+        part="mtp",
+        kind="mtp",
+        saved=False,
+    )
+
+
 def model(c: ModelConfig) -> Module:
     # num_hidden_layers counts the attentions, two a layer.
     count = c.count("num_layers", default=c.count("num_hidden_layers", default=56) // 2)
@@ -103,6 +136,7 @@ def model(c: ModelConfig) -> Module:
         embed_tokens=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
         layers=Layers.of(count, layer(c)),
         norm=_norm(c),
+        mtp=predictor(c),
     )
 
 

@@ -3,6 +3,10 @@ transformers/conversion_mapping.py.
 
 Sliding layers have twice the key heads and a sink per head; values are narrower than queries and
 keys; but for the first, every layer has experts with DeepSeek-V3's corrected router, none shared.
+
+Files on the Hub hold three more layers, ``model.mtp``, that predict further tokens: sliding
+attention and a dense MLP; transformers drops them. Their names and shapes: SGLang,
+srt/models/mimo_v2_nextn.py, and sglang-jax's mimo_v2_flash_nextn.py.
 """
 
 from __future__ import annotations
@@ -76,6 +80,28 @@ def layer(c: ModelConfig, attention_kind: str, mlp_kind: str) -> Module:
     )
 
 
+def predictor(c: ModelConfig) -> Module | None:
+    """Three layers unless the config says otherwise; the Hub's does not mention them."""
+    count = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=3))
+    if not count:
+        return None
+    h = _hidden(c)
+    row = Module(
+        "MiMoV2MTPLayer",
+        enorm=_norm(c),
+        hnorm=_norm(c),
+        eh_proj=Linear(h * 2, h, bias=False),
+        input_layernorm=_norm(c),
+        self_attn=attention(c, "sliding_attention"),
+        pre_mlp_layernorm=_norm(c),
+        mlp=mlp(c, "dense"),
+        final_layernorm=_norm(c),
+    )
+    return Module(
+        "MiMoV2MTP", layers=Layers([row] * count), part="mtp", kind="mtp", saved=False
+    )  # fmt: skip
+
+
 def _types(c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
     attentions = layer_types(
         c,
@@ -97,6 +123,7 @@ def model(c: ModelConfig) -> Module:
         embed_tokens=Embedding(c.dim("vocab_size", default=152576), _hidden(c)),
         layers=Layers(distinct[entry] for entry in described),
         norm=_norm(c),
+        mtp=predictor(c),
     )
 
 

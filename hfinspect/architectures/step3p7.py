@@ -6,6 +6,10 @@ number, a shared expert and experts that files hold stacked; a ViT with layer sc
 convolutions that shrink its grid.  The text layers lie right under ``model`` in files; a saved
 ``Step3p7Model`` keeps ``language_model``.  ``num_local_experts`` has no effect in that class: the
 default of ``n_routed_experts`` overwrites it.
+
+Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict further tokens: dense,
+with a head of their own; transformers drops them.  Their names: vLLM's step3p5_mtp.py; the shapes
+were published for Step-3.5-Flash.
 """
 
 from __future__ import annotations
@@ -150,14 +154,51 @@ def layer(c: ModelConfig, query: Dim, kind: str) -> Module:
     )
 
 
+def next_token_layers(c: ModelConfig, layers: int) -> list[Module]:
+    """Dense layers, with sliding attention where ``layer_types`` does not go on to them."""
+    count = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
+    if not count:
+        return []
+    h, vocab = _hidden(c), c.dim("vocab_size", default=128815)
+    usual = c.dim("num_attention_heads", default=64)
+    other = c.section("attention_other_setting").dim("num_attention_heads", default=usual)
+    sliding = c.dim("num_sliding_attention_heads", default=other)
+    listed = c.strings("layer_types", default=())[layers : layers + count]
+    kinds = listed or ("sliding_attention",) * count
+    head = Module(
+        "SharedHead",
+        norm=_norm(c, h),
+        output=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+    )
+
+    def row(query: Dim) -> Module:
+        return Module(
+            "Step3p5MTPLayer",
+            {
+                "enorm": _norm(c, h),
+                "hnorm": _norm(c, h),
+                "eh_proj": Linear(h * 2, h, bias=False),
+                **layer(c, query, "dense").children,
+                "transformer": Module("Step3p5MTPTransformer", shared_head=head),
+            },
+            part="mtp",
+            kind="mtp",
+            saved=False,
+        )
+
+    made = {kind: row(sliding if kind == "sliding_attention" else usual) for kind in set(kinds)}
+    return [made[kind] for kind in kinds]
+
+
 def text_model(c: ModelConfig, class_name: str = "Step3p7TextModel") -> Module:
     count = int(c.count("num_hidden_layers", default=45))
     described = list(zip(query_heads(c, count), mlp_types(c, count), strict=True))
     distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
+    rows = [distinct[entry] for entry in described]
     return Module(
         class_name,
         embed_tokens=Embedding(c.dim("vocab_size", default=128815), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
+        layers=Layers(rows + next_token_layers(c, count)),
         norm=_norm(c, _hidden(c)),
     )
 

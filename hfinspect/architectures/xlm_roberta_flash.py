@@ -133,5 +133,5 @@ register(
     base="XLMRobertaModel",
     base_prefix="roberta",
     category="encoder",
-    source="modeling_xlm_roberta.py and modeling_lora.py of jinaai/xlm-roberta-flash-implementation",
+    source="modeling_xlm_roberta.py of jinaai/xlm-roberta-flash-implementation",
 )
