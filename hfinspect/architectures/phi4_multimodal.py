@@ -7,6 +7,7 @@ each with its projections, sound with a second pair for sound that comes with im
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -141,7 +142,7 @@ def _sound_mlp(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def _sound_convolution(c: ModelConfig, h: Dim) -> Module:
+def sound_convolution(c: ModelConfig, h: Dim) -> Module:
     outer = c.dim("ext_pw_out_channel", default=1024)
     middle = h * c.dim("depthwise_multiplier", default=1)
     separable = c.dim("depthwise_separable_out_channel", default=1024)
@@ -179,7 +180,7 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
             o_proj=Linear(width, h, kind="output"),
             component=Component.ATTENTION,
         ),
-        conv=_sound_convolution(c, h),
+        conv=sound_convolution(c, h),
         feed_forward_out=_sound_mlp(c, h),
         layer_norm_att=LayerNorm(h),
         layer_norm=LayerNorm(h),
@@ -209,7 +210,9 @@ def subsampling(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def audio_model(c: ModelConfig) -> Module:
+def audio_model(
+    c: ModelConfig, layer: Callable[[ModelConfig, Dim], Module] = sound_layer
+) -> Module:
     h, bins = c.dim("hidden_size", default=1024), c.dim("input_size", default=80)
     buckets = c.dim("bias_max_distance", default=1000)
     if not c.flag("bias_symmetric", default=False):
@@ -230,7 +233,7 @@ def audio_model(c: ModelConfig) -> Module:
                 buckets, heads, component=Component.ATTENTION, kind="relative_position"
             ),
         ),
-        encoders=Layers.of(c.count("num_blocks", default=24), sound_layer(c, h)),
+        encoders=Layers.of(c.count("num_blocks", default=24), layer(c, h)),
     )
 
 

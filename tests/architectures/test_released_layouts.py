@@ -48,6 +48,15 @@ JANUS = {
     "gen_aligner_config": {"params": {"depth": 2, "input_dim": 8, "n_embed": 2048}},
     "language_config": {"model_type": "llama", **sizes(2048, 5632, 24, 16, 102400)},
 }
+DEEPSEEK_OCR_2 = {
+    "model_type": "deepseek_vl_v2", "architectures": ["DeepseekOCR2ForCausalLM"],
+    "language_config": {
+        **sizes(1280, 6848, 12, 10, 129280), "first_k_dense_replace": 1, "use_mla": False,
+        "moe_intermediate_size": 896, "n_routed_experts": 64, "n_shared_experts": 2,
+        "num_experts_per_tok": 6,
+    },
+    "projector_config": {"projector_type": "linear", "input_dim": 896, "n_embed": 1280},
+}  # fmt: skip
 
 PUBLISHED = [
     # Vicuna 6,738,415,616 and a projector of 1024·4096 + 4096 + 4096² + 4096; the tower was not
@@ -105,6 +114,11 @@ PUBLISHED = [
         456_089_655_296,
         id="minimax-m1",
     ),
+    # 32·(r·(in + out) of four linear layers) for each adapter; 160 of them are sound's mean and
+    # spread
+    pytest.param({"model_type": "phi4mm"}, 5_574_460_384, id="phi-4-multimodal"),
+    # The index of the repo holds 2,707 names, all of these; its total is the file's size.
+    pytest.param(DEEPSEEK_OCR_2, 3_389_119_360, id="deepseek-ocr-2"),
 ]  # fmt: skip
 
 
@@ -197,3 +211,27 @@ def test_minimax_alternates_as_it_says() -> None:
     assert "model.layers.1.self_attn.k_proj.weight" in found
     with pytest.raises(ConfigError, match="attn_type_list"):
         predict({**config, "attn_type_list": [1]})
+
+
+def test_deepseek_ocr_2_reads_queries_after_the_image() -> None:
+    found = {spec.name: spec.shape for spec in predict(DEEPSEEK_OCR_2).tensors}
+    assert len(found) == 2707
+    assert found["model.qwen2_model.query_768.weight"] == (144, 896)
+    assert found["model.sam_model.net_3.weight"] == (896, 512, 3, 3)
+    assert "model.qwen2_model.model.model.layers.23.self_attn.k_proj.bias" in found
+    assert not any(name.startswith("model.vision_model") for name in found)
+
+
+def test_phi4mm_keeps_its_adapters_beside_each_layer() -> None:
+    found = {
+        spec.name: spec.shape
+        for spec in predict({"model_type": "phi4mm", "num_hidden_layers": 1}).tensors
+    }
+    at = "model.layers.0.self_attn.qkv_proj."
+    assert found[f"{at}base_layer.weight"] == (5120, 3072)
+    assert found[f"{at}lora_A.vision.weight"] == (256, 3072)
+    assert found[f"{at}lora_B.speech.weight"] == (5120, 320)
+    sound = "model.embed_tokens_extend.audio_embed."
+    assert found[f"{sound}encoder.encoders.0.feed_forward_in.net.0.linear.weight"] == (3072, 1024)
+    assert found[f"{sound}audio_projection.vision.2.weight"] == (3072, 3072)
+    assert "lm_head.weight" not in found  # tied

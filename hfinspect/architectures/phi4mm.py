@@ -1,0 +1,201 @@
+"""Phi-4-multimodal (Microsoft 2025) as released; transformers' ``phi4_multimodal`` is the converted
+form, its adapters apart. No class in transformers. Source of shapes: modeling_phi4mm.py,
+speech_conformer_encoder.py and vision_siglip_navit.py in microsoft/Phi-4-multimodal-instruct.
+
+Phi-3's decoder with two LoRA adapters on every linear layer, one for images and one for sound;
+the towers of ``phi4_multimodal``.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, grouped_heads
+from .heads import causal_lm
+from .modules import (
+    Activation,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Sequential,
+    Weight,
+)
+from .phi4_multimodal import audio_model, sound_convolution, vision_model
+from .registry import register
+
+_NAME = "Phi4MM"
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=3072)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
+
+
+# ---- text
+
+
+def adapted(c: ModelConfig, inner: Dim, out: Dim, kind: str) -> Module:
+    """A linear layer and its adapters: B·A of rank r each, r·(in + out) weights."""
+    ranks = {
+        name: c.section(f"{name}_lora").dim("r", default=rank)
+        for name, rank in (("vision", 256), ("speech", 320))
+    }
+    low = {name: Linear(inner, rank, bias=False) for name, rank in ranks.items()}
+    high = {name: Linear(rank, out, bias=False) for name, rank in ranks.items()}
+    return Module(
+        "lora.Linear",
+        base_layer=Linear(inner, out, bias=False),
+        lora_A=Module("ModuleDict", low),
+        lora_B=Module("ModuleDict", high),
+        kind=kind,
+    )
+
+
+def layer(c: ModelConfig) -> Module:
+    h, inner = _hidden(c), c.dim("intermediate_size", default=8192)
+    heads = grouped_heads(c, h, heads=24, kv=8)
+    width = heads.query * heads.dim
+    dropout = Dropout(c.number("resid_pdrop", default=0.0))
+    return Module(
+        f"{_NAME}DecoderLayer",
+        self_attn=Module(
+            f"{_NAME}Attention",
+            o_proj=adapted(c, width, h, "output"),
+            qkv_proj=adapted(c, h, width + 2 * (heads.kv * heads.dim), "qkv"),
+            component=Component.ATTENTION,
+        ),
+        mlp=Module(
+            f"{_NAME}MLP",
+            gate_up_proj=adapted(c, h, inner * 2, "gate_up"),
+            down_proj=adapted(c, inner, h, "down"),
+            activation_fn=activation(c.text("hidden_act", default="silu")),
+            component=Component.MLP,
+        ),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+        resid_attn_dropout=dropout,
+        resid_mlp_dropout=dropout,
+    )
+
+
+# ---- images and sound
+
+
+def _projection(width: Dim, h: Dim) -> Module:
+    return Sequential(
+        Linear(width, h), Activation("GELU"), Linear(h, h),
+        component=Component.PROJECTOR, part="projector",
+    )  # fmt: skip
+
+
+def image_embedding(c: ModelConfig) -> Module:
+    """The tower's sizes stand in the model's code."""
+    tower = ModelConfig({"hidden_size": 1152})
+    width = tower.dim("hidden_size")
+    return Module(
+        f"{_NAME}ImageEmbedding",
+        img_processor=vision_model(tower),
+        glb_GN=Weight(1, 1, width, component=Component.EMBEDDING),
+        sub_GN=Weight(1, 1, 1, width, component=Component.EMBEDDING),
+        img_projection=_projection(width, _hidden(c)),
+        part="vision",
+    )
+
+
+def _sound_mlp(c: ModelConfig, h: Dim) -> Module:
+    inner = c.dim("intermediate_size")
+    gated = Module(
+        "GLULinear",
+        linear=Linear(h, inner * 2, bias=c.flag("bias_in_glu", default=True), kind="gate_up"),
+        glu_act=Activation("GLU"),
+    )
+    return Module(
+        "FeedForward",
+        layer_norm=LayerNorm(h),
+        net=Sequential(gated, Dropout(), Linear(inner, h, kind="down"), Dropout()),
+        component=Component.MLP,
+    )
+
+
+def sound_layer(c: ModelConfig, h: Dim) -> Module:
+    return Module(
+        "ConformerEncoderLayer",
+        feed_forward_in=_sound_mlp(c, h),
+        self_attn=Module(
+            "MultiHeadedAttention",
+            linear_q=Linear(h, h, kind="query"),
+            linear_k=Linear(h, h, kind="key"),
+            linear_v=Linear(h, h, kind="value"),
+            linear_out=Linear(h, h, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        conv=sound_convolution(c, h),
+        feed_forward_out=_sound_mlp(c, h),
+        layer_norm_att=LayerNorm(h),
+        layer_norm=LayerNorm(h),
+    )
+
+
+def _sound_section(c: ModelConfig) -> ModelConfig:
+    """``audio_processor.config`` in the words of ``phi4_multimodal``'s audio_config."""
+    said = c.section("audio_processor").section("config")
+    convolution = said.section("nemo_conv_settings")
+    bias = said.section("relative_attention_bias_args")
+    values = {
+        "hidden_size": said.raw("attention_dim"),
+        "intermediate_size": said.raw("linear_units") or 1536,
+        "num_attention_heads": said.raw("attention_heads"),
+        "nemo_conv_channels": convolution.raw("conv_channels"),
+        "bias_max_distance": bias.raw("t5_bias_max_distance") or 500,
+    }
+    return ModelConfig({**said.values, **values}, said.path)
+
+
+def audio_embedding(c: ModelConfig) -> Module:
+    sound = _sound_section(c)
+    h = sound.dim("hidden_size", default=1024)
+    encoder = audio_model(sound, sound_layer)
+    encoder.class_name = "ConformerEncoder"
+    projections = {key: _projection(h, _hidden(c)) for key in ("speech", "vision")}
+    return Module(
+        f"{_NAME}AudioEmbedding",
+        encoder=encoder,
+        audio_projection=Module("ModuleDict", projections),
+        part="audio",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}Model",
+        embed_tokens=Embedding(c.dim("vocab_size", default=200064), _hidden(c)),
+        embed_tokens_extend=Module(
+            f"{_NAME}ImageAudioEmbedding",
+            image_embed=image_embedding(c),
+            audio_embed=audio_embedding(c),
+        ),
+        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
+        norm=_norm(c),
+    )
+
+
+register(
+    "phi4mm",
+    {
+        f"{_NAME}ForCausalLM": causal_lm(f"{_NAME}ForCausalLM", model, tied_default=True),
+        f"{_NAME}Model": model,
+    },
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="multimodal",
+    source="modeling_phi4mm.py and its towers in microsoft/Phi-4-multimodal-instruct",
+)
