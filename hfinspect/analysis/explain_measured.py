@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ..architectures.prediction import Prediction
@@ -45,6 +46,8 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Dif
         if info.name in expectation.reshaped:
             held, expected = expectation.reshaped[info.name]
             size = promised[spec.name].parameters if spec and spec.name in promised else 0
+            if spec is None:  # told from a name that is not the tree's (GGUF)
+                size = math.prod(expected)
             if info.parameters != size:
                 text = f"of shape {_shape(held)}, promised {_shape(expected)}"
                 yield Difference(info.name, text, info.parameters - size)

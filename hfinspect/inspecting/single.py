@@ -13,6 +13,7 @@ from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
+from .gguf import with_promise
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
 
@@ -39,10 +40,10 @@ def inspect_weights(
         except (ConfigError, UnknownArchitectureError) as error:
             text = f"{error}; labels are told from tensor names"
             found.append(Finding(error.kind, text, where, severity="note"))
-    if checkpoint.format == "gguf" and prediction is not None:
-        # llama.cpp has names of its own; only the total can be compared.
+    if checkpoint.format == "gguf":
+        # llama.cpp has names of its own, which are translated to be compared.
         inspection = _inspected(name, origin, checkpoint, None, config, companions, found)
-        return _with_promise(inspection, prediction, where)
+        return with_promise(inspection, prediction, where)
     return _inspected(name, origin, checkpoint, prediction, config, companions, found)
 
 
@@ -79,14 +80,3 @@ def _claims(found: Inspection, checkpoint: Checkpoint) -> list[Finding]:
             text = f"{key} is {claim:,}, counted were {values[0]:,}"
             findings.append(Finding("index-total", text, checkpoint.index.file, severity="note"))
     return findings
-
-
-def _with_promise(inspection: Inspection, prediction: Prediction, where: str) -> Inspection:
-    if inspection.parameters in (None, prediction.parameters):
-        return inspection
-    text = (
-        f"{where} promises {prediction.parameters:,} parameters, the file holds "
-        f"{inspection.parameters:,}; names cannot be compared"
-    )
-    finding = Finding("config-differs", text, where, severity="note")
-    return replace(inspection, findings=(*inspection.findings, finding))

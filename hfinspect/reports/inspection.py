@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..core.components import Component
 from ..core.results import Inspection, Totals
@@ -185,6 +185,31 @@ def _memory(inspection: Inspection) -> str:
     return "   ".join(pair.replace(" ", "\N{NO-BREAK SPACE}") for pair in pairs)
 
 
+def _broken_promise(inspection: Inspection) -> list[Block]:
+    """What config.json promises otherwise, with the first tensors; GGUF has a finding for it."""
+    found = inspection.expectation
+    agrees = found is None or inspection.parameters in (None, found.parameters)
+    if found is None or agrees or inspection.format == "gguf":
+        return []
+    groups = {
+        "missing": found.missing,
+        "unexpected": found.unexpected,
+        "of another shape": tuple(found.reshaped),
+    }
+    counts = ", ".join(
+        f"{len(names)} {'tensors are ' if what == 'missing' else ''}{what}{_first(names)}"
+        for what, names in groups.items()
+    )
+    text = f"config.json promises {found.parameters:,} parameters: {counts}"
+    return [Paragraph(text, "note")]
+
+
+def _first(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f" ({names[0]}{', ...' if len(names) > 1 else ''})"
+
+
 def _remarks(inspection: Inspection) -> list[Block]:
     blocks: list[Block] = []
     if inspection.missing_files:
@@ -192,16 +217,7 @@ def _remarks(inspection: Inspection) -> list[Block]:
         more = ", ..." if len(inspection.missing_files) > 3 else ""
         text = f"weight files are missing, so that all totals are lower bounds: {names}{more}"
         blocks.append(Paragraph(text, "warning"))
-    expectation = inspection.expectation
-    if expectation is not None and inspection.parameters not in (None, expectation.parameters):
-        blocks.append(
-            Paragraph(
-                f"config.json promises {expectation.parameters:,} parameters: "
-                f"{len(expectation.missing)} tensors are missing, {len(expectation.unexpected)} "
-                f"unexpected, {len(expectation.reshaped)} of another shape",
-                "note",
-            )
-        )
+    blocks += _broken_promise(inspection)
     other = inspection.components.get(Component.OTHER.value)
     if other is not None and other.parameters and inspection.catalogued is False:
         blocks.append(Paragraph("other: tensors whose names say nothing that is known", "note"))

@@ -140,15 +140,54 @@ def test_buffers_are_apart(tmp_path: Path) -> None:
     assert found.buffers == 40
 
 
-def test_a_config_beside_it_is_compared_by_its_total(tmp_path: Path) -> None:
+NUMBERS = {
+    "block_count": 2, "context_length": 64, "embedding_length": 256, "vocab_size": 512,
+    "feed_forward_length": 768, "attention.head_count": 4, "attention.head_count_kv": 2,
+}  # fmt: skip
+
+
+def differences(found: Inspection) -> list[str]:
+    return [finding.text for finding in found.findings if finding.rule == "config-differs"]
+
+
+def test_a_config_beside_it_is_compared_tensor_by_tensor(tmp_path: Path) -> None:
     write_config(tmp_path, twins.CONFIG)
     found = write(tmp_path, gguf(llama(), Q4_0))
-    assert found.expectation is None
-    assert "config-differs" not in {finding.rule for finding in found.findings}
+    assert found.expectation is not None
+    assert found.expectation.agrees
+    assert found.expectation.parameters == found.parameters
+    assert differences(found) == []
     write_config(tmp_path, {**twins.CONFIG, "num_hidden_layers": 3})
     differing = hfinspect.inspect(tmp_path)
     assert differing.parameters == found.parameters
-    assert "config-differs" in {finding.rule for finding in differing.findings}
+    [text] = differences(differing)
+    assert "promised, not held: model.layers.2.self_attn.q_proj.weight" in text
+    assert "and 6 more" in text
+    write_config(tmp_path, {**twins.CONFIG, "intermediate_size": 999})
+    [text] = differences(hfinspect.inspect(tmp_path))
+    assert "of another size: blk.0.ffn_gate.weight" in text
+    assert ", promised 999x256)" in text
+    assert "promised 999x256" in run(str(tmp_path)).out.replace("\n", "").replace("  ", "")
+
+
+def test_its_own_key_values_promise_too(tmp_path: Path) -> None:
+    shapes = llama()
+    assert (shapes["token_embd.weight"], shapes["blk.0.ffn_up.weight"]) == ((512, 256), (768, 256))
+    whole = write(tmp_path, gguf(shapes, Q4_0, numbers=NUMBERS))
+    assert whole.expectation is not None
+    assert whole.expectation.agrees
+    assert differences(whole) == []
+    del shapes["blk.1.ffn_up.weight"]
+    [text] = differences(write(tmp_path, gguf(shapes, Q4_0, numbers=NUMBERS)))
+    assert text.startswith("the file's own key-values promise ")
+    assert "promised, not held: model.layers.1.mlp.up_proj.weight" in text
+
+
+@pytest.mark.parametrize("value", [0, 2**31, 2**32 - 1])
+def test_absurd_key_values_promise_nothing_in_silence(value: int, tmp_path: Path) -> None:
+    """A file may say that it has four billion layers: it is inspected all the same."""
+    found = write(tmp_path, gguf(llama(), Q4_0, numbers={**NUMBERS, "block_count": value}))
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
 
 
 def test_variants_to_choose_from(tmp_path: Path) -> None:
