@@ -48,7 +48,7 @@ _MODULES: Final = _table({
     _P: """connector merger aligner embed_vision embed_audio vision_language_adapter proj_out_vision
         deepstack_merger_list enc_to_dec_proj encoder_hid_proj context_embedder txt_in
         controlnet_mid_block vision_adapter per_layer_model_proj dense_2 dense_3 patch_merger
-        patch_merge_mlp proj_query proj_linear eh_proj embd_to_logits""",
+        patch_merge_mlp proj_query proj_linear eh_proj embd_to_logits mlp_ar""",
     _N: "img_mod txt_mod layer_output_scale",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_transform vocab_projector

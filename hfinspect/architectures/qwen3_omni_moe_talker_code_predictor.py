@@ -152,7 +152,8 @@ def _up(inputs: Dim, outputs: Dim, kernel: int, stride: int) -> Module:
 
 
 def _snake(width: Dim) -> Module:
-    return Module(f"{NAME}SnakeBeta", alpha=Weight(width), beta=Weight(width))
+    slopes = {"alpha": Weight(width), "beta": Weight(width)}
+    return Module(f"{NAME}SnakeBeta", slopes, component=Component.OTHER)
 
 
 def _transformer(c: ModelConfig, h: Dim) -> Module:
@@ -203,7 +204,7 @@ def _decoder_block(width: Dim, rate: Dim) -> Module:
         conv2=_conv(half, half, 1),
     )
     parts = [_snake(width), _up(width, half, 2 * rate, rate), unit, unit, unit]
-    return Module(f"{NAME}Code2WavDecoderBlock", block=ModuleList(parts))
+    return Module(f"{NAME}Code2WavDecoderBlock", block=Layers(parts))
 
 
 def code2wav(c: ModelConfig) -> Module:

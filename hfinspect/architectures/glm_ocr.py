@@ -1,0 +1,151 @@
+"""GLM-OCR (Zhipu 2026). Source of shapes: transformers/models/glm_ocr/modeling_glm_ocr.py.
+
+GLM-4.1V (glm4v.py) at a smaller size: norms on the tower's queries and keys, no table of positions,
+biases in its MLP, none in the decoder's attention.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from .glm4v import composite
+from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from .registry import register
+
+
+def _norm(c: ModelConfig, size: Dim) -> Module:
+    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="GlmOcrRMSNorm")
+
+
+# ---- vision
+
+
+def vision_block(c: ModelConfig, h: Dim) -> Module:
+    heads, bias = c.dim("num_heads", "num_attention_heads", default=16), _bias(c)
+    head_dim = h // heads
+    inner = c.dim("intermediate_size", default=4096)
+    act = c.text("hidden_act", default="silu")
+    return Module(
+        "GlmOcrVisionBlock",
+        norm1=_norm(c, h),
+        norm2=_norm(c, h),
+        attn=Module(
+            "GlmOcrVisionAttention",
+            qkv=Linear(h, 3 * h, bias=bias, kind="qkv"),
+            proj=Linear(h, h, bias=bias, kind="output"),
+            q_norm=_norm(c, head_dim),
+            k_norm=_norm(c, head_dim),
+            component=Component.ATTENTION,
+        ),
+        mlp=gated_mlp("GlmOcrVisionMlp", h, inner, bias=bias, act=act),
+    )
+
+
+def _bias(c: ModelConfig) -> bool:
+    return c.flag("attention_bias", default=True)
+
+
+def merger(c: ModelConfig, out: Dim) -> Module:
+    inner = out * c.dim("in_channels", default=3)
+    return Module(
+        "GlmOcrVisionPatchMerger",
+        proj=Linear(out, out, bias=False),
+        post_projection_norm=LayerNorm(out),
+        gate_proj=Linear(out, inner, bias=False, kind="gate"),
+        up_proj=Linear(out, inner, bias=False, kind="up"),
+        down_proj=Linear(inner, out, bias=False, kind="down"),
+        act1=Activation("GELU"),
+        act_fn=activation(c.text("hidden_act", default="silu")),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h, patch = c.dim("hidden_size", default=1024), c.dim("patch_size", default=14)
+    kernel = (c.dim("temporal_patch_size", default=2), patch, patch)
+    merge, out = c.dim("spatial_merge_size", default=2), c.dim("out_hidden_size", default=1536)
+    patches = Conv(
+        c.dim("in_channels", default=3), h, kernel, dims=3, stride=kernel,
+        component=Component.EMBEDDING, kind="patch",
+    )  # fmt: skip
+    return Module(
+        "GlmOcrVisionModel",
+        patch_embed=Module("GlmOcrVisionPatchEmbed", proj=patches),
+        rotary_pos_emb=Activation("GlmOcrVisionRotaryEmbedding"),
+        blocks=Layers.of(c.count("depth", "num_hidden_layers", default=24), vision_block(c, h)),
+        merger=merger(c, out),
+        downsample=Conv(h, out, (merge, merge), stride=(merge, merge)),
+        post_layernorm=_norm(c, h),
+        part="vision",
+    )
+
+
+# ---- text
+
+
+def text_layer(c: ModelConfig, h: Dim) -> Module:
+    inner = c.dim("intermediate_size", default=4096)
+    heads = grouped_heads(c, h, heads=16, kv=8)
+    return Module(
+        "GlmOcrTextDecoderLayer",
+        self_attn=grouped_attention("GlmOcrTextAttention", h, heads),
+        mlp=Module(
+            "GlmOcrTextMLP",
+            gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
+            down_proj=Linear(inner, h, bias=False, kind="down"),
+            activation_fn=activation(c.text("hidden_act", default="silu")),
+            component=Component.MLP,
+        ),
+        input_layernorm=_norm(c, h),
+        post_attention_layernorm=_norm(c, h),
+        post_self_attn_layernorm=_norm(c, h),
+        post_mlp_layernorm=_norm(c, h),
+    )
+
+
+def text_model(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=1024)
+    return Module(
+        "GlmOcrTextModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=59392), h),
+        layers=Layers.of(c.count("num_hidden_layers", default=16), text_layer(c, h)),
+        norm=_norm(c, h),
+        rotary_emb=Activation("GlmOcrTextRotaryEmbedding"),
+    )
+
+
+# ---- together
+
+
+def base(c: ModelConfig) -> Module:
+    return Module(
+        "GlmOcrModel",
+        visual=vision_model(c.section("vision_config")),
+        language_model=text_model(c.section("text_config")),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    tied = c.tied(default=False) or c.section("text_config").tied(default=False)
+    return composite("GlmOcrForConditionalGeneration", base(c), tied=tied)
+
+
+register(
+    "glm_ocr",
+    {"GlmOcrForConditionalGeneration": generation, "GlmOcrModel": base},
+    base="GlmOcrModel",
+    base_prefix="model",
+    category="multimodal",
+)
+register(
+    "glm_ocr_text", {"GlmOcrTextModel": text_model}, base="GlmOcrTextModel", category="text decoder"
+)
+register(
+    "glm_ocr_vision",
+    {"GlmOcrVisionModel": vision_model},
+    base="GlmOcrVisionModel",
+    category="vision",
+)

@@ -1,0 +1,140 @@
+"""PaddleOCR-VL (Baidu 2025). Source of shapes: transformers/models/paddleocr_vl.
+
+A SigLIP tower with 2D rotary positions, a projector over 2x2 patches, and ERNIE 4.5's decoder. File
+names are those of the first release: the decoder is ``model``, the projector ``mlp_AR``.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import gated_mlp, grouped_attention, grouped_heads
+from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from .multimodal import projector
+from .registry import register
+from .vision import clip_encoder, clip_layer, patch_conv, position_table
+
+_NAME = "PaddleOCR"
+
+
+# ---- vision
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h, patch = c.dim("hidden_size", default=1152), c.dim("patch_size", default=14)
+    side = c.dim("image_size", default=384) // patch
+    eps = c.number("layer_norm_eps", default=1e-6)
+    layer = clip_layer(
+        f"{_NAME}Vision",
+        h,
+        c.dim("intermediate_size", default=4304),
+        eps=eps,
+        act=c.text("hidden_act", default="gelu_pytorch_tanh"),
+    )
+    tower = Module(
+        f"{_NAME}VisionTransformer",
+        embeddings=Module(
+            f"{_NAME}VisionEmbeddings",
+            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, (patch, patch)),
+            position_embedding=position_table(side * side, h),
+            component=Component.EMBEDDING,
+        ),
+        encoder=clip_encoder(f"{_NAME}Vision", c.count("num_hidden_layers", default=27), layer),
+        post_layernorm=LayerNorm(h, eps=eps),
+    )
+    return Module(f"{_NAME}VisionModel", vision_model=tower, part="vision")
+
+
+def _projector(c: ModelConfig, hidden: Dim) -> Module:
+    width, side = c.dim("hidden_size", default=1152), c.dim("spatial_merge_size", default=2)
+    joined = width * side * side
+    return projector(
+        f"{_NAME}Projector",
+        pre_norm=LayerNorm(width),
+        linear_1=Linear(joined, joined),
+        act=Activation("GELUActivation"),
+        linear_2=Linear(joined, hidden),
+    )
+
+
+# ---- text
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=1024)
+
+
+def _norm(c: ModelConfig) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
+
+
+def text_layer(c: ModelConfig) -> Module:
+    h, bias = _hidden(c), c.flag("use_bias", default=False)
+    # A head_dim that is written down as null divides the hidden size.
+    divides = "head_dim" in c.values and not c.has("head_dim")
+    heads = grouped_heads(c, h, heads=16, kv=2, head_dim=None if divides else 128)
+    act = c.text("hidden_act", default="silu")
+    return Module(
+        f"{_NAME}DecoderLayer",
+        self_attn=grouped_attention(f"{_NAME}Attention", h, heads, bias=bias),
+        mlp=gated_mlp(
+            f"{_NAME}MLP", h, c.dim("intermediate_size", default=3072), bias=bias, act=act
+        ),
+        input_layernorm=_norm(c),
+        post_attention_layernorm=_norm(c),
+    )
+
+
+def text_model(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}TextModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
+        layers=Layers.of(c.count("num_hidden_layers", default=18), text_layer(c)),
+        norm=_norm(c),
+        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
+    )
+
+
+# ---- together
+
+
+def _text(c: ModelConfig) -> ModelConfig:
+    """The first release has the decoder's keys at the top."""
+    return c.section("text_config") if c.has("text_config") else c
+
+
+def generation(c: ModelConfig) -> Module:
+    text, vision = _text(c), c.section("vision_config")
+    tied = c.tied() or text.tied()
+    head = Linear(
+        _hidden(text),
+        text.dim("vocab_size", default=103424),
+        bias=False,
+        tied_to="model.embed_tokens.weight" if tied else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    decoder = text_model(text)
+    decoder.class_name = f"{_NAME}VLModel"  # what stands there in memory
+    return Module(
+        f"{_NAME}VLForConditionalGeneration",
+        visual=vision_model(vision),
+        mlp_AR=_projector(vision, _hidden(text)),
+        model=decoder,
+        lm_head=head,
+    )
+
+
+register(
+    "paddleocr_vl",
+    {f"{_NAME}VLForConditionalGeneration": generation},
+    base=f"{_NAME}VLForConditionalGeneration",
+    aliases={
+        "model.language_model.": "model.",
+        "model.visual.": "visual.",
+        "model.projector.": "mlp_AR.",
+    },
+    category="multimodal",
+)

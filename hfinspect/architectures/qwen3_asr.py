@@ -1,0 +1,94 @@
+"""Qwen3-ASR (Qwen team 2026). Source: transformers/models/qwen3_asr/modeling_qwen3_asr.py.
+
+Qwen3-Omni's encoder (qwen3_omni_moe.py), two linear layers, and a Qwen3 decoder.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import qwen3_omni_moe
+from .blocks import activation
+from .composing import renamed
+from .heads import classifier
+from .modules import Dropout, Linear, Module
+from .multimodal import decoder, lm_head, projector
+from .qwen2_audio import width
+from .registry import register
+
+#: What Qwen3ASRConfig makes of an absent text_config.
+_TEXT = {
+    "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28,
+    "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
+    "tie_word_embeddings": True,
+}  # fmt: skip
+#: Where its encoder's own defaults differ.
+_AUDIO = {"d_model": 1024, "encoder_ffn_dim": 4096, "encoder_layers": 24}
+_SPELLED = {
+    "hidden_size": "d_model", "intermediate_size": "encoder_ffn_dim",
+    "num_hidden_layers": "encoder_layers",
+}  # fmt: skip
+
+
+def _audio(c: ModelConfig) -> ModelConfig:
+    given = {ours: c.values[word] for word, ours in _SPELLED.items() if c.has(word)}
+    return c.with_defaults(**{**_AUDIO, **given})
+
+
+def audio_model(c: ModelConfig) -> Module:
+    built = renamed(qwen3_omni_moe.audio_model(_audio(c)), "Qwen3OmniMoe", "Qwen3ASR")
+    built.class_name = "Qwen3ASREncoder"
+    for projected in ("proj1", "act", "proj2"):
+        del built.children[projected]
+    return built
+
+
+def model(c: ModelConfig) -> Module:
+    audio = _audio(c.section("audio_config"))
+    d = width(audio)
+    return Module(
+        "Qwen3ASRModel",
+        audio_tower=audio_model(audio),
+        language_model=decoder(c, "qwen3", defaults=_TEXT).base,
+        multi_modal_projector=projector(
+            "Qwen3ASRMultiModalProjector",
+            linear_1=Linear(d, d),
+            act=activation(audio.text("activation_function", default="gelu")),
+            linear_2=Linear(d, audio.dim("output_dim", default=3584)),
+        ),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    to = "model.language_model.embed_tokens.weight" if c.tied() else None
+    head = lm_head(decoder(c, "qwen3", defaults=_TEXT), to)
+    return Module("Qwen3ASRForConditionalGeneration", model=model(c), lm_head=head)
+
+
+def token_classification(c: ModelConfig) -> Module:
+    hidden = decoder(c, "qwen3", defaults=_TEXT).hidden
+    bias = c.flag("token_classification_bias", default=False)
+    return Module(
+        "Qwen3ASRForTokenClassification",
+        model=model(c),
+        dropout=Dropout(0.1),
+        score=classifier(hidden, c.num_labels, bias=bias),
+    )
+
+
+register(
+    "qwen3_asr",
+    {
+        "Qwen3ASRForConditionalGeneration": generation,
+        "Qwen3ASRModel": model,
+        "Qwen3ASRForTokenClassification": token_classification,
+    },
+    base="Qwen3ASRModel",
+    base_prefix="model",
+    category="multimodal",
+)
+register(
+    "qwen3_asr_encoder",
+    {"Qwen3ASREncoder": audio_model},
+    base="Qwen3ASREncoder",
+    category="audio",
+)
