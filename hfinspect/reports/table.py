@@ -136,7 +136,8 @@ def shown(cell: Cell, column: Column, canvas: Canvas) -> str:
 
 def bar(share: float, canvas: Canvas) -> str:
     """A bar of at most ten characters, in eighths of one where the terminal can show them."""
+    share = min(max(share, 0.0), 1.0)
     if not canvas.unicode:
         return "#" * round(share * _BAR)
-    eighths = round(min(max(share, 0.0), 1.0) * _BAR * 8)
+    eighths = round(share * _BAR * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()

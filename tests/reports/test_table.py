@@ -60,6 +60,7 @@ def test_colour_adds_colours_and_nothing_else() -> None:
         (0.0, True, ""), (0.0001, True, ""), (0.0125, True, "▏"), (0.05, True, "▌"),
         (0.1, True, "█"), (0.55, True, "█████▌"), (1.0, True, "█" * 10), (1.7, True, "█" * 10),
         (-1.0, True, ""), (0.55, False, "######"), (1.0, False, "#" * 10), (0.0, False, ""),
+        (1e30, False, "#" * 10), (-1.0, False, ""),
     ],
 )  # fmt: skip
 def test_bars(share: float, unicode: bool, expected: str) -> None:
