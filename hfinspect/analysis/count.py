@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..core.components import Component, Role
@@ -47,32 +48,32 @@ class Key(NamedTuple):
     is_tied: bool
 
 
-#: The fields that totals ask for, picked in one call per tensor.
-_COUNTED = attrgetter(
-    "dtype", "parameters", "component", "tied_to", "elements", "nbytes", "role", "part", "active"
+#: What totals ask for: those of a key first. Of 100,000 tensors some hundred differ in these.
+_COUNTED = itemgetter(
+    *map(
+        TensorInfo._fields.index,
+        "component part dtype role active tied_to parameters elements nbytes".split(),
+    )
 )
 
 
 def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
     """All tensors in one pass, so that every total after it costs nothing."""
     cells: dict[Key, Cell] = {}
-    for dtype, parameters, component, tied_to, elements, nbytes, role, part, active in map(
-        _COUNTED, tensors
-    ):
-        key = (component, part, dtype, role, active, tied_to is not None)
-        cell = cells.get(key)  # type: ignore[call-overload]  # equal to the Key, and cheaper
-        if cell is None:
-            cell = cells[Key(*key)] = Cell()
-        cell.tensors += 1
-        cell.elements += elements
+    for row, count in Counter(map(_COUNTED, tensors)).items():
+        component, part, dtype, role, active, tied_to, parameters, elements, nbytes = row
+        key = Key(component, part, dtype, role, active, tied_to is not None)
+        cell = cells.setdefault(key, Cell())
+        cell.tensors += count
+        cell.elements += elements * count
         if parameters is None:
             cell.unknown = True
         else:
-            cell.parameters += parameters
+            cell.parameters += parameters * count
         if nbytes is None:
             cell.unsized = True
         else:
-            cell.nbytes += nbytes
+            cell.nbytes += nbytes * count
     return cells
 
 

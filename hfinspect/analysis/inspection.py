@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..architectures.prediction import Prediction
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
 from ..core.refs import Origin
 from ..core.results import Expectation, Inspection, WeightFile
-from ..core.tensors import TensorSpec
+from ..core.tensors import TensorInfo, TensorSpec
 from .count import by_component, by_dtype, by_part, sums, tally
 from .experts import routing_of
 from .gguf_model import model_type_of, unstored_head
@@ -19,6 +19,9 @@ from .place import Placed, place_expected, place_stored
 from .quantization import Decoded, Decoding
 
 _NAME = itemgetter(0)
+_ROLE = TensorInfo._fields.index("role")
+#: A member of an Enum costs a call to look up.
+_BOOKKEEPING = Role.QUANTIZATION
 
 
 def from_prediction(
@@ -171,6 +174,7 @@ def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
     stored = {info.name: info for info in placed.tensors}
     count = 0
     counted = set()
+    specs_held = placed.specs
     for name, kept in placed.tied.items():
         info, keeper = stored.get(name), stored.get(kept)
         if info is None and keeper is not None and prediction is None:
@@ -179,11 +183,11 @@ def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
             continue
         if info.component is Component.HEAD and keeper.component is not Component.HEAD:
             count += info.parameters or 0
-            spec = placed.specs.get(name)
+            spec = specs_held.get(name)
             counted.add(spec.name if spec else name)
     if prediction is None:
         return count
-    held = {spec.name for spec in placed.specs.values()}
+    held = {spec.name for spec in specs_held.values()}
     specs = {spec.name: spec for spec in prediction.specs if spec.name in prediction.tied}
     kept_specs = {spec.name: spec for spec in prediction.tensors}
     for name, spec in specs.items():
@@ -214,27 +218,35 @@ def _tie_findings(placed: Placed) -> list[Finding]:
 # ---- what was promised beside what is held
 
 
+_Pair: TypeAlias = tuple[TensorInfo, TensorSpec]
+
+
 def _compare(placed: Placed, prediction: Prediction, decoded: Mapping[str, Decoded]) -> Expectation:
-    held: set[str] = set()
-    unexpected: list[str] = []
-    reshaped: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-    bookkeeping, spec_of = Role.QUANTIZATION, placed.specs.get
-    for info in placed.tensors:
-        if info.role is bookkeeping:
-            continue
-        name = info.name
-        spec = spec_of(name)
-        if spec is None:
-            unexpected.append(name)
-            continue
-        promised = spec.name
-        if promised in held:  # of two spellings of one name the first counts
-            continue
-        held.add(promised)
-        if info.shape != spec.shape and not _as_promised(spec, decoded.get(name)):
-            reshaped[name] = (info.shape, spec.shape)
-    missing = tuple(name for name in map(_NAME, prediction.tensors) if name not in held)
-    return Expectation(prediction.parameters, missing, tuple(unexpected), reshaped)
+    weighed = [  # with fields by number: by name each takes as long as all the rest
+        (info, spec)
+        for info, spec in zip(placed.tensors, placed.told, strict=True)
+        if info[_ROLE] is not _BOOKKEEPING
+    ]
+    known = [(info, spec) for info, spec in weighed if spec is not None]
+    held = {spec[0] for _, spec in known}
+    if len(held) < len(known):
+        known = _first_of_each(known)
+    reshaped = {
+        info.name: (info.shape, spec.shape)
+        for info, spec in known
+        if info[1] != spec[1] and not _as_promised(spec, decoded.get(info[0]))
+    }
+    unexpected = tuple([info[0] for info, spec in weighed if spec is None])
+    missing = tuple([name for name in map(_NAME, prediction.tensors) if name not in held])
+    return Expectation(prediction.parameters, missing, unexpected, reshaped)
+
+
+def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:
+    """Of two spellings of one name the first counts."""
+    first: dict[str, _Pair] = {}
+    for pair in known:
+        first.setdefault(pair[1].name, pair)
+    return list(first.values())
 
 
 def _as_promised(spec: TensorSpec, meaning: Decoded | None) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter, sub
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from ..core.checkpoint import Finding
 from ..core.tensors import DTYPE_BITS, StoredTensor
@@ -62,6 +62,16 @@ class Header:
 _Row: TypeAlias = tuple[str, str, list[int], int, int]
 
 
+class _Columns(NamedTuple):
+    """The same of all tensors, column by column: that takes a loop over 100,000 off the work."""
+
+    names: Sequence[str]
+    dtypes: Sequence[str]
+    shapes: Sequence[list[int]]
+    starts: Sequence[int]
+    stops: Sequence[int]
+
+
 class _EntryError(Exception):
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(text)
@@ -103,15 +113,17 @@ def _header_of(
 ) -> Header:
     findings = FindingList(file)
     metadata, entries = _split_metadata(pairs, findings)
-    rows = _plain_rows(entries)
+    columns = _plain_columns(entries)
     skipped = 0
-    if rows is None:
+    if columns is None:
         check_values(pairs)
         rows, skipped = _careful_rows(entries, findings)
-    rows = _last_of_each(rows, findings)
+        columns = _columns_of(rows)
+    if len(set(columns.names)) < len(columns.names):
+        columns = _columns_of(_last_of_each(zip(*columns, strict=True), findings))
     if first not in (b"{", b""):
         findings.add("header-start", "the header does not begin with {", None, "warning")
-    return Header(file, _tensors(rows, start), start, metadata, findings.done(), skipped)
+    return Header(file, _tensors(columns, start), start, metadata, findings.done(), skipped)
 
 
 def _split_metadata(
@@ -144,32 +156,33 @@ def _split_metadata(
     return metadata, entries
 
 
-def _plain_rows(entries: Sequence[tuple[str, object]]) -> list[_Row] | None:
+def _plain_columns(entries: Sequence[tuple[str, object]]) -> _Columns | None:
     """Every entry, if all have the usual keys in the usual order and sane types; else None."""
-    rows: list[_Row] = []
-    append = rows.append
-    try:
-        info: Any  # what unpacks otherwise fails here or in the check of the types
-        for name, info in entries:
-            (key1, dtype), (key2, shape), (key3, (start, stop)) = info
-            if key1 != "dtype" or key2 != "shape" or key3 != "data_offsets":
-                return None
-            append((name, dtype, shape, start, stop))
-    except (TypeError, ValueError):
+    if not entries:
+        return _Columns((), (), (), (), ())
+    names, infos = cast("tuple[Sequence[str], Sequence[Any]]", zip(*entries, strict=True))
+    if set(map(type, infos)) != {tuple} or set(map(len, infos)) != {3}:
         return None
-    return rows if _types_are_plain(rows) else None
-
-
-def _types_are_plain(rows: list[_Row]) -> bool:
-    if not rows:
-        return True
-    _, dtypes, shapes, starts, stops = zip(*rows, strict=True)
-    if set(map(type, dtypes)) != {str} or set(map(type, shapes)) != {list}:
-        return False
-    if max(map(len, shapes)) > PLAIN_DIMENSIONS:
-        return False
+    columns = []
+    for key, pairs in zip(_FIELDS, zip(*infos, strict=True), strict=True):
+        keys, values = zip(*pairs, strict=True)
+        if set(keys) != {key}:
+            return None
+        columns.append(values)
+    dtypes, shapes, spans = columns
+    if set(map(type, dtypes)) != {str} or set(map(type, (*shapes, *spans))) != {list}:
+        return None
+    if set(map(len, spans)) != {2} or max(map(len, shapes)) > PLAIN_DIMENSIONS:
+        return None
+    starts, stops = zip(*spans, strict=True)
     sizes = [*chain.from_iterable(shapes), *starts, *stops]
-    return set(map(type, sizes)) == {int} and min(sizes) >= 0 and max(sizes) <= MAX_U64
+    if set(map(type, sizes)) != {int} or min(sizes) < 0 or max(sizes) > MAX_U64:
+        return None
+    return _Columns(names, dtypes, shapes, starts, stops)
+
+
+def _columns_of(rows: Sequence[_Row]) -> _Columns:
+    return _Columns(*zip(*rows, strict=True)) if rows else _Columns((), (), (), (), ())
 
 
 def _careful_rows(
@@ -260,30 +273,25 @@ def element_count(shape: Sequence[int]) -> int | None:
     return count
 
 
-def _last_of_each(rows: list[_Row], findings: FindingList) -> list[_Row]:
-    by_name = dict(zip(map(itemgetter(0), rows), rows, strict=True))
-    if len(by_name) == len(rows):
-        return rows
-    seen: set[str] = set()
-    for name, *_ in rows:
-        if name in seen:
+def _last_of_each(rows: Iterable[_Row], findings: FindingList) -> list[_Row]:
+    """One row a name, where names came up first."""
+    by_name: dict[str, _Row] = {}
+    for row in rows:
+        if row[0] in by_name:
             text = "is described twice; the last description counts"
-            findings.add("duplicate-key", text, name, "warning")
-        seen.add(name)
+            findings.add("duplicate-key", text, row[0], "warning")
+        by_name[row[0]] = row
     return list(by_name.values())
 
 
-def _tensors(rows: list[_Row], base: int) -> tuple[StoredTensor, ...]:
-    """The rows as tensors, column by column: a loop over 100,000 takes twice as long."""
-    if not rows:
-        return ()
-    names, dtypes, lists, starts, stops = zip(*rows, strict=True)
+def _tensors(columns: _Columns, base: int) -> tuple[StoredTensor, ...]:
+    names, dtypes, lists, starts, stops = columns
     shapes = tuple(map(tuple, lists))
     # Of 100,000 tensors a dozen shapes: one object each costs less to keep, hash and compare, and
     # to multiply. (All sizes are ints here, so that equal shapes are the same.)
     shared = dict(zip(shapes, shapes, strict=True))
     counts = {shape: math.prod(shape) for shape in shared}
-    columns = (
+    filled = (
         names,
         map({dtype: dtype for dtype in dtypes}.__getitem__, dtypes),
         map(shared.__getitem__, shapes),
@@ -292,7 +300,7 @@ def _tensors(rows: list[_Row], base: int) -> tuple[StoredTensor, ...]:
         map(base.__add__, starts),
         repeat(None),
     )
-    return tuple(map(tuple.__new__, repeat(StoredTensor), zip(*columns)))  # noqa: B905 - repeat
+    return tuple(map(tuple.__new__, repeat(StoredTensor), zip(*filled)))  # noqa: B905 - repeat
 
 
 def _kind(value: object) -> str:

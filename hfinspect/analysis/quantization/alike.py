@@ -7,42 +7,34 @@ tree promises for its weight; so one reading serves all modules that agree in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from operator import itemgetter
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any, NamedTuple
 
-from ...core.components import Role
-from ...core.tensors import StoredTensor
-from .decoding import Decoded, Holds, Module, Modules, Sheet
+from .decoding import Decoded, Module, Modules, Sheet
 
 #: Writes to the sheet what one module holds.
 ReadModule = Callable[[Module, Sheet], None]
 
-#: Dtype, shape, elements and bytes of a stored tensor.
-_KIND = itemgetter(slice(1, 5))
-
 
 class _Meaning(NamedTuple):
-    """A ``Decoded`` in any module: names without the module's. ``is_held`` says whether ``named``
-    is a tensor of the module."""
+    """A ``Decoded`` in any module: of the tensor at ``at`` in its entry, standing for what the
+    module calls ``named``, which is at ``named_at`` if it is there."""
 
-    suffix: str
+    at: int
     named: str
-    is_held: bool
-    role: Role
-    parameters: int | None
-    holds: Holds
-    bits: int | None
+    named_at: int | None
+    rest: tuple[object, ...]
 
 
 @dataclass
 class _Reading:
-    """What one module came out as, and how many others came out the same."""
+    """What one module came out as, and the others that are like it."""
 
     meanings: list[_Meaning]
     sums: Sheet
-    repeats: int = 0
+    alike: list[tuple[str, list[Any]]] = field(default_factory=list)
 
 
 def read_alike(modules: Modules, sheet: Sheet, read: ReadModule, promised_for: str = "") -> None:
@@ -57,50 +49,53 @@ def read_alike(modules: Modules, sheet: Sheet, read: ReadModule, promised_for: s
         return
     known: dict[object, _Reading | None] = {}
     promised = sheet.promised
-    for module in modules.values():
-        name, tensors = module
-        key = (*tensors, *map(_KIND, tensors.values()))
+    for name, entry in modules.entries.items():
+        key: object = tuple(entry[::2])
         if promised_for:
-            key = (*key, promised(f"{name}.{promised_for}"))
+            key = (key, promised(f"{name}.{promised_for}"))
         reading = known.get(key)
         if reading is not None and name:
-            _repeat(reading, name, tensors, sheet.tensors)
+            reading.alike.append((name, entry))
             continue
+        module = modules[name]
         if name and key not in known:
-            known[key] = _trial(module, sheet, read)
+            known[key] = _trial(module, entry, sheet, read)
         read(module, sheet)
     for reading in known.values():
         if reading is not None:
-            sheet.add_sums(reading.sums, reading.repeats)
+            sheet.add_sums(reading.sums, len(reading.alike))
+            _repeat(reading, sheet.tensors)
 
 
-def _repeat(
-    reading: _Reading, module: str, tensors: Mapping[str, StoredTensor], into: dict[str, Decoded]
-) -> None:
-    """The meanings of a reading, for another module of that name and tensors."""
-    reading.repeats += 1
-    for suffix, named, is_held, role, parameters, holds, bits in reading.meanings:
-        # The name of a tensor that is there need not be built, nor hashed again.
-        full = tensors[named][0] if is_held else f"{module}.{named}"
-        into[tensors[suffix][0]] = Decoded(full, role, parameters, holds, bits)
+def _repeat(reading: _Reading, into: dict[str, Decoded]) -> None:
+    """The meanings of a reading for all modules that are alike, each for all of them in one go."""
+    for at, named, named_at, rest in reading.meanings:
+        names = [entry[at][0] for _, entry in reading.alike]
+        if named_at == at:
+            full = names
+        elif named_at is not None:  # the name of a tensor that is there need not be built
+            full = [entry[named_at][0] for _, entry in reading.alike]
+        else:
+            full = [f"{name}.{named}" for name, _ in reading.alike]
+        columns = zip(full, *map(repeat, rest))  # noqa: B905 - repeat
+        into.update(zip(names, map(tuple.__new__, repeat(Decoded), columns), strict=False))
 
 
-def _trial(module: Module, sheet: Sheet, read: ReadModule) -> _Reading | None:
+def _trial(module: Module, entry: list[Any], sheet: Sheet, read: ReadModule) -> _Reading | None:
     """The reading of a module in terms that fit any other, None where that cannot be."""
     trial = Sheet(sheet.promised, sheet.metadata)
     read(module, trial)
     if trial.findings or trial.has_unknown:
         return None
     prefix = f"{module.name}."
-    suffixes = {tensor.name: suffix for suffix, tensor in module.tensors.items()}
+    places = {entry[at].name: at for at in range(1, len(entry), 2)}
+    if len(places) < len(entry) // 2:  # a name in two shards
+        return None
     meanings = []
-    for stored, (name, role, parameters, holds, bits) in trial.tensors.items():
-        if stored not in suffixes or not name.startswith(prefix):
+    for stored, (name, *rest) in trial.tensors.items():
+        if stored not in places or not name.startswith(prefix):
             return None
-        named = name.removeprefix(prefix)
         meanings.append(
-            _Meaning(
-                suffixes[stored], named, named in module.tensors, role, parameters, holds, bits
-            )
+            _Meaning(places[stored], name.removeprefix(prefix), places.get(name), tuple(rest))
         )
     return _Reading(meanings, trial)

@@ -13,7 +13,7 @@ from ..lookup import spec_finder
 from ..names import labels_of
 from . import gguf
 from .declared import Declared, declared_in
-from .decoding import Decoding, Module, Modules, Sheet
+from .decoding import Decoding, Modules, Sheet
 from .registry import find_method, method_by_names
 from .scaled import read_floats
 
@@ -60,9 +60,9 @@ def _decode(
             "and tables may be counted as parameters"
         )
         sheet.note("unknown-quantization", text, None)
-        read_floats(modules_of(shards), declared, sheet)
+        read_floats(Modules(shards), declared, sheet)
     else:
-        read(modules_of(shards), declared, sheet)
+        read(Modules(shards), declared, sheet)
     if not declared.method:
         text = f"the weights are packed as {method} does, told by names and shapes: no config says"
         sheet.note("undeclared-quantization", text, None, "note")
@@ -74,19 +74,6 @@ def _decode(
         text = f"{declared.where} names {method}, but no tensor is packed that way"
         sheet.note("not-quantized", text, None, "note")
     return Decoding(sheet.tensors, _summary(declared, method, sheet), sheet.all_findings())
-
-
-def modules_of(shards: Sequence[Shard]) -> Modules:
-    """Tensors by module and last segment; of a name in two shards the last counts, as loaded."""
-    found: dict[str, dict[str, StoredTensor]] = {}
-    for shard in shards:
-        for tensor in shard.tensors:
-            module, _, suffix = tensor[0].rpartition(".")
-            if module in found:
-                found[module][suffix] = tensor
-            else:
-                found[module] = {suffix: tensor}
-    return {name: Module(name, tensors) for name, tensors in found.items()}
 
 
 def _metadata(shards: Sequence[Shard]) -> Mapping[str, object]:
@@ -109,7 +96,7 @@ def _left_over(shards: Sequence[Shard], sheet: Sheet) -> Iterator[StoredTensor]:
     """Tensors of packed dtypes that no layout explains."""
     for shard in shards:
         for tensor in shard.tensors:
-            if tensor.dtype not in _PACKED_DTYPES or tensor.name in sheet.tensors:
+            if tensor[1] not in _PACKED_DTYPES or tensor[0] in sheet.tensors:
                 continue
             if tensor.shape and labels_of(tensor.name).role is Role.PARAMETER:
                 yield tensor

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...core.checkpoint import Finding
+from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
 from ...core.results import Quantization
 from ...core.tensors import StoredTensor
@@ -71,7 +71,39 @@ class Module(NamedTuple):
         return f"{self.name}.{suffix}" if self.name else suffix
 
 
-Modules = Mapping[str, Module]
+class Modules(Mapping[str, Module]):
+    """All tensors of a checkpoint by module; a ``Module`` is made when asked for, as of 50,000 most
+    are only compared. Of a name in two shards the last counts, as loaded.
+
+    ``entries`` are the tensors of a module, each after a number for its kind (last segment of the
+    name, dtype, shape, size): modules whose numbers agree differ in nothing but their names.
+    """
+
+    def __init__(self, shards: Iterable[Shard]) -> None:
+        self.entries: dict[str, list[Any]] = {}
+        entries = self.entries
+        numbers: dict[object, int] = {}
+        for shard in shards:
+            for tensor in shard.tensors:
+                name, _, suffix = tensor[0].rpartition(".")
+                kind = (suffix, tensor[1:5])
+                number = numbers.get(kind)
+                if number is None:
+                    number = numbers[kind] = len(numbers)
+                if name in entries:
+                    entries[name] += (number, tensor)
+                else:
+                    entries[name] = [number, tensor]
+
+    def __getitem__(self, name: str) -> Module:
+        return Module(name, {t.name.rpartition(".")[2]: t for t in self.entries[name][1::2]})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
 
 #: Parameters that the architecture's tree gives a tensor of this unquantised name, None if unknown.
 Promised = Callable[[str], "int | None"]
