@@ -1,0 +1,28 @@
+"""MOSS (Sun et al. 2023). No class in transformers. Source of shapes: modeling_moss.py in
+fnlp/moss-moon-003-sft.
+
+CodeGen's block to the letter, under class names of its own.
+"""
+
+from __future__ import annotations
+
+from .codegen import model
+from .composing import renamed_classes, with_defaults
+from .heads import causal_lm
+from .registry import register
+
+_CLASSES = {
+    "CodeGenForCausalLM": causal_lm(
+        "CodeGenForCausalLM", model, prefix="transformer", embedding="wte", bias=True
+    ),
+    "CodeGenModel": model,
+}
+
+register(
+    "moss",
+    with_defaults({"vocab_size": 107008}, renamed_classes(_CLASSES, "CodeGen", "Moss")),
+    base="MossModel",
+    base_prefix="transformer",
+    category="text decoder",
+    source="modeling_moss.py of fnlp/moss-moon-003-sft; checked against transformers' CodeGen",
+)
