@@ -4,6 +4,9 @@ transformers/models/gpt_neox/modeling_gpt_neox.py.
 Whether attention and MLP stand side by side or in a row (use_parallel_residual) changes no tensor.
 Files call the LM head ``embed_out``. Older ones hold in each layer the causal mask (a byte an
 element), the value that masks and the rotary frequencies.
+
+Open-Assistant's reward models (``gpt_neox_reward_model``) put one score on top; source:
+model_training/models/reward_model.py of github.com/LAION-AI/Open-Assistant, and an index.
 """
 
 from __future__ import annotations
@@ -99,4 +102,19 @@ register(
     base_prefix="gpt_neox",
     aliases={"lm_head.": "embed_out."},
     category="text decoder",
+)
+
+
+def reward_model(c: ModelConfig) -> Module:
+    score = Linear(_hidden(c), 1, component=Component.HEAD, kind="classifier")
+    return Module("GPTNeoXRewardModel", gpt_neox=model(c), out_proj=score)
+
+
+register(
+    "gpt_neox_reward_model",
+    {"GPTNeoXRewardModel": reward_model},
+    base="GPTNeoXRewardModel",
+    base_prefix="gpt_neox",
+    category="text decoder",
+    source="reward_model.py of github.com/LAION-AI/Open-Assistant",
 )

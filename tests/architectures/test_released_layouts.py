@@ -117,6 +117,24 @@ PUBLISHED = [
     # 32·(r·(in + out) of four linear layers) for each adapter; 160 of them are sound's mean and
     # spread
     pytest.param({"model_type": "phi4mm"}, 5_574_460_384, id="phi-4-multimodal"),
+    # 36·(2560·(16 + 8)·256 + 2560·16 + 4096·2560 + 3·2560·10240 + 2·2560) + 131072·2560 + 2560
+    pytest.param({"model_type": "spark2_5"}, 4_112_079_360, id="spark-x2.5-4b"),
+    # Vicuna with 207 tokens more, DINOv2-B, and 768·4096 + 3·4096² + 4·4096
+    pytest.param(
+        {
+            "model_type": "maira2", "projector_n_layers": 4,
+            "text_config": {"model_type": "llama", **sizes(4096, 11008, 32, 32, 32207)},
+            "vision_config": {"model_type": "dinov2", "image_size": 518, "patch_size": 14},
+        },
+        6_880_185_600,
+        id="maira-2",
+    ),
+    # an index of 5,246,377,988 bytes in float32
+    pytest.param(
+        {"model_type": "gpt_neox_reward_model", **sizes(2048, 8192, 24, 16, 50288)},
+        1_311_594_497,
+        id="oasst-rm-2.1-pythia-1.4b",
+    ),
     # The index of the repo holds 2,707 names, all of these; its total is the file's size.
     pytest.param(DEEPSEEK_OCR_2, 3_389_119_360, id="deepseek-ocr-2"),
 ]  # fmt: skip
