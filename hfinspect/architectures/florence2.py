@@ -1,5 +1,5 @@
-"""Florence-2 as released (Xiao et al. 2023), its code its own. Source of shapes: modeling_florence2.py
-in microsoft/Florence-2-large.
+"""Florence-2 as released (Xiao et al. 2023), its code its own. Source of shapes:
+modeling_florence2.py in microsoft/Florence-2-large.
 
 DaViT, whose stages alternate attention in windows with attention between channels, each block
 between two depthwise convolutions; a projection into BART, with learned positions of rows and
