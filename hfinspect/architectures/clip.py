@@ -140,9 +140,36 @@ def image_classification(c: ModelConfig) -> Module:
     )
 
 
+def safety_checker(c: ModelConfig) -> Module:
+    """Beside every Stable Diffusion 1: an image's likeness to 17 concepts and 3 special ones.
+
+    Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
+    transformers 5, and the tower has its prefix twice."""
+    width = c.dim("projection_dim", default=512)
+    tower = vision_model(c)
+    tower.class_name = "CLIPVisionTransformer"
+    projection = Linear(
+        _hidden(vision_section(c), 768), width, bias=False, component=Component.PROJECTOR
+    )
+    return Module(
+        "StableDiffusionSafetyChecker",
+        vision_model=Module("CLIPVisionModel", vision_model=tower),
+        visual_projection=projection,
+        concept_embeds=Weight(17, width, component=Component.EMBEDDING),
+        special_care_embeds=Weight(3, width, component=Component.EMBEDDING),
+        concept_embeds_weights=Weight(17, kind="scale"),
+        special_care_embeds_weights=Weight(3, kind="scale"),
+        part="vision",
+    )
+
+
 register(
     "clip",
-    {"CLIPModel": both, "CLIPForImageClassification": image_classification},
+    {
+        "CLIPModel": both,
+        "CLIPForImageClassification": image_classification,
+        "StableDiffusionSafetyChecker": safety_checker,
+    },
     base="CLIPModel",
     category="vision",
 )

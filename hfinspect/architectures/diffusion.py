@@ -23,6 +23,7 @@ from .modules import (
     Module,
     ModuleList,
     RMSNorm,
+    Weight,
 )
 
 
@@ -174,6 +175,8 @@ class Crossing:
 
     linear: bool = False
     groups: int = 32
+    #: A gated look at objects after each block (GLIGEN).
+    gated: bool = False
 
 
 def transformer_2d(
@@ -205,6 +208,7 @@ def transformer_2d(
         attn2=attention(width, width, context=context),
         norm3=LayerNorm(width),
         ff=feed_forward(width, gated=True),
+        fuser=_fuser(width, context) if shared.gated else None,
     )
     return Module(
         "Transformer2DModel",
@@ -212,6 +216,19 @@ def transformer_2d(
         proj_in=project(channels, width),
         transformer_blocks=layers([block] * int(depth)),
         proj_out=project(width, channels),
+    )
+
+
+def _fuser(width: int, context: int) -> Module:
+    return Module(
+        "GatedSelfAttentionDense",
+        linear=Linear(context, width, component=Component.PROJECTOR),
+        attn=attention(width, width),
+        ff=feed_forward(width, gated=True),
+        norm1=LayerNorm(width),
+        norm2=LayerNorm(width),
+        alpha_attn=Weight(component=Component.ATTENTION),
+        alpha_dense=Weight(component=Component.MLP),
     )
 
 

@@ -33,6 +33,7 @@ _VOCABULARY = frozenset(
         "heads",
         "vision",
         "diffusion",
+        "unet_blocks",
         "unet_conditions",
         "multimodal",
         "timm_resnet",

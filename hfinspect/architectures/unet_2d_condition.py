@@ -2,7 +2,8 @@
 
 Source of shapes: diffusers/models/unets/unet_2d_condition.py and unet_2d_blocks.py. A ladder of
 residual blocks down, a middle, and up again with the way down's outputs concatenated; on most rungs
-transformers look at the text. ``attention_head_dim`` means the number of heads, as the source says.
+transformers look at the text. ``attention_head_dim`` means the number of heads, as the source says,
+but on the rungs of unet_blocks.py.
 """
 
 from __future__ import annotations
@@ -32,12 +33,23 @@ from .modules import (
     ModuleList,
 )
 from .registry import register
-from .unet_conditions import stem, time_width
+from .unet_blocks import Added, Looking, added_attention, k_down, k_up, resampling_block
+from .unet_conditions import position_net, stem, time_width
 from .vision import bounded
 
 DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
 UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")
 MIDDLE = "UNetMidBlock2DCrossAttn"
+SIMPLE_MIDDLE = "UNetMidBlock2DSimpleCrossAttn"
+#: Every rung that this catalog builds.
+DOWN_TYPES = (
+    "CrossAttnDownBlock2D", "DownBlock2D", "ResnetDownsampleBlock2D", "SimpleCrossAttnDownBlock2D",
+    "KDownBlock2D", "KCrossAttnDownBlock2D",
+)  # fmt: skip
+UP_TYPES = (
+    "CrossAttnUpBlock2D", "UpBlock2D", "ResnetUpsampleBlock2D", "SimpleCrossAttnUpBlock2D",
+    "KUpBlock2D", "KCrossAttnUpBlock2D",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,7 @@ class Plan:
     only_cross: tuple[bool, ...]
     residual: Residual
     crossing: Crossing
+    text_norm: str | None = None
 
 
 def plan(c: ModelConfig) -> Plan:
@@ -76,7 +89,12 @@ def plan(c: ModelConfig) -> Plan:
             c.number("norm_eps", default=1e-5),
             c.text("resnet_time_scale_shift", default="default") == "scale_shift",
         ),
-        Crossing(c.flag("use_linear_projection", default=False), groups),
+        Crossing(
+            c.flag("use_linear_projection", default=False),
+            groups,
+            c.text("attention_type", default="default") != "default",
+        ),
+        c.text("cross_attention_norm"),
     )
 
 
@@ -90,12 +108,13 @@ def _refuse_unknown(c: ModelConfig) -> None:
             "dual_cross_attention", True, "false: two contexts at once are not known here"
         )
     for key, known in (
-        ("attention_type", ("default",)),
+        ("attention_type", ("default", "gated", "gated-text-image")),
+        ("cross_attention_norm", (None, "layer_norm", "group_norm")),
         ("resnet_time_scale_shift", ("default", "scale_shift")),
         ("time_embedding_type", ("positional", "fourier")),
     ):
         if (value := c.text(key, default=known[0])) not in known:
-            raise c.error(key, value, f"one of {', '.join(known)}")
+            raise c.error(key, value, f"one of {', '.join(map(str, known))}")
 
 
 def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
@@ -114,14 +133,16 @@ def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
     )
 
 
-def block_types(c: ModelConfig, key: str, default: tuple[str, ...], count: int) -> tuple[str, ...]:
+def block_types(
+    c: ModelConfig, key: str, default: tuple[str, ...], known: tuple[str, ...], count: int
+) -> tuple[str, ...]:
     """Class names of the blocks; a ConfigError names one that is not known."""
     names = c.strings(key, default=default)
     if len(names) != count:
         raise c.error(key, list(names), f"{count} entries, one per block")
     for name in names:
-        if name not in default:
-            raise c.error(key, name, f"one of {', '.join(sorted(set(default)))}")
+        if name not in known:
+            raise c.error(key, name, f"one of {', '.join(sorted(known))}")
     return names
 
 
@@ -135,6 +156,22 @@ def _depth(depth: Any, layers: int, c: ModelConfig) -> list[int]:
     return list(depth)
 
 
+def _heads(c: ModelConfig, p: Plan, i: int) -> Dim:
+    if not p.heads[i]:
+        raise c.error("attention_head_dim", int(p.heads[i]), "at least 1")
+    return p.heads[i]
+
+
+def _added(c: ModelConfig, p: Plan, i: int, head_of: int, *, alone: bool) -> Module:
+    """Attention of DeepFloyd IF and Kandinsky, where heads have ``attention_head_dim`` channels."""
+    text = Added(p.context[i], p.text_norm, alone)
+    return added_attention(p.channels[i], _heads(c, p, head_of), p.residual.groups, text)
+
+
+def _looking(c: ModelConfig, p: Plan, i: int, head_of: int, *, inward: bool) -> Looking:
+    return Looking(_heads(c, p, head_of), p.context[i], p.residual.time or 0, inward)
+
+
 def _attentions(
     c: ModelConfig,
     p: Plan,
@@ -143,13 +180,12 @@ def _attentions(
     depth: Any,
     kind: type[ModuleList] = ModuleList,
 ) -> list[Module]:
-    if not p.heads[i]:
-        raise c.error("attention_head_dim", int(p.heads[i]), "at least 1")
+    heads = _heads(c, p, i)
     depths_here = _depth(depth, layers, c)
     made = {
         count: transformer_2d(
             p.channels[i],
-            p.heads[i],
+            heads,
             count,
             p.context[i],
             p.crossing,
@@ -163,17 +199,26 @@ def _attentions(
 
 def down_blocks(c: ModelConfig, p: Plan) -> list[Module]:
     last = len(p.channels) - 1
-    blocks = []
-    for i, kind in enumerate(block_types(c, "down_block_types", DOWN, len(p.channels))):
-        inputs, outputs = p.channels[max(i - 1, 0)], p.channels[i]
-        layers = int(p.layers[i])
-        coming = [inputs, *[outputs] * (layers - 1)][:layers]
-        resnets = resnet_row(coming, outputs, p.residual)
+    kinds = block_types(c, "down_block_types", DOWN, DOWN_TYPES, last + 1)
+    return [_down_block(c, p, i, kind, last=i == last) for i, kind in enumerate(kinds)]
+
+
+def _down_block(c: ModelConfig, p: Plan, i: int, kind: str, *, last: bool) -> Module:
+    inputs, outputs = p.channels[max(i - 1, 0)], p.channels[i]
+    layers = int(p.layers[i])
+    if kind.startswith("K"):
+        looking = _looking(c, p, i, i, inward=last) if "CrossAttn" in kind else None
+        return k_down(kind, inputs, outputs, layers, p.residual.time or 0, looking)
+    coming = [inputs, *[outputs] * (layers - 1)][:layers]
+    resnets = resnet_row(coming, outputs, p.residual)
+    if kind in ("CrossAttnDownBlock2D", "DownBlock2D"):
         crossing = kind.startswith("CrossAttn")
         attentions = _attentions(c, p, i, layers, p.depths[i]) if crossing else []
-        down = outputs if i < last else None
-        blocks.append(sampled_block(kind, resnets, attentions=attentions, down=down))
-    return blocks
+        down = None if last else outputs
+        return sampled_block(kind, resnets, attentions=attentions, down=down)
+    simple = kind.startswith("Simple")
+    added = [_added(c, p, i, i, alone=p.only_cross[i])] * layers if simple else []
+    return resampling_block(kind, resnets, outputs, p.residual, attentions=added, down=not last)
 
 
 def middle(c: ModelConfig, p: Plan) -> Module | None:
@@ -185,8 +230,16 @@ def middle(c: ModelConfig, p: Plan) -> Module | None:
     resnet = resnet_block(width, width, p.residual)
     if kind == "UNetMidBlock2D":
         return sampled_block(kind, [resnet])
+    if kind == SIMPLE_MIDDLE:
+        # null takes the one switch for all blocks, if it is one.
+        alone = c.raw("only_cross_attention") is True
+        if c.has("mid_block_only_cross_attention"):
+            alone = c.flag("mid_block_only_cross_attention", default=False)
+        at = len(p.channels) - 1
+        added = _added(c, p, at, at, alone=alone)
+        return sampled_block(kind, [resnet, resnet], attentions=[added])
     if kind != MIDDLE:
-        raise c.error("mid_block_type", kind, f"{MIDDLE}, UNetMidBlock2D or null")
+        raise c.error("mid_block_type", kind, f"{MIDDLE}, {SIMPLE_MIDDLE}, UNetMidBlock2D or null")
     inside = Plan(**{**p.__dict__, "only_cross": (False,) * len(p.channels)})
     attentions = _attentions(c, inside, len(p.channels) - 1, 1, p.depths[-1], Layers)
     return sampled_block(kind, [resnet, resnet], attentions=attentions)
@@ -198,30 +251,45 @@ def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
     upward = (
         depths(c, "reverse_transformer_layers_per_block", count) if asymmetric else p.depths[::-1]
     )
-    blocks = []
-    for n, kind in enumerate(block_types(c, "up_block_types", UP, count)):
-        i = count - 1 - n
-        below, outputs, above = (
-            p.channels[min(i + 1, count - 1)],
-            p.channels[i],
-            p.channels[max(i - 1, 0)],
-        )
-        layers = int(p.layers[i]) + 1
-        coming = [below, *[outputs] * (layers - 1)]
-        beside = [*[outputs] * (layers - 1), above]
-        joined = [a + b for a, b in zip(coming, beside, strict=True)]
-        resnets = resnet_row(joined, outputs, p.residual)
+    kinds = block_types(c, "up_block_types", UP, UP_TYPES, count)
+    return [_up_block(c, p, n, kind, upward[n]) for n, kind in enumerate(kinds)]
+
+
+def _up_block(c: ModelConfig, p: Plan, n: int, kind: str, depth: Any) -> Module:
+    """The n-th on the way up; heads of unet_blocks.py are read from the list's other end, as the
+    source does."""
+    count = len(p.channels)
+    i, last = count - 1 - n, n == count - 1
+    below, outputs, above = (
+        p.channels[min(i + 1, count - 1)],
+        p.channels[i],
+        p.channels[max(i - 1, 0)],
+    )
+    layers = int(p.layers[i]) + 1
+    if kind.startswith("K"):
+        inward = int(above) == int(outputs) == int(p.residual.time or 0)
+        looking = _looking(c, p, i, n, inward=inward) if "CrossAttn" in kind else None
+        return k_up(kind, above, outputs, layers - 1, p.residual.time or 0, looking)
+    coming = [below, *[outputs] * (layers - 1)]
+    beside = [*[outputs] * (layers - 1), above]
+    joined = [a + b for a, b in zip(coming, beside, strict=True)]
+    resnets = resnet_row(joined, outputs, p.residual)
+    if kind in ("CrossAttnUpBlock2D", "UpBlock2D"):
         crossing = kind.startswith("CrossAttn")
-        attentions = _attentions(c, p, i, layers, upward[n]) if crossing else []
-        up = outputs if n < count - 1 else None
-        blocks.append(sampled_block(kind, resnets, attentions=attentions, up=up))
-    return blocks
+        attentions = _attentions(c, p, i, layers, depth) if crossing else []
+        return sampled_block(kind, resnets, attentions=attentions, up=None if last else outputs)
+    simple = kind.startswith("Simple")
+    added = [_added(c, p, i, n, alone=p.only_cross[i])] * layers if simple else []
+    return resampling_block(kind, resnets, outputs, p.residual, attentions=added, up=not last)
 
 
 def model(c: ModelConfig) -> Module:
     p = plan(c)
     first = p.channels[0]
     kernel = int(c.dim("conv_out_kernel", default=3))
+    # null is a value of its own here: no norm before the last convolution.
+    bare = "norm_num_groups" in c.values and c.values["norm_num_groups"] is None
+    norm = GroupNorm(p.residual.groups, first, eps=p.residual.eps)
     return Module(
         "UNet2DConditionModel",
         {
@@ -229,9 +297,10 @@ def model(c: ModelConfig) -> Module:
             "down_blocks": Layers(down_blocks(c, p)),
             "up_blocks": Layers(up_blocks(c, p)),
             "mid_block": middle(c, p),
-            "conv_norm_out": GroupNorm(p.residual.groups, first, eps=p.residual.eps),
-            "conv_act": Activation("SiLU"),
+            "conv_norm_out": None if bare else norm,
+            "conv_act": None if bare else Activation("SiLU"),
             "conv_out": Conv(first, c.dim("out_channels", default=4), kernel),
+            "position_net": position_net(c, p.context[0]),
         },
         part="vision",
     )

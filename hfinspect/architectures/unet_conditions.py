@@ -9,7 +9,17 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .diffusion import timestep_embedding
-from .modules import Activation, Conv, Embedding, LayerNorm, Linear, Module, Weight
+from .modules import (
+    Activation,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Linear,
+    Module,
+    Parameter,
+    Sequential,
+    Weight,
+)
 
 
 def time_width(c: ModelConfig, first: Dim) -> Dim:
@@ -105,7 +115,48 @@ def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
             image_norm=LayerNorm(time),
             component=Component.EMBEDDING,
         )
-    raise c.error("addition_embed_type", form, "text, text_image, text_time or image")
+    if form == "image_hint":
+        return Module(
+            "ImageHintTimeEmbedding",
+            image_proj=Linear(c.dim("encoder_hid_dim"), time, component=Component.PROJECTOR),
+            image_norm=LayerNorm(time),
+            input_hint_block=_hint_encoder(),
+            component=Component.EMBEDDING,
+        )
+    raise c.error("addition_embed_type", form, "text, text_image, text_time, image or image_hint")
+
+
+def _hint_encoder() -> Module:
+    """Convolutions of a hint in pixels down to the latents' four channels, 8 times smaller."""
+    steps = ((3, 16, 1), (16, 16, 1), (16, 32, 2), (32, 32, 1), (32, 96, 2), (96, 96, 1),
+             (96, 256, 2), (256, 4, 1))  # fmt: skip
+    made: list[Module] = []
+    for inputs, outputs, stride in steps:
+        made += [Conv(inputs, outputs, 3, stride=stride), Activation("SiLU")]
+    return Sequential(*made[:-1], component=Component.CONV)
+
+
+def position_net(c: ModelConfig, context: Dim) -> Module | None:
+    """GLIGEN's objects: text (and image) beside sine and cosine of 8 frequencies of 4 corners."""
+    form = c.text("attention_type", default="default")
+    if form == "default":
+        return None
+    corners = 8 * 2 * 4
+
+    def perceptron() -> Module:
+        return Sequential(
+            Linear(context + corners, 512), Activation("SiLU"), Linear(512, 512),
+            Activation("SiLU"), Linear(512, context),
+        )  # fmt: skip
+
+    kinds = ("text", "image") if form == "gated-text-image" else ("",)
+    children: dict[str, Module | Parameter | None] = {
+        "linears" + (kind and f"_{kind}"): perceptron() for kind in kinds
+    }
+    for kind in kinds:
+        children[f"null_{kind or 'positive'}_feature"] = Weight(context)
+    children["null_position_feature"] = Weight(corners)
+    return Module("GLIGENTextBoundingboxProjection", children, component=Component.EMBEDDING)
 
 
 def stem(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
