@@ -222,13 +222,13 @@ def transformer_2d(
 def _fuser(width: int, context: int) -> Module:
     return Module(
         "GatedSelfAttentionDense",
-        linear=Linear(context, width, component=Component.PROJECTOR),
+        linear=Linear(context, width, component=Component.ATTENTION),
         attn=attention(width, width),
         ff=feed_forward(width, gated=True),
         norm1=LayerNorm(width),
         norm2=LayerNorm(width),
         alpha_attn=Weight(component=Component.ATTENTION),
-        alpha_dense=Weight(component=Component.MLP),
+        alpha_dense=Weight(component=Component.ATTENTION),
     )
 
 

@@ -133,7 +133,7 @@ def _hint_encoder() -> Module:
     made: list[Module] = []
     for inputs, outputs, stride in steps:
         made += [Conv(inputs, outputs, 3, stride=stride), Activation("SiLU")]
-    return Sequential(*made[:-1], component=Component.CONV)
+    return Sequential(*made[:-1], component=Component.EMBEDDING)
 
 
 def position_net(c: ModelConfig, context: Dim) -> Module | None:
