@@ -15,7 +15,7 @@ from ..core.tensors import TORCH_DTYPES, TensorSpec
 from ..errors import ConfigError
 from .expand import expected_tensors
 from .modules import Module
-from .registry import Family, choose
+from .registry import Choice, Family, choose
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         config = ModelConfig(config)
     choice = choose(config)
     try:
-        root = choice.family.classes[choice.class_name](config)
+        root = choice.family.classes[choice.class_name](part_described(config, choice))
     except RecursionError:
         raise ConfigError("config.json", "is nested too deeply") from None
     return Prediction(
@@ -114,6 +114,24 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         dtype=config_dtype(config),
         because=choice.because,
     )
+
+
+def part_described(config: ModelConfig, choice: Choice) -> ModelConfig:
+    """The section of a composite's config that describes the text model its class is.
+
+    ``Gemma3ForCausalLM`` of a ``gemma3`` config has its sizes in ``text_config``. Source:
+    ``base_config_key`` in transformers/configuration_utils.py; where no section names the type, the
+    text section of a config without sizes of its own.
+    """
+    family, own = choice.family, config.model_type
+    if family.category != "text decoder" or own is None or own in family.model_types:
+        return config
+    for key, value in config.values.items():
+        if isinstance(value, Mapping) and value.get("model_type") in family.model_types:
+            return config.section(key)
+    if config.has("text_config") and not config.has("hidden_size", "n_embd", "d_model"):
+        return config.section("text_config")
+    return config
 
 
 def config_dtype(config: ModelConfig) -> str | None:

@@ -1,0 +1,52 @@
+"""A text model's class with the config of the composite that it is a part of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hfinspect.architectures.prediction import predict
+from hfinspect.errors import ConfigError
+
+SIZES = {
+    "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 99, "head_dim": 8,
+}  # fmt: skip
+VISION = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+
+CASES = [
+    ("llama4", "Llama4ForCausalLM", "text_config", "llama4_text"),
+    ("gemma3", "Gemma3ForCausalLM", "text_config", "gemma3_text"),
+    ("gemma4", "Gemma4ForCausalLM", "text_config", "gemma4_text"),
+    ("mistral3", "MistralForCausalLM", "text_config", "mistral"),
+    ("internvl_chat", "InternLM2ForCausalLM", "llm_config", "internlm2"),
+    ("kimi_k25", "DeepseekV3ForCausalLM", "text_config", "deepseek_v3"),
+    # no section of the class's own type, and no size outside the section
+    ("qwen2_5_vl", "Qwen2ForCausalLM", "text_config", "qwen2_5_vl_text"),
+]
+
+
+@pytest.mark.parametrize(("model_type", "class_name", "key", "part"), CASES)
+def test_the_section_describes_it(model_type: str, class_name: str, key: str, part: str) -> None:
+    section: dict[str, Any] = {"model_type": part, **SIZES}
+    whole = {
+        "model_type": model_type, "architectures": [class_name], key: section,
+        "vision_config": VISION,
+    }  # fmt: skip
+    alone = {**section, "architectures": [class_name]}
+    assert predict(whole).tensors == predict(alone).tensors
+
+
+def test_errors_name_the_key_in_its_section() -> None:
+    section = {"model_type": "gemma3_text", **SIZES, "hidden_size": "wide"}
+    with pytest.raises(ConfigError, match=r"text_config\.hidden_size"):
+        predict(
+            {"model_type": "gemma3", "architectures": ["Gemma3ForCausalLM"], "text_config": section}
+        )
+
+
+def test_sizes_beside_the_section_count() -> None:
+    """Qwen2-VL's first configs are flat."""
+    flat = {"model_type": "qwen2_vl", "architectures": ["Qwen2ForCausalLM"], **SIZES}
+    assert predict({**flat, "text_config": {}}).parameters == predict(flat).parameters
