@@ -132,8 +132,9 @@ def _hint_encoder() -> Module:
              (96, 256, 2), (256, 4, 1))  # fmt: skip
     made: list[Module] = []
     for inputs, outputs, stride in steps:
-        made += [Conv(inputs, outputs, 3, stride=stride), Activation("SiLU")]
-    return Sequential(*made[:-1], component=Component.EMBEDDING)
+        step = Conv(inputs, outputs, 3, stride=stride, component=Component.EMBEDDING)
+        made += [step, Activation("SiLU")]
+    return Sequential(*made[:-1])
 
 
 def position_net(c: ModelConfig, context: Dim) -> Module | None:
