@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +22,7 @@ from .inspecting.model import inspect_read
 from .inspecting.parts import inspect_declared
 from .inspecting.promised import no_config, predict, promised
 from .sources.base import Source
-from .sources.opening import open_source, resolve
+from .sources.opening import errors_about, open_source, resolve
 
 # What only one verb needs is imported by it: a command starts in a third of a second.
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from .sources.hub_listing import Listing
 
 SourceChoice = Literal["auto", "checkpoint", "config"]
-Target = str | Path | Mapping[str, Any]
+Target = str | os.PathLike[str] | Mapping[str, Any]
 
 __all__ = [
     "audit", "compare", "explain", "inspect", "open_source", "predict",
@@ -80,7 +82,7 @@ def inspect(
         ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache,
         listing=listing,
     )  # fmt: skip
-    try:
+    with errors_about(ref), closing(opened):
         picked = _json_of(ref) or ref.file or file
         if picked is not None and picked.endswith(".json") and not picked.endswith(".index.json"):
             if source == "checkpoint":
@@ -92,14 +94,10 @@ def inspect(
             base_source = open_source(
                 inner, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache
             )
-            try:
+            with errors_about(inner), closing(base_source):
                 return _from_source(base, base_source, inner.file, "auto", None, _no_further)
-            finally:
-                base_source.close()
 
         return _from_source(name, opened, picked, source, overrides, reach)
-    finally:
-        opened.close()
 
 
 def compare(
@@ -229,13 +227,11 @@ def predict_target(
         return predict(applied(target, overrides)), Origin("mapping", "config")
     ref = resolve(target, revision=revision, endpoint=endpoint)
     opened = open_source(ref, token=token, endpoint=endpoint)
-    try:
+    with errors_about(ref), closing(opened):
         config = read_config(opened, _json_of(ref) or "config.json")
         if config is None:
             raise no_config(str(target))
         return predict(applied(config, overrides)), opened.origin
-    finally:
-        opened.close()
 
 
 def _json_of(ref: ModelRef) -> str | None:

@@ -40,6 +40,8 @@ class HfinspectError(Exception):
 
     kind = "error"
     exit_code = 3
+    #: What to do, where the place that raises the error knows nothing better.
+    usual_hint: str | None = None
 
     def __init__(
         self,
@@ -54,8 +56,15 @@ class HfinspectError(Exception):
         self.found = found
         self.expected = expected
         self.where = where
-        self.hint = hint
+        self.hint = hint or self.usual_hint
         super().__init__(subject, found)
+
+    def of(self, target: str) -> None:
+        """Say which target it was, where the one who raised it knew no more than a file's name."""
+        if target.replace("\\", "/").endswith("/" + self.subject):
+            self.subject = target
+        elif self.subject != target:
+            self.subject = f"{target}: {self.subject}"
 
     def __str__(self) -> str:
         text = f"{self.subject}: {self.found}"
@@ -94,6 +103,7 @@ class UsageError(HfinspectError):
 
     kind = "usage"
     exit_code = 2
+    usual_hint = "hfinspect --help shows what can be asked"
 
 
 class AccessError(HfinspectError):
@@ -101,60 +111,72 @@ class AccessError(HfinspectError):
 
     kind = "access"
     exit_code = 3
+    usual_hint = "try again later"
 
 
 class RepoNotFoundError(AccessError):
     """No such repo, or a private one seen without permission (the Hub does not tell which)."""
 
     kind = "repo_not_found"
+    usual_hint = "check the spelling"
 
 
 class RevisionNotFoundError(AccessError):
     """The repo exists, the branch, tag or commit does not."""
 
     kind = "revision_not_found"
+    usual_hint = "check the spelling"
 
 
 class EntryNotFoundError(AccessError):
     """No such file."""
 
     kind = "entry_not_found"
+    usual_hint = "check the spelling"
 
 
 class NothingToInspectError(AccessError):
     """The place exists but holds neither weights nor a config.json."""
 
     kind = "nothing_to_inspect"
+    usual_hint = (
+        "name a directory or repo with config.json, or with safetensors, PyTorch or GGUF files"
+    )
 
 
 class GatedRepoError(AccessError):
     """Files are behind an access request."""
 
     kind = "gated"
+    usual_hint = "accept the terms on the model's page, and log in"
 
 
 class UnauthorizedError(AccessError):
     """A token is missing, expired or lacks permission."""
 
     kind = "unauthorized"
+    usual_hint = "log in with `hf auth login` or set HF_TOKEN"
 
 
 class UnreadableError(AccessError):
     """The operating system refuses to read."""
 
     kind = "unreadable"
+    usual_hint = "check the path and its permissions"
 
 
 class OfflineError(AccessError):
     """No network is allowed or reachable, and the cache does not have it."""
 
     kind = "offline"
+    usual_hint = "try again with a network"
 
 
 class RateLimitedError(AccessError):
     """The server's quota is used up; ``retry_after`` is in seconds where the server said it."""
 
     kind = "rate_limited"
+    usual_hint = "wait a few minutes"
     retry_after: float | None = None
 
 
@@ -162,18 +184,21 @@ class RequestTimeoutError(AccessError):
     """The server did not answer in time."""
 
     kind = "timeout"
+    usual_hint = "try again later"
 
 
 class NetworkError(AccessError):
     """Connection refused, reset, a proxy's page in place of an answer, 5xx after all retries."""
 
     kind = "network"
+    usual_hint = "try again later"
 
 
 class MovedError(AccessError):
     """Two answers came from two commits although one was asked."""
 
     kind = "moved"
+    usual_hint = "try again"
 
 
 class MalformedError(HfinspectError):
@@ -181,12 +206,16 @@ class MalformedError(HfinspectError):
 
     kind = "malformed"
     exit_code = 4
+    usual_hint = "the file may be damaged: download it again"
 
 
 class ConfigError(MalformedError):
     """config.json is malformed; ``key`` is the dotted path of the offending key, if any."""
 
     kind = "malformed_config"
+    usual_hint = (
+        "correct the config; --source checkpoint counts the headers of the weights without it"
+    )
 
     def __init__(
         self,
@@ -225,18 +254,21 @@ class ShardIndexError(MalformedError):
     """A ``*.index.json`` is malformed."""
 
     kind = "malformed_index"
+    usual_hint = "the index may be damaged: download it again, or name one of its shards"
 
 
 class LimitError(MalformedError):
     """A declared size is beyond a limit that protects memory or time."""
 
     kind = "limit"
+    usual_hint = "no known model comes near the limit: is the file what it claims to be?"
 
 
 class UnsupportedFormatError(MalformedError):
     """The file is of a known format that hfinspect does not read."""
 
     kind = "unsupported_format"
+    usual_hint = "safetensors, PyTorch and GGUF files are read"
 
 
 class UnknownArchitectureError(HfinspectError):
@@ -244,6 +276,7 @@ class UnknownArchitectureError(HfinspectError):
 
     kind = "unknown_architecture"
     exit_code = 5
+    usual_hint = "hfinspect architectures lists the model types that are known"
 
     def __init__(
         self,
@@ -263,3 +296,4 @@ class LostError(HfinspectError):
     """A scan's engine gave up on a target: its worker died, or hfinspect has a bug."""
 
     kind = "lost"
+    usual_hint = "scan it again"

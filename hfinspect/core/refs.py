@@ -20,6 +20,15 @@ from ..errors import UsageError
 _REPO_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
 _SCHEME = re.compile(r"(?:hf|https?)://", re.IGNORECASE)
 _HUB_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
+#: What stands first in the addresses of what is no model. No organisation can have these names.
+_OTHER_KINDS = {
+    "datasets": "a dataset",
+    "spaces": "a Space",
+    "buckets": "a bucket",
+    "collections": "a collection",
+    "papers": "a paper",
+    "docs": "documentation",
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,8 @@ def _parse(text: str, endpoint: str | None, exists: Callable[[str], bool]) -> Mo
         return replace(_from_url(f"https://{text}", endpoint), text=text)
     name, _, revision = text.partition("@")
     if _REPO_ID.fullmatch(name) and not name.endswith((".git", ".")) and "--" not in name:
-        if _looks_like_file(name) and name.count("/") == 0:
+        folder = name.rpartition("/")[0]
+        if _looks_like_file(name) and (not folder or exists(folder)):
             return ModelRef(text, path=text)
         return ModelRef(text, repo_id=name, revision=_checked_revision(text, revision))
     if text.count("/") != 1 or "\\" in text or _looks_like_file(text):
@@ -113,8 +123,7 @@ def _checked_revision(text: str, revision: str) -> str | None:
 
 def _from_hf_uri(text: str) -> ModelRef:
     body = text[len("hf://") :].strip("/")
-    if body.startswith(("datasets/", "spaces/", "buckets/")):
-        raise UsageError(text, "is not a model", expected="hf://org/name")
+    _refuse_other_kinds(text, body, "hf://org/name")
     body = body.removeprefix("models/")
     # hf://org/name@revision/file; revisions with a slash are written %2F or refs/pr/N.
     match = re.fullmatch(r"([^/@]+(?:/[^/@]+)?)(?:@(refs/[^/]+/[^/]+|[^/]+))?(?:/(.+))?", body)
@@ -152,8 +161,17 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
     else:
         name, revision, file = parts[:2], None, None
     repo_id = "/".join(name)
-    is_other = name[:1] in (["datasets"], ["spaces"])
-    if len(name) not in (1, 2) or is_other or not _REPO_ID.fullmatch(repo_id):
-        expected = "https://huggingface.co/org/name"
+    expected = f"{endpoint or 'https://huggingface.co'}/org/name"
+    _refuse_other_kinds(text, "/".join(parts), expected)
+    if len(name) not in (1, 2) or not _REPO_ID.fullmatch(repo_id):
         raise UsageError(text, "is not a model's address", expected=expected)
     return ModelRef(text, repo_id=repo_id, revision=revision, file=file)
+
+
+def _refuse_other_kinds(text: str, path: str, expected: str) -> None:
+    """UsageError for what the Hub keeps besides models, named by the first word of its path."""
+    word, _, rest = path.partition("/")
+    if rest and word in _OTHER_KINDS:
+        raise UsageError(
+            text, f"is {_OTHER_KINDS[word]}, and only models are read", expected=expected
+        )

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -62,7 +63,9 @@ class LocalSource:
     @property
     def origin(self) -> Origin:
         kind = "directory" if self.file is None else "file"
-        path = Path(os.path.abspath(self.root / (self.file or "")))  # noqa: PTH100 - links stay
+        path = self.root / (self.file or "")
+        with suppress(OSError):  # the working directory may be gone
+            path = Path(os.path.abspath(path))  # noqa: PTH100 - links stay
         snapshot = _SNAPSHOT.search(os.fspath(path))
         repo_id = snapshot[1].replace("--", "/") if snapshot else None
         commit = snapshot[2] if snapshot else None
@@ -111,7 +114,7 @@ class LocalSource:
                     if level < depth and inside and not hidden and real not in seen:
                         seen.add(real)
                         todo.append((f"{path}/", level + 1))
-                elif entry.is_symlink() or entry.is_file():
+                elif _is_file(entry):
                     yield self._entry(path, self.root / path)
 
     def _scan(self, directory: str) -> list[os.DirEntry[str]]:
@@ -122,7 +125,10 @@ class LocalSource:
             raise self._translated(error, directory.rstrip("/")) from None
 
     def _real(self, path: Path) -> str:
-        return os.path.realpath(path)
+        try:
+            return os.path.realpath(path)
+        except OSError as error:
+            raise self._translated(error, "") from None
 
     def _entry(self, name: str, path: Path) -> FileEntry:
         try:
@@ -145,7 +151,9 @@ class LocalSource:
         if not stat.S_ISREG(status.st_mode):
             # Opening a pipe or a device could wait for ever.
             what = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
-            raise UnreadableError(self._given, f"is {what}", where=path)
+            where = None if path == self.file else path
+            hint = "name a weight file, a config.json or a directory of them"
+            raise UnreadableError(self._given, f"is {what}", where=where, hint=hint)
         return status
 
     def read(self, path: str, start: int, stop: int) -> bytes:
@@ -188,7 +196,19 @@ class LocalSource:
         """The operating system's words in ours."""
         where = path if path and path != self.file else None
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-            return EntryNotFoundError(self._given, "does not exist", where=where)
+            if where is None or not (self.root / path).is_symlink():
+                return EntryNotFoundError(
+                    self._given,
+                    "does not exist",
+                    where=where,
+                    hint="check the spelling; a repo of the Hub is written org/name",
+                )
+            return EntryNotFoundError(
+                self._given,
+                "has a link that leads nowhere",
+                where=where,
+                hint="download the file again",
+            )
         if isinstance(error, PermissionError):
             hint = "check the permissions"
             return UnreadableError(self._given, "may not be read", where=where, hint=hint)
@@ -208,6 +228,15 @@ def _read_fully(read: Callable[[int], bytes | None], count: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """A file or a link to anything; where a directory's names may be read but nothing in it
+    touched, a file, so that reading it says what is wrong."""
+    try:
+        return entry.is_symlink() or entry.is_file()
+    except OSError:
+        return True
+
+
 def _is_directory(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
@@ -224,8 +253,9 @@ def _outcome(task: Callable[[], T]) -> T | HfinspectError:
 
 def _recorded_hash(path: Path) -> str | None:
     """The sha256 in the name of the blob that a link of the Hub's cache points to."""
-    if not path.is_symlink():
+    try:
+        target = path.readlink()
+    except OSError:  # no link
         return None
-    target = path.readlink()
     named = target.parent.name == "blobs" and _SHA256.fullmatch(target.name)
     return target.name if named else None

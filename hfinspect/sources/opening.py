@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.refs import ModelRef, parse_ref
+from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
 from .base import Source
 from .local import LocalSource
 
@@ -16,24 +20,49 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    target: str | Path, *, revision: str | None = None, endpoint: str | None = None
+    target: str | os.PathLike[str], *, revision: str | None = None, endpoint: str | None = None
 ) -> ModelRef:
     """What a target names. A local path that exists wins over a repo of the same name."""
-    if isinstance(target, Path):
-        return ModelRef(str(target), path=str(target))
+    if isinstance(target, os.PathLike):
+        return ModelRef(os.fspath(target), path=os.fspath(target))
+    if not isinstance(target, str):
+        raise UsageError(
+            "target",
+            f"is a {type(target).__name__}",
+            expected="a repo id, a path or a config",
+        )
     if endpoint is None and target[:8].lower().startswith(("http://", "https://")):
-        from huggingface_hub import constants
+        from .hub_settings import hub_constants
 
-        endpoint = constants.ENDPOINT
+        endpoint = hub_constants().ENDPOINT
     return parse_ref(target, revision=revision, endpoint=endpoint, exists=_exists)
 
 
 def _exists(path: str) -> bool:
+    """Whether there is something, be it a link to nothing or in a directory one may not enter."""
     try:
-        found = Path(path).expanduser()
-        return found.exists() or found.is_symlink()  # a link to nothing is no repo either
+        Path(path).expanduser().lstat()
+    except PermissionError:
+        return True
     except (OSError, ValueError, RuntimeError):
         return False
+    return True
+
+
+@contextmanager
+def errors_about(ref: ModelRef) -> Iterator[None]:
+    """Errors inside name the target, where they know no more than a file's name or a config key."""
+    try:
+        yield
+    except (MalformedError, UnknownArchitectureError) as error:
+        name = ref.path or ref.text
+        if error.subject not in (name, ref.repo_id):
+            error.of(name)
+        raise
+    except RepoNotFoundError as error:
+        if ref.text.partition("@")[0] == ref.repo_id:  # not an address, so it could be either
+            error.hint = f"there is no local path {ref.text} either; {error.hint}"
+        raise
 
 
 def open_source(

@@ -46,6 +46,29 @@ def test_errors_survive_a_process_border(cls: type[HfinspectError]) -> None:
     assert str(error) == "x: is odd, expected even (y)"
 
 
+@pytest.mark.parametrize("cls", ALL[1:], ids=lambda cls: cls.__name__)
+def test_every_error_has_a_hint(cls: type[HfinspectError]) -> None:
+    rule = {"rule": "truncated"} if issubclass(cls, FormatError) else {}
+    assert cls("x", "is odd", **rule).hint
+    assert made(cls).hint == "try"
+
+
+@pytest.mark.parametrize(
+    ("subject", "target", "named"),
+    [
+        ("config.json", "org/name", "org/name: config.json"),
+        ("config.json", "a/config.json", "a/config.json"),
+        ("m.gguf", "a\\m.gguf", "a\\m.gguf"),
+        ("m.gguf", "m.gguf", "m.gguf"),
+        ("config key x", ".", ".: config key x"),
+    ],
+)
+def test_an_error_learns_what_it_is_about(subject: str, target: str, named: str) -> None:
+    error = errors.ConfigError(subject, "is odd")
+    error.of(target)
+    assert str(error) == f"{named}: is odd"
+
+
 def test_details_stay() -> None:
     assert ConfigError("x", "y", key="a.b").key == "a.b"
     assert UnknownArchitectureError("x", "y", nearest=["a"]).nearest == ("a",)

@@ -92,6 +92,26 @@ def test_refused(text: str) -> None:
     assert "expected" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("hf://datasets/a/b", "a dataset"), ("hf://spaces/a", "a Space"),
+        ("https://huggingface.co/datasets/a/b", "a dataset"), ("hf.co/spaces/a/b", "a Space"),
+        ("https://huggingface.co/docs/transformers", "documentation"),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_is_named(text: str, kind: str) -> None:
+    with pytest.raises(UsageError, match=f"is {kind}, and only models are read"):
+        parse_ref(text)
+
+
+def test_a_file_in_a_directory_that_exists_is_no_repo() -> None:
+    """org/model.gguf could be a repo; beside a directory org it is a file that was misspelled."""
+    path = "ckpt/model.safetensors"
+    assert parse_ref(path, exists=lambda found: found == "ckpt") == ModelRef(path, path=path)
+    assert repo(path) == (path, None, None)
+
+
 def test_what_exists_wins() -> None:
     for text in ("gpt2", "org/name", "org/name@v1", "huggingface.co/org/name"):
         assert parse_ref(text, exists=lambda _: True) == ModelRef(text, path=text)

@@ -125,7 +125,7 @@ def test_link_to_nothing_is_listed_and_missing(tmp_path: Path) -> None:
     (tmp_path / "x").symlink_to("nowhere")
     files = source(tmp_path)
     assert files.list_files() == {"x": FileEntry("x", None)}
-    with pytest.raises(EntryNotFoundError, match=r"does not exist \(x\)"):
+    with pytest.raises(EntryNotFoundError, match=r"link that leads nowhere \(x\)"):
         files.read("x", 0, 1)
 
 
