@@ -87,6 +87,11 @@ class Answer:
             raise UnusableAnswerError("redirects to an address that is none") from error
 
     @property
+    def leads_nowhere(self) -> bool:
+        """Whether this is neither an answer nor a redirect to one."""
+        return self.status >= 300 and self.location is None
+
+    @property
     def is_page(self) -> bool:
         """Whether this is a web page: what proxies and captive portals answer."""
         return self.headers.get("content-type", "").lower().startswith("text/html")

@@ -35,6 +35,7 @@ from .base import FileEntry, Origin
 from .hub import FileReader, HubSource
 from .hub_client import HubClient
 from .hub_listing import Listing, check_repo_id, is_commit
+from .hub_settings import hub_constants
 from .local import LocalSource
 
 T = TypeVar("T")
@@ -232,11 +233,10 @@ class CachedHubSource:
         return _Opened("cache", commit, known, True, local, online)
 
     def _folder(self) -> Path:
-        from huggingface_hub import constants
-
-        separator = constants.REPO_ID_SEPARATOR
+        constants = hub_constants()
+        separator: str = constants.REPO_ID_SEPARATOR
         name = separator.join(["models", *self.hub.repo_id.split("/")])
-        return Path(self._cache_dir or constants.HF_HUB_CACHE) / name
+        return Path(self._cache_dir or str(constants.HF_HUB_CACHE)) / name
 
     def _cached_commit(self, revision: str) -> str | None:
         if _FULL_COMMIT.fullmatch(revision):

@@ -23,6 +23,7 @@ from .hub_session import (
     pooled_session,
     without_body,
 )
+from .hub_settings import checked_endpoint, checked_timeout, hub_constants
 from .hub_throttle import RetryPolicy, Throttle, retry_after
 
 T = TypeVar("T")
@@ -73,9 +74,9 @@ class HubClient:
         offline: bool | None = None,
         throttle: Throttle | None = None,
     ) -> None:
-        self._endpoint = endpoint.rstrip("/") if endpoint else None
+        self._endpoint = checked_endpoint(endpoint) if endpoint else None
         self._token = token
-        self._timeout = timeout
+        self._timeout = None if timeout is None else checked_timeout(timeout)
         self._offline = offline
         self.throttle = throttle or Throttle()
         self._slots = {
@@ -96,25 +97,19 @@ class HubClient:
     @property
     def endpoint(self) -> str:
         if self._endpoint is None:
-            from huggingface_hub import constants
-
-            self._endpoint = constants.ENDPOINT.rstrip("/")
+            self._endpoint = checked_endpoint(hub_constants().ENDPOINT)
         return self._endpoint
 
     @property
     def offline(self) -> bool:
         if self._offline is None:
-            from huggingface_hub import constants
-
-            self._offline = bool(constants.HF_HUB_OFFLINE)
+            self._offline = bool(hub_constants().HF_HUB_OFFLINE)
         return self._offline
 
     @property
     def timeout(self) -> float:
         if self._timeout is None:
-            from huggingface_hub import constants
-
-            self._timeout = float(constants.HF_HUB_DOWNLOAD_TIMEOUT)
+            self._timeout = checked_timeout(float(hub_constants().HF_HUB_DOWNLOAD_TIMEOUT))
         return self._timeout
 
     def asked(self, repo_id: str, revision: str | None = None, path: str | None = None) -> Asked:
@@ -184,6 +179,8 @@ class HubClient:
             answer = Answer(response, self.throttle.clock, self.timeout * 3)
             if answer.status >= 400 and answer.status not in ask.accept:
                 _raise_for_status(response, answer, ask.quota)
+            if answer.leads_nowhere and answer.status not in ask.accept:
+                raise network_error(ask.asked, f"answered only with status {answer.status}")
             self.throttle.note(ask.quota, answer.headers)
             yield answer
 

@@ -100,8 +100,16 @@ _BY_CLASS: Mapping[str, Meaning] = {
     ),
     "EntryNotFoundError": _NOT_THERE,
     "RemoteEntryNotFoundError": _NOT_THERE,
-    "DisabledRepoError": Meaning(AccessError, "access to this model has been disabled"),
-    "BadRequestError": Meaning(NetworkError, "{endpoint} did not understand the request (400)"),
+    "DisabledRepoError": Meaning(
+        AccessError,
+        "access to this model has been disabled",
+        "its page says why: {endpoint}/{repo}",
+    ),
+    "BadRequestError": Meaning(
+        NetworkError,
+        "{endpoint} did not understand the request (400)",
+        "check that HF_ENDPOINT is a Hub, and the proxy settings",
+    ),
     "HFValidationError": Meaning(UsageError, "is not a repo id", "a repo id looks like org/name"),
     "OfflineModeIsEnabled": Meaning(
         OfflineError,
@@ -179,7 +187,7 @@ def by_status(status: int, asked: Asked) -> Meaning:
     known = _BY_STATUS.get(status)
     if known is not None:
         return known
-    hint = _LATER if status >= 500 else None
+    hint = _LATER if status >= 500 else "check that HF_ENDPOINT is a Hub, and the proxy settings"
     return Meaning(NetworkError, f"{{endpoint}} answered with status {status}", hint)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._version import __version__
-from ..errors import UnauthorizedError, UnreadableError
+from ..errors import UnauthorizedError, UnreadableError, UsageError
 from .hub_errors import Asked, translate
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
@@ -62,13 +62,28 @@ def pooled_session() -> Any:
     httpx = _http_library()
     limits = httpx.Limits(max_connections=2 * IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
     hooks = {"request": [hook]}
-    return httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=_tls())
+    tls = _tls()
+    try:
+        return httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=tls)
+    except (ValueError, ImportError) as error:  # HTTP_PROXY=socks5://..., and no socksio
+        raise UsageError(
+            "the proxy settings",
+            f"are refused by {httpx.__name__} ({str(error).splitlines()[0].rstrip('.')})",
+            hint="check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY",
+        ) from None
 
 
 @functools.cache
 def _tls() -> Any:
     """One TLS context for all sessions: reading the authorities takes 50 ms each time."""
-    return _http_library().create_ssl_context()
+    try:
+        return _http_library().create_ssl_context()
+    except OSError as error:
+        raise UnreadableError(
+            "the certificates of trusted authorities",
+            f"cannot be read: {error.strerror or error}",
+            hint="check SSL_CERT_FILE and SSL_CERT_DIR",
+        ) from None
 
 
 def _http_library() -> Any:
@@ -102,14 +117,18 @@ def is_same_host(endpoint: str, url: str) -> bool:
 
 
 def is_web_address(url: str) -> bool:
-    return _origin(url)[2] != 0
+    """Whether it is http(s) with a host and a port that there can be."""
+    _, host, port = _origin(url)
+    return bool(host and port)
 
 
 def _origin(url: str) -> tuple[str, str, int]:
     """(scheme, host, port); port 0 where the scheme is not http(s) or the address is none."""
     try:
         parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
         port = _DEFAULT_PORTS.get(parts.scheme, 0) and (parts.port or _DEFAULT_PORTS[parts.scheme])
+        host.encode("idna")  # as the socket will; raises UnicodeError, a ValueError
     except ValueError:
         return ("", "", 0)
-    return (parts.scheme, (parts.hostname or "").lower(), port)
+    return (parts.scheme, host, port)

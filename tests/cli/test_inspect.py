@@ -106,6 +106,11 @@ def test_by_layer_and_file(tmp_path: Path) -> None:
     assert [row[1] for row in files[1:]] == ["8", "8", "16"]
 
 
+def test_no_tensor_matches() -> None:
+    assert "No tensor has a name that matches" in hfinspect("tensors", BLOOM, "--match", "x").out
+    assert len(hfinspect("tensors", BLOOM, "--match", "x", "-f", "csv").out.splitlines()) == 1
+
+
 def test_tensors_matches_globs() -> None:
     done = hfinspect("tensors", BLOOM, "--match", "transformer.h.3.*.bias", "-f", "csv")
     names = [row["name"] for row in csv.DictReader(io.StringIO(done.out))]
@@ -159,14 +164,24 @@ def test_errors_are_a_sentence_and_a_hint(tmp_path: Path) -> None:
     ):  # fmt: skip
         done = hfinspect(tmp_path / name)
         assert (done.code, done.out) == (code, ""), name
-        assert done.err.startswith("error: ") and told in done.err, name
+        assert done.err.startswith(f"error: {tmp_path / name}") and told in done.err, name
+        assert [line.partition(":")[0] for line in done.err.splitlines()] == ["error", "hint"], name
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_directory(tmp_path: Path) -> None:
-    (tmp_path / "locked").mkdir(mode=0o000)
-    done = hfinspect(tmp_path / "locked")
-    assert (done.code, "may not be read" in done.err) == (3, True)
+    """The same for one whose names may be read and no more, and for a file that is in one: it is
+    not taken for a repo."""
+    (tmp_path / "names").mkdir(mode=0o744)
+    (tmp_path / "names" / "config.json").write_text("{}")
+    for folder, mode in (("locked", 0o000), ("names", 0o444)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder).chmod(mode)
+    for target in ("locked", "names", "locked/config.json", "names/config.json"):
+        done = hfinspect(target, cwd=tmp_path)
+        assert (done.code, "may not be read" in done.err) == (3, True), target
+    (tmp_path / "locked").chmod(0o755)
+    (tmp_path / "names").chmod(0o755)
 
 
 def test_json_mode_gives_errors_as_json(tmp_path: Path) -> None:
@@ -202,15 +217,26 @@ def test_a_config_by_its_name(tmp_path: Path) -> None:
 
 def test_standard_output_that_takes_nothing() -> None:
     """A full disk and a closed descriptor are errors like others; nothing is said twice."""
-    for redirect, told in ((">/dev/full", "No space left"), (">&-", "is closed")):
-        for command in (BLOOM, f"{BLOOM} -f json"):
-            done = subprocess.run(
-                f"{sys.executable} -m hfinspect {command} {redirect}",
-                shell=True, cwd=ROOT, capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            assert done.returncode == 3
-            assert done.stderr.startswith("error: standard output: ") and told in done.stderr
-            assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    for command, redirect, told in (
+        (BLOOM, ">/dev/full", "No space left"), (f"{BLOOM} -f json", ">/dev/full", "No space left"),
+        (BLOOM, ">&-", "is closed"), ("--version", ">/dev/full", "No space left"),
+        ("--help", ">/dev/full", "No space left"),
+    ):  # fmt: skip
+        done = subprocess.run(
+            f"{sys.executable} -m hfinspect {command} {redirect}",
+            shell=True, cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 3
+        assert done.stderr.startswith("error: standard output: ") and told in done.stderr
+        assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+def test_standard_error_that_takes_nothing() -> None:
+    """The exit code still tells."""
+    for redirect in ("2>/dev/full", "2>&-"):
+        command = f"{sys.executable} -m hfinspect ./nowhere {redirect}"
+        done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (3, b"")
 
 
 def test_output_onto_what_is_no_file(tmp_path: Path) -> None:
@@ -224,8 +250,27 @@ def test_output_onto_what_is_no_file(tmp_path: Path) -> None:
     assert (tmp_path / "link.txt").is_symlink()
     assert "BloomForCausalLM" in (tmp_path / "real.txt").read_text()
     done = hfinspect(BLOOM, "--output", tmp_path)
-    assert (done.code, "Is a directory" in done.err) == (3, True)
+    assert (done.code, "is a directory" in done.err) == (3, True)
     assert {path.name for path in tmp_path.iterdir()} == {"real.txt", "link.txt"}
+
+
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
+    file = tmp_path / ("x" * 250)
+    file.write_text("old")
+    file.chmod(0o600)
+    assert hfinspect(BLOOM, "--output", file).code == 0
+    assert "BloomForCausalLM" in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_a_file_in_a_folder_that_takes_no_new_ones(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_text("old")
+    tmp_path.chmod(0o555)
+    assert hfinspect(BLOOM, "--output", file).code == 0
+    tmp_path.chmod(0o755)
+    assert "BloomForCausalLM" in file.read_text()
 
 
 def test_foreign_text_reaches_no_terminal_raw(tmp_path: Path) -> None:
@@ -246,6 +291,23 @@ def test_a_closed_pipe_is_no_error() -> None:
         f"({command}) | head -1", shell=True, cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == (f"{BLOOM}\n", "0\n")
+    version = f"({sys.executable} -m hfinspect --version; echo $? >&2) | exec sleep 0"
+    done = subprocess.run(
+        version, shell=True, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "0\n"
+
+
+def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+    for command in (".", "audit ."):
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        done = subprocess.run(
+            f"rmdir {gone}; {sys.executable} -m hfinspect {command}",
+            shell=True, cwd=gone, capture_output=True, text=True, check=False,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert (done.returncode, done.stderr.splitlines()[:1]) == (3, ["error: .: does not exist"])
 
 
 def test_help_has_an_example_for_each_command() -> None:
@@ -257,7 +319,7 @@ def test_help_has_an_example_for_each_command() -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [("hfinspect te", ["tensors"]), ("hfinspect org/x --by la", ["layer"]),
-     ("hfinspect tree --rev", ["--revision"])],
+     ("hfinspect tree --rev", ["--revision"]), ("hfinspect --fo", ["--format"])],
 )  # fmt: skip
 def test_completion(words: str, offered: list[str]) -> None:
     """Commands, the values of the command that is meant, options."""
@@ -330,6 +392,12 @@ def test_hub_errors(hub: HubServer, tmp_path: Path) -> None:
     hub.add("org/gated", {"config.json": b"{}"}, gated=True)
     hub.add("org/open", {"config.json": b'{"model_type": "gpt2"}'})
     env = hub.env(tmp_path)
+    hub.add("org/broken", {"config.json": b"{"})
+    with pytest.raises(HfinspectError, match=r"^org/broken: config\.json: is not JSON"):
+        api.inspect("org/broken", endpoint=hub.endpoint, token=False)
+    with pytest.raises(HfinspectError) as error:
+        api.inspect("org/missing@v1", endpoint=hub.endpoint, token=False)
+    assert str(error.value.hint).startswith("there is no local path org/missing@v1 either")
     for target, kind in (("org/missing", "repo_not_found"), ("org/gated", "gated"),
                          ("org/open@nope", "revision_not_found")):  # fmt: skip
         with pytest.raises(HfinspectError) as error:

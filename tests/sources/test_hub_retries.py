@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
-from hfinspect.errors import NetworkError, RateLimitedError, RequestTimeoutError
+from hfinspect.errors import NetworkError, RateLimitedError, RequestTimeoutError, UsageError
 from hfinspect.sources.base import FileEntry
 from hfinspect.sources.hub import HubSource
 from hfinspect.sources.hub_throttle import RetryPolicy, rate_limit, retry_after
 
+from ..cli.program import process
 from ..hub_repos import sparse
 from ..hub_server import HubServer
 from .hub_support import Pauses, client, source
@@ -213,10 +215,22 @@ def test_redirects_in_circles_end(hub: HubServer) -> None:
     assert hub.meter.count("hub") == 6
 
 
-def test_files_are_not_read_from_other_schemes(hub: HubServer) -> None:
-    hub.fail("status", "/resolve/", status=302, headers={"Location": "file:///etc/passwd"})
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", f"http://{'a' * 70}.test/x", "http://..:80/"]
+)
+def test_files_are_not_read_from_other_schemes(hub: HubServer, location: str) -> None:
+    hub.fail("status", "/resolve/", status=302, headers={"Location": location})
     with pytest.raises(NetworkError, match="neither http nor https"):
         _model(hub).read("model.safetensors", 0, 9)
+
+
+@pytest.mark.parametrize("status", [300, 302, 304, 399])
+def test_a_redirect_to_nowhere_is_no_file(hub: HubServer, status: int) -> None:
+    """Even where no list says how large the file is."""
+    hub.lists_sizes = False
+    hub.fail("status", "/resolve/", status=status)
+    with pytest.raises(NetworkError, match=f"answered only with status {status}"):
+        _model(hub).read_all("config.json", 100)
 
 
 def test_nobody_listens() -> None:
@@ -233,12 +247,37 @@ def test_nobody_listens() -> None:
     assert len(pauses.slept) == 1
 
 
-@pytest.mark.parametrize("endpoint", ["ftp://127.0.0.1", "127.0.0.1", "http://"])
+@pytest.mark.parametrize(
+    "endpoint",
+    ["ftp://127.0.0.1", "127.0.0.1", "http://", "http://[::1", "http://x:99999", "http://a b"],
+)
 def test_endpoints_that_are_none(endpoint: str) -> None:
-    model = HubSource("org/model", endpoint=endpoint, token=False)
-    with pytest.raises(NetworkError):
-        model.list_files()
-    model.close()
+    with pytest.raises(UsageError, match="no address of a Hub") as caught:
+        HubSource("org/model", endpoint=endpoint, token=False)
+    assert "HF_ENDPOINT" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+def test_times_that_nobody_can_wait(seconds: float) -> None:
+    with pytest.raises(UsageError, match="is impossible"):
+        HubSource("org/model", timeout=seconds, token=False)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("HF_ENDPOINT", "http://[::1", "refused by huggingface_hub"),
+        ("HF_HUB_DOWNLOAD_TIMEOUT", "soon", "refused by huggingface_hub"),
+        ("HF_HUB_DOWNLOAD_TIMEOUT", "-1", "is impossible"),
+        ("ALL_PROXY", "carrier://pigeon", "the proxy settings"),
+        ("SSL_CERT_FILE", "/nowhere", "cannot be read"),
+    ],
+)
+def test_an_environment_of_no_sense(variable: str, value: str, told: str, tmp_path: Path) -> None:
+    env = {"HF_HOME": str(tmp_path), "NO_PROXY": "", variable: value}
+    done = process("org/model", env=env)
+    assert (done.code in (2, 3), done.out) == (True, "")
+    assert told in done.err and "hint: check " in done.err
 
 
 @pytest.mark.parametrize(
