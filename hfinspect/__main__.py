@@ -9,9 +9,9 @@ def main() -> None:
     """Run the command line; ``--version`` alone imports nothing but the version."""
     if sys.argv[1:] == ["--version"]:
         from ._version import __version__
+        from .cli.streams import show_version
 
-        print(f"hfinspect {__version__}")
-        return
+        sys.exit(show_version(__version__))
     from .cli.app import leave, run
 
     leave(run(sys.argv[1:]))

@@ -19,9 +19,8 @@ from typing import Any, Final, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from ..core.text import clean
 from ..errors import HfinspectError, UsageError
-from .output import drop_stdout, flushed
+from .streams import complain, complain_of, drop_stdout, flushed, standard_output
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
 COMMANDS: Final = (
@@ -39,6 +38,14 @@ class DefaultGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, with_command(args))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Options before any command are those of the program and of ``inspect``."""
+        found = super().shell_complete(ctx, incomplete)
+        inspect = self.get_command(ctx, "inspect")
+        if incomplete.startswith("-") and inspect is not None:
+            found += inspect.shell_complete(ctx, incomplete)
+        return found
 
 
 def with_command(arguments: Sequence[str]) -> list[str]:
@@ -94,15 +101,15 @@ def run(arguments: Sequence[str]) -> int:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
         app = make_app(needed(arguments))
-        result = app(args=list(arguments), prog_name=program(), standalone_mode=False)
+        result = _outcome(app, arguments)
         flushed()
         if result == 130:  # typer makes an exit code of Ctrl-C and says nothing
-            typer.echo("interrupted", err=True)
+            complain("interrupted")
         return result if isinstance(result, int) else 0
     except HfinspectError as error:
         return report(error, arguments)
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+        complain("interrupted")
         return 130
     except BrokenPipeError:
         return seen_enough()
@@ -115,6 +122,15 @@ def run(arguments: Sequence[str]) -> int:
         if code is None:
             raise
         return code
+
+
+def _outcome(app: typer.Typer, arguments: Sequence[str]) -> object:
+    """What the command returns. An OSError that comes this far is standard output's, from the
+    parser's own help or version: a full disk."""
+    if not set(arguments) & _OWN_OPTIONS:
+        return app(args=list(arguments), prog_name=program(), standalone_mode=False)
+    with standard_output():
+        return app(args=list(arguments), prog_name=program(), standalone_mode=False)
 
 
 def program() -> str:
@@ -147,7 +163,7 @@ def usage_exit(error: Exception, arguments: Sequence[str]) -> int | None:
     if callable(getattr(error, "format_message", None)):
         return report(_in_our_words(error), arguments)
     if type(error).__name__ == "Abort":
-        typer.echo("interrupted", err=True)
+        complain("interrupted")
         return 130
     code = getattr(error, "exit_code", None)
     return code if isinstance(code, int) else None
@@ -181,7 +197,5 @@ def report(error: HfinspectError, arguments: Sequence[str]) -> int:
 
         with contextlib.suppress(OSError):  # it may be standard output that cannot be written
             typer.echo(json.dumps({"error": error.to_dict()}, indent=2))
-    typer.echo(f"error: {clean(str(error), 1000)}", err=True)
-    if error.hint:
-        typer.echo(f"hint: {clean(error.hint, 1000)}", err=True)
+    complain_of(error)
     return error.exit_code

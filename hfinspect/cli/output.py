@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol
 
 from ..errors import UnreadableError, UsageError
 from ..reports.registry import FORMATS, render
 from ..reports.table import Canvas
+from .streams import standard_output
 
 #: Wider tables are harder to read, not easier.
 MAX_WIDTH = 120
@@ -60,64 +60,43 @@ def checked_format(format_name: str, known: tuple[str, ...] = tuple(FORMATS)) ->
 def write(text: str, output: Path | None) -> None:
     """Text and a newline. A file is replaced whole or not at all. Raises UnreadableError."""
     if output is None:
-        with _standard_output() as out:
+        with standard_output() as out:
             encoding = out.encoding or "utf-8"
             out.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         return
     try:
-        if output.exists() and not output.is_file():
-            with output.open("w", encoding="utf-8") as stream:  # a pipe, /dev/null
+        if output.is_dir():
+            raise UnreadableError(str(output), "is a directory", hint="--output takes a file")
+        if output.exists() and not (output.is_file() and os.access(_folder(output), os.W_OK)):
+            # A pipe, /dev/null, or a file in a folder that takes no new ones.
+            with output.open("w", encoding="utf-8") as stream:
                 stream.write(text + "\n")
         else:
             _replace(Path(os.path.realpath(output)), text + "\n")
-    except OSError as error:
-        raise UnreadableError(str(output), f"cannot be written: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableError(str(output), f"cannot be written: {reason}") from None
+
+
+def _folder(path: Path) -> str:
+    return os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - realpath never raises here
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write beside ``path``, then take its place."""
+    """Write beside ``path``, then take its place, with the rights of what was there."""
+    rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask()
     with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+        "w", encoding="utf-8", dir=path.parent, prefix=".hfinspect-", delete=False
     ) as stream:
         beside = Path(stream.name)
         try:
             stream.write(text)
             stream.flush()
-            beside.chmod(0o666 & ~umask())
+            beside.chmod(rights)
             beside.replace(path)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
-
-
-def flushed() -> None:
-    """Standard output, as far as there is one, has taken everything. Raises UnreadableError."""
-    if sys.stdout is not None:
-        with _standard_output() as out:
-            out.flush()
-
-
-@contextlib.contextmanager
-def _standard_output() -> Iterator[TextIO]:
-    """Standard output; a full disk behind it is an error like others, a reader that has hung up
-    is not."""
-    if sys.stdout is None:
-        raise UnreadableError("standard output", "is closed", hint="--output FILE writes to a file")
-    try:
-        yield sys.stdout
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        drop_stdout()
-        reason = error.strerror or str(error)
-        raise UnreadableError("standard output", f"cannot be written: {reason}") from None
-
-
-def drop_stdout() -> None:
-    """What is still in the buffer of standard output goes nowhere, or Python complains at exit."""
-    sys.stdout = sys.__stdout__
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def umask() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.tensors import TensorInfo
-from .document import Column, Document, Table
+from .document import Column, Document, Paragraph, Table
 
 _COLUMNS = (
     Column("name", "name"),
@@ -45,7 +45,8 @@ def lay_out(title: str, tensors: Sequence[TensorInfo]) -> Document:
         optional=("component", "dtype", "layer", "role", "part", "file", "tied_to"),
     )
     full = Table(_COLUMNS, rows)
-    return Document(title, (table,), full)
+    none = Paragraph("No tensor has a name that matches.")
+    return Document(title, (table,) if rows else (none,), full)
 
 
 def _says_something(name: str, at: int, rows: Sequence[tuple[object, ...]]) -> bool:

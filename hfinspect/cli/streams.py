@@ -1,0 +1,82 @@
+"""Standard output and standard error: full, closed, or with a reader that has gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+from ..core.text import clean
+from ..errors import HfinspectError, UnreadableError
+
+#: Longest sentence shown; paths and lists of known names take room.
+MAX_SHOWN = 1000
+
+
+def flushed() -> None:
+    """Standard output, as far as there is one, has taken everything. Raises UnreadableError."""
+    if sys.stdout is not None:
+        with standard_output() as out:
+            out.flush()
+
+
+@contextlib.contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Standard output; a full disk behind it is an error like others, a reader that has hung up
+    is not."""
+    if sys.stdout is None:
+        raise UnreadableError("standard output", "is closed", hint="--output FILE writes to a file")
+    try:
+        yield sys.stdout
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_stdout()
+        reason = error.strerror or str(error)
+        raise UnreadableError("standard output", f"cannot be written: {reason}") from None
+
+
+def drop_stdout() -> None:
+    """What is still in the buffer of standard output goes nowhere, or Python complains at exit."""
+    sys.stdout = sys.__stdout__
+    if sys.stdout is not None:
+        _drop(sys.stdout)
+
+
+def _drop(stream: TextIO) -> None:
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def complain(text: str) -> None:
+    """A line on standard error, if anything takes it."""
+    if sys.stderr is None:
+        return
+    encoding = sys.stderr.encoding or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        _drop(sys.stderr)  # or Python tries again at exit
+
+
+def complain_of(error: HfinspectError) -> None:
+    """One sentence and a hint on standard error."""
+    complain(f"error: {clean(str(error), MAX_SHOWN)}")
+    if error.hint:
+        complain(f"hint: {clean(error.hint, MAX_SHOWN)}")
+
+
+def show_version(version: str) -> int:
+    """``--version``; the exit code."""
+    try:
+        with standard_output() as out:
+            print(f"hfinspect {version}", file=out, flush=True)
+    except BrokenPipeError:
+        drop_stdout()
+    except UnreadableError as error:
+        complain_of(error)
+        return error.exit_code
+    return 0
