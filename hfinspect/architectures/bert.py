@@ -1,17 +1,18 @@
 """BERT (Devlin et al. 2018). Source of shapes: transformers/models/bert/modeling_bert.py.
 
 The embeddings hold three tables and a norm; a layer is attention with biases and a two-matrix MLP,
-each followed by its norm (post-norm).  The pooler belongs to the heads.
+each followed by its norm (post-norm).  The pooler belongs to the heads.  Configs of this model_type
+that bring the code of ``mosaic_bert`` get that file's tensors.
 """
 
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
+from . import encoders, mosaic_bert
 from .composing import composed, with_defaults
 from .encoders import BASE, dropout, labels, one_label
 from .modules import Module
-from .registry import register
+from .registry import Builder, register
 
 _NAME = "Bert"
 
@@ -51,9 +52,22 @@ _CLASSES = composed(
     }
 )
 
+
+def _either(plain: Builder, other: Builder) -> Builder:
+    def build(c: ModelConfig) -> Module:
+        return other(c) if mosaic_bert.is_mosaic(c) else plain(c)
+
+    return build
+
+
+_PLAIN = with_defaults(BASE, _CLASSES)
+
 register(
     "bert",
-    with_defaults(BASE, _CLASSES),
+    {
+        name: _either(build, mosaic_bert.CLASSES[name]) if name in mosaic_bert.CLASSES else build
+        for name, build in _PLAIN.items()
+    },
     base="BertModel",
     base_prefix="bert",
     category="encoder",

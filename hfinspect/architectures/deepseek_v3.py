@@ -265,8 +265,14 @@ def model(v: Variant, c: ModelConfig) -> Module:
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:
-    bias = c.flag("attention_bias", default=False)
-    return latent_attention("DeepseekV3", hidden, latent_sizes(c, heads=128), bias=bias)
+    bias, sizes = c.flag("attention_bias", default=False), latent_sizes(c, heads=128)
+    block = latent_attention("DeepseekV3", hidden, sizes, bias=bias)
+    # Files of Kimi K2 and Moonlight carry each layer's rotary frequencies.
+    frequencies = Buffer(sizes.rotary // 2, dtype="F32", saved=False)
+    block.children["rotary_emb"] = Module(
+        "DeepseekV3RotaryEmbedding", inv_freq=frequencies, saved=False
+    )
+    return block
 
 
 DEEPSEEK_V3 = Variant(

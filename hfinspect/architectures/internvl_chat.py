@@ -3,7 +3,8 @@ transformers (its ``internvl`` is the converted form). Source of shapes: modelin
 and modeling_intern_vit.py in OpenGVLab/InternVL2-8B.
 
 InternViT, a two-layer projector ``mlp1`` over 2 by 2 merged patches, and the language model that
-``llm_config`` names.
+``llm_config`` names. H2OVL-Mississippi and Skywork-R1V are the same model under class names of
+their own (vLLM's h2ovl.py and skyworkr1v.py).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation
+from .composing import renamed_classes
 from .modules import (
     Activation,
     Conv,
@@ -130,6 +132,14 @@ register(
     category="multimodal",
     source=_SOURCE,
 )
+for _type, _name in (("h2ovl_chat", "H2OVLChatModel"), ("skywork_chat", "SkyworkR1VChatModel")):
+    register(
+        _type,
+        renamed_classes({"InternVLChatModel": chat_model}, "InternVLChatModel", _name),
+        base=_name,
+        category="multimodal",
+        source="vLLM's h2ovl.py and skyworkr1v.py; modeling_internvl_chat.py of InternVL2",
+    )
 register(
     "intern_vit_6b",
     {"InternVisionModel": vision_model},

@@ -120,6 +120,43 @@ PUBLISHED = [
     ),
     pytest.param({"model_type": "nomic_bert", **NOMIC_MOE}, 475_292_928,
                  id="nomic-embed-text-v2-moe"),
+    pytest.param({"model_type": "bert", "architectures": ["BertModel"], "vocab_size": 4096,
+                  "auto_map": {"AutoModel": "bert_layers.BertModel"}},
+                 117_068_544, id="dnabert-2-117m"),
+    # BERT's 109,482,240 and 768 · 128
+    pytest.param({"model_type": "bert", "architectures": ["HF_ColBERT"]}, 109_580_544,
+                 id="colbertv2.0"),
+    pytest.param({"model_type": "llama_bidirec",
+                  **sizes(2048, 8192, 16, 32, 128256, num_key_value_heads=8)},
+                 1_235_814_400, id="llama-nemotron-embed-1b-v2"),
+    pytest.param(
+        {"model_type": "hf_olmo", "d_model": 4096, "n_heads": 32, "n_layers": 32,
+         "mlp_hidden_size": 22016, "embedding_size": 50304, "weight_tying": False,
+         "include_bias": False, "layer_norm_with_affine": False, "rope": True},
+        6_888_095_744, id="olmo-7b-as-first-released",
+    ),
+    pytest.param(
+        {"model_type": "hf_olmo", "d_model": 2048, "n_heads": 16, "n_layers": 16, "mlp_ratio": 8,
+         "embedding_size": 50304, "weight_tying": True, "include_bias": False,
+         "layer_norm_with_affine": False, "rope": True},
+        1_176_764_416, id="olmo-1b-as-first-released",
+    ),
+    pytest.param(
+        {"model_type": "gpt2", "architectures": ["GPT2LMHeadCustomModel"], "n_embd": 2048,
+         "n_head": 16, "n_layer": 24, "n_inner": 8192, "n_positions": 2048, "vocab_size": 49280,
+         "attention_head_type": "multiquery"},
+        1_124_886_528, id="santacoder-as-first-released",
+    ),
+    pytest.param(
+        {"model_type": "GOT", **sizes(1024, 2816, 24, 16, 151860, num_key_value_heads=16)},
+        716_033_280, id="got-ocr2-as-first-released",
+    ),
+    # 776,465,408 parameters, 51,289 biases of logits and 100 · 2048 positions of images
+    pytest.param(
+        {"model_type": "florence2", "vision_config": {"model_type": "davit"},
+         "text_config": {"vocab_size": 51289, "d_model": 1024, "max_position_embeddings": 4096}},
+        776_721_497, id="florence-2-large",
+    ),
     pytest.param({"model_type": "phi3_v", "img_processor": {"image_dim_out": 1024},
                   **sizes(3072, 8192, 32, 32, 32064)}, 4_146_621_440, id="phi-3.5-vision"),
     pytest.param({"model_type": "moondream1", "architectures": ["HfMoondream"], "config": {}},
@@ -176,6 +213,17 @@ LLAMA = {"model_type": "llama", **SMALL}
 QWEN2 = {"model_type": "qwen2", **SMALL, "num_key_value_heads": 2}
 
 EQUALS = [
+    pytest.param({"model_type": "moss", "n_embd": 64, "n_layer": 3, "n_head": 4},
+                 {"model_type": "codegen", "n_embd": 64, "n_layer": 3, "n_head": 4,
+                  "vocab_size": 107008}, id="moss"),
+    pytest.param({"model_type": "h2ovl_chat", "llm_config": {"model_type": "llama",
+                  "vocab_size": 99}, "vision_config": {"num_hidden_layers": 1}},
+                 {"model_type": "internvl_chat", "llm_config": {"model_type": "llama",
+                  "vocab_size": 99}, "vision_config": {"num_hidden_layers": 1}}, id="h2ovl_chat"),
+    pytest.param({"model_type": "gpt2", "architectures": ["GPT2LMHeadCustomModel"], "n_embd": 64,
+                  "n_head": 4, "n_layer": 2, "vocab_size": 99},
+                 {"model_type": "gpt_bigcode", "n_embd": 64, "n_head": 4, "n_layer": 2,
+                  "vocab_size": 99, "n_inner": 256}, id="santacoder"),
     pytest.param({"model_type": "Yi", **SMALL, "num_key_value_heads": 2},
                  {**LLAMA, "num_key_value_heads": 2}, id="Yi"),
     pytest.param({"model_type": "deepseek", **SMALL}, LLAMA, id="deepseek-all-dense"),
@@ -359,6 +407,25 @@ def test_deepseek_ocr_sees_twice() -> None:
     assert found["model.projector.layers.weight"] == (1280, 2048)
 
 
+def test_scores_behind_qwen2() -> None:
+    config = {"model_type": "qwen2", **SMALL}
+    step = shapes({**config, "architectures": ["Qwen2ForProcessRewardModel"]})
+    assert (step["score.0.weight"], step["score.2.bias"]) == ((64, 64), (2,))
+    whole = shapes({**config, "architectures": ["Qwen2ForRewardModel"]})
+    assert whole["score.2.weight"] == (1, 64)
+
+
+def test_florence_stages() -> None:
+    found = shapes({"model_type": "florence2", "text_config": {"d_model": 64, "vocab_size": 99,
+                    "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4,
+                    "decoder_attention_heads": 4}})  # fmt: skip
+    assert found["vision_tower.convs.2.norm.weight"] == (512,)
+    assert found["vision_tower.blocks.2.8.channel_block.ffn.fn.net.fc1.weight"] == (4096, 1024)
+    assert found["vision_tower.blocks.0.0.spatial_block.conv2.fn.dw.weight"] == (256, 1, 3, 3)
+    assert found["image_pos_embed.column_embeddings.weight"] == (50, 1024)
+    assert found["language_model.final_logits_bias"] == (1, 99)
+
+
 # ---- layers that predict further tokens
 
 PREDICTORS = {
@@ -486,6 +553,19 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "moondream1": {"config": {"text": {"dim": 64, "n_heads": 4}, "vision": {"enc_dim": 32}}},
     "DeepseekOCR": {**DEEPSEEK_OCR, "projector_config": {"input_dim": 2048}},
     "step3p5": {"num_hidden_layers": 2, "num_nextn_predict_layers": 1},
+    "hf_olmo": {"d_model": 64, "n_heads": 4, "n_layers": 2, "mlp_ratio": 2,
+                "attention_layer_norm": True, "layer_norm_type": "rms"},
+    "santacoder": {"n_embd": 64, "n_head": 4, "n_layer": 2},
+    "moss": {"n_embd": 64, "n_head": 4, "n_layer": 2},
+    "florence2": {"vision_config": {"dim_embed": [16, 32], "depths": [1, 1], "patch_size": [7, 3],
+                                    "patch_prenorm": [False, True]},
+                  "text_config": {"d_model": 64, "vocab_size": 99}},
+    "GOT": SMALL,
+    "mosaic_bert": SMALL,
+    "llama_bidirec": SMALL,
+    "qwen2_reward": SMALL,
+    "colbert": {**SMALL, "dim": 8},
+    "h2ovl_chat": {"llm_config": LLAMA, "vision_config": {"num_hidden_layers": 1}},
 }  # fmt: skip
 ABSURD: tuple[Any, ...] = (
     -1, 0, 10**12, "seven", float("nan"), float("inf"), 1e308, [1], None, True, {}, 2.5,

@@ -1,0 +1,34 @@
+"""NVIDIA's embedders and rerankers over Llama that attends both ways (llama-nemotron-embed-1b-v2,
+llama-nemotron-rerank-1b-v2, llama-embed-nemotron-8b). No classes in transformers. Source of shapes:
+llama_bidirectional_model.py in nvidia/llama-3.2-nv-embedqa-1b-v2.
+
+Llama to the letter, under class names of its own.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from .composing import renamed
+from .heads import sequence_classification
+from .llama import model as llama_model
+from .modules import Module
+from .registry import register
+
+
+def model(c: ModelConfig) -> Module:
+    return renamed(llama_model(c), "LlamaModel", "LlamaBidirectionalModel")
+
+
+register(
+    "llama_bidirec",
+    {
+        "LlamaBidirectionalModel": model,
+        "LlamaBidirectionalForSequenceClassification": sequence_classification(
+            "LlamaBidirectionalForSequenceClassification", model
+        ),
+    },
+    base="LlamaBidirectionalModel",
+    base_prefix="model",
+    category="encoder",
+    source="llama_bidirectional_model.py of nvidia/llama-3.2-nv-embedqa-1b-v2; as Llama",
+)

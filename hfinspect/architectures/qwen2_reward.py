@@ -1,0 +1,36 @@
+"""Reward models over Qwen2 (Qwen2.5-Math-RM-72B, Qwen2.5-Math-PRM-7B); configs say model_type
+``qwen2``. No classes in transformers. Source of shapes: modeling_qwen2_rm.py in
+Qwen/Qwen2.5-Math-RM-72B; vLLM's qwen2_rm.py reads the same names.
+
+Qwen2 and two linear layers: one score of a text, two of each step.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from .heads import classifier, hidden_size
+from .modules import Activation, Module, Sequential
+from .qwen2 import model
+from .registry import Builder, register
+
+
+def _with_scores(name: str, labels: int) -> Builder:
+    def build(c: ModelConfig) -> Module:
+        h = hidden_size(c)
+        count = c.dim("num_labels", default=labels)
+        score = Sequential(classifier(h, h), Activation("ReLU"), classifier(h, count))
+        return Module(name, model=model(c), score=score)
+
+    return build
+
+
+register(
+    "qwen2_reward",
+    {
+        "Qwen2ForRewardModel": _with_scores("Qwen2ForRewardModel", 1),
+        "Qwen2ForProcessRewardModel": _with_scores("Qwen2ForProcessRewardModel", 2),
+    },
+    base_prefix="model",
+    category="text decoder",
+    source="modeling_qwen2_rm.py of Qwen/Qwen2.5-Math-RM-72B; vLLM's qwen2_rm.py",
+)
