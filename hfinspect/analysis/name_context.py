@@ -24,6 +24,9 @@ _TABLES = frozenset({"positional_embedding", "class_embedding"})
 
 #: Projections that only an attention has.
 _QKV = frozenset(word for word, component in PROJECTIONS.items() if component is _A) - {"value"}
+_QKV |= {"Wqkv", "W_pack"}
+
+_VECTOR, _FILTER, _POINTWISE = "vector", "filter", "pointwise"
 
 
 def labeller(tensors: Iterable[tuple[str, Sequence[int]]]) -> Callable[[str], NameLabels]:
@@ -32,63 +35,80 @@ def labeller(tensors: Iterable[tuple[str, Sequence[int]]]) -> Callable[[str], Na
 
 
 class _Surroundings:
-    """What modules hold, by their paths."""
+    """What modules are and hold, by their paths. Written for a hundred thousand names."""
 
     def __init__(self, tensors: Iterable[tuple[str, Sequence[int]]]) -> None:
-        self.templates: dict[str, str] = {}
-        self.dimensions: dict[str, int] = {}
-        self.pointwise: set[str] = set()
-        self.recurrent: set[str] = set()
-        self.attending: set[str] = set()
-        self.routing: set[str] = set()
-        self.embedding: set[str] = set()
-        scaled: set[str] = set()
-        shifted: set[str] = set()
+        self._templates: dict[str, str] = {}
+        self._shapes: dict[str, str] = {}
+        self._attending: set[str] = set()
+        self._routing: set[str] = set()
+        self._recurrent: set[str] = set()
+        self._patching: set[str] = set()
+        self._known: dict[tuple[object, ...], NameLabels] = {}
+        affine: dict[str, set[str]] = {}
         for name, shape in tensors:
-            self.templates[name] = template_of(name)
+            self._templates[name] = template_of(name)
             module, _, leaf = name.rpartition(".")
             if leaf == "weight":
                 if len(shape) != 2:
-                    self.dimensions[module] = len(shape)
-                    if len(shape) > 2 and all(size == 1 for size in shape[2:]):
-                        self.pointwise.add(module)
+                    self._shapes[module] = _kind(shape)
                 parent, _, child = module.rpartition(".")
-                if child.lower() in _QKV:
-                    self.attending.add(parent)
-            elif leaf in _TABLES:
-                self.embedding.add(module)
+                if child in _QKV:
+                    self._attending.add(parent)
             elif leaf in _DECAYS:
-                self.recurrent.add(module)
-            elif leaf == "gamma":
-                scaled.add(module)
-            elif leaf == "beta":
-                shifted.add(module)
+                self._recurrent.add(module)
+            elif leaf in _TABLES:
+                self._patching.add(module)
+            elif leaf in ("gamma", "beta"):
+                affine.setdefault(module, set()).add(leaf)
             if ".experts." in name:
-                self.routing.add(name.partition(".experts.")[0])
-        self.dimensions.update(dict.fromkeys(scaled & shifted, 1))
-        self.positions = _positions(set(self.templates.values()))
-        self.bodies = _bodies(self.templates.values())
+                self._routing.add(name.partition(".experts.")[0])
+        self._shapes.update((module, _VECTOR) for module in affine if len(affine[module]) == 2)
+        templates = set(self._templates.values())
+        self._positions = _positions(templates)
+        self._bodies = _bodies(templates)
 
     def labels_of(self, name: str) -> NameLabels:
-        template = self.templates.get(name)
+        template = self._templates.get(name)
         if template is None:
             template = template_of(name)
         module = name.rpartition(".")[0]
         parent = module.rpartition(".")[0]
-        dimensions = self.dimensions.get(module, 2)
-        hints = Hints(
-            is_vector=dimensions == 1,
-            is_filter=dimensions > 2,
-            is_pointwise=module in self.pointwise,
-            is_recurrent=bool(self.recurrent)
-            and (module in self.recurrent or parent in self.recurrent),
-            is_attending=parent in self.attending,
-            is_routing=parent in self.routing,
-            is_patching=dimensions == 4 and parent in self.embedding and module.endswith("conv1"),
-            is_head=bool(self.bodies) and name.partition(".")[0] not in self.bodies,
-            position=self.positions.get(template),
+        told = (
+            template,
+            self._shapes.get(module),
+            parent in self._recurrent or module in self._recurrent,
+            parent in self._attending,
+            parent in self._routing,
+            parent in self._patching,
+            bool(self._bodies) and name.partition(".")[0] not in self._bodies,
         )
-        return of_template(template, hints)
+        known = self._known.get(told)
+        if known is None:
+            known = self._known[told] = of_template(template, self._hints(*told))
+        return known
+
+    def _hints(
+        self, template: str, kind: str | None, recurrent: bool, attending: bool, routing: bool,
+        patching: bool, head: bool,
+    ) -> Hints:  # fmt: skip
+        return Hints(
+            is_vector=kind == _VECTOR,
+            is_filter=kind in (_FILTER, _POINTWISE),
+            is_pointwise=kind == _POINTWISE,
+            is_recurrent=recurrent,
+            is_attending=attending,
+            is_routing=routing,
+            is_head=head,
+            is_patching=patching and kind == _FILTER and template.endswith("conv1.weight"),
+            position=self._positions.get(template),
+        )
+
+
+def _kind(shape: Sequence[int]) -> str:
+    if len(shape) < 2:
+        return _VECTOR if shape else ""
+    return _FILTER if any(size != 1 for size in shape[2:]) else _POINTWISE
 
 
 def _positions(templates: Iterable[str]) -> dict[str, int]:

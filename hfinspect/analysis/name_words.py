@@ -82,7 +82,7 @@ _WEAK: Final = {
 #: (``token_embedding_projection`` is a projection).
 _NOUNS: Final = _table({
     _E: """embedding embeddings embed embeds embd emb embs embedder embedders token tokens
-        quantizer""",
+        position positions quantizer""",
     _A: "attn attention attentions att selfattention crossattention kv qkv",
     _M: "mlp mlps ffn ffns moe ff forward",
     _R: "router",

@@ -8,7 +8,6 @@ and neighbours tell more than one name can.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -67,8 +66,6 @@ _LAYER_LISTS = frozenset(
     albert_layer_groups attentions_layers""".split()
 )
 
-_NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
-
 
 class NameLabels(NamedTuple):
     """Labels told from a name. ``position`` is the index of the segment that numbers the layer."""
@@ -121,8 +118,8 @@ def layer_of(name: str, labels: NameLabels) -> tuple[str | None, int | None]:
 
 
 def template_of(name: str) -> str:
-    """The name with 0 for every number."""
-    return _NUMBER.sub("0", name)
+    """The name with 0 for every number. A regular expression takes twice as long."""
+    return ".".join(["0" if word.isdecimal() else word for word in name.split(".")])
 
 
 @lru_cache(maxsize=50_000)
@@ -173,6 +170,8 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         return _by_weak_words(words, position, hints)
     if found in _WHOLES[_P] and _P in map(module_word, words[:start]):
         return _P
+    if found is _M and position is None and words[words[0] == "model"].startswith("mlp"):
+        return _P  # beside the layers, not in one: InternVL's mlp1
     if found is _M and "gate" in words:
         return _R  # "mlp.gate" is a router: the weaker word below the stronger one
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from itertools import repeat
 from operator import itemgetter
 from typing import NamedTuple, cast
@@ -13,7 +14,8 @@ from ..core.components import Component, Role
 from ..core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from .experts import Routing, is_routed
 from .lookup import spec_finder as spec_finder
-from .names import labels_of, layer_of
+from .name_context import labeller
+from .names import NameLabels, layer_of
 from .quantization import Decoded
 
 #: A member of an Enum costs a call to look up.
@@ -76,9 +78,8 @@ def place_stored(
     the embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
     ``routing`` tells how many experts serve a token, for those the tree does not know.
     """
-    labels = _Labels(
-        prediction, routing, {name for shard in shards for name in _told_buffers(shard)}
-    )
+    buffers = {name for shard in shards for name in _told_buffers(shard)}
+    labels = _Labels(prediction, routing, buffers, _surroundings(shards, decoded))
     infos: list[TensorInfo] = []
     for shard in shards:
         if shard.tensors:
@@ -94,16 +95,40 @@ def place_stored(
     return Placed(tuple(infos), told, tied)
 
 
+#: Two dimensions: what a packed tensor stands for is a matrix, however it is stored.
+_MATRIX = (0, 0)
+
+
+def _surroundings(
+    shards: Sequence[Shard], decoded: Mapping[str, Decoded]
+) -> Iterator[tuple[str, Sequence[int]]]:
+    """Names and shapes of what tensors stand for."""
+    for shard in shards:
+        for stored in shard.tensors:
+            meaning = decoded.get(stored.name)
+            yield (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
+
+
 class _Labels:
     """Finds the labels of stored tensors; ``told`` is what the tree told of those asked for."""
 
     def __init__(
-        self, prediction: Prediction | None, routing: Routing | None, buffers: Set[str]
+        self,
+        prediction: Prediction | None,
+        routing: Routing | None,
+        buffers: Set[str],
+        surroundings: Iterable[tuple[str, Sequence[int]]],
     ) -> None:
         self.told: list[TensorSpec | None] = []
         self._find = spec_finder(prediction)
         self._routing = routing
         self._buffers = buffers
+        self._surroundings = surroundings
+
+    @cached_property
+    def _labels_of(self) -> Callable[[str], NameLabels]:
+        """Made when the first tensor is met that the tree doesn't know, from all tensors."""
+        return labeller(self._surroundings)
 
     def of(self, tensors: Sequence[StoredTensor], meant: Sequence[str]) -> list[TensorSpec]:
         """Labels of tensors that stand for what is called ``meant``."""
@@ -117,7 +142,7 @@ class _Labels:
         ]
 
     def _told_by_name(self, stored: StoredTensor, meant: str) -> TensorSpec:
-        labels = labels_of(meant)
+        labels = self._labels_of(meant)
         role = labels.role
         if stored.name in self._buffers or (role is _PARAMETER and _is_causal_mask(stored)):
             role = Role.BUFFER
