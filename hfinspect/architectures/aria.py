@@ -23,7 +23,9 @@ def _queries(c: ModelConfig) -> Dim:
     table = c.section("projector_patch_to_query_dict", default=default)
     if not table.values:
         raise c.error("projector_patch_to_query_dict", table.values, "at least one entry")
-    most = max(table.dim(key) for key in table.values)
+    # Numbers as keys: text in JSON, and numbers in what a config object says of itself.
+    counts = ModelConfig({str(key): value for key, value in table.values.items()}, table.path)
+    most = max(counts.dim(key) for key in counts.values)
     largest = named(int(most), "queries", "largest value of projector_patch_to_query_dict")
     # A saved config names it as well.
     return c.dim("max_value_projector_patch_to_query_dict", default=largest)

@@ -50,3 +50,12 @@ def test_sizes_beside_the_section_count() -> None:
     """Qwen2-VL's first configs are flat."""
     flat = {"model_type": "qwen2_vl", "architectures": ["Qwen2ForCausalLM"], **SIZES}
     assert predict({**flat, "text_config": {}}).parameters == predict(flat).parameters
+
+
+def test_numbers_as_keys() -> None:
+    """What ``config.to_dict()`` gives, before JSON makes text of them."""
+    table = "projector_patch_to_query_dict"
+    counts = [
+        predict({"model_type": "aria", table: {key: 12}}).parameters for key in (1225, "1225")
+    ]
+    assert counts[0] == counts[1]
