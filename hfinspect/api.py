@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from .architectures.prediction import Prediction
+from .checkpoints.choose import choose
 from .checkpoints.config import read_config
-from .checkpoints.read import no_weights, read_model
+from .checkpoints.parts import PIPELINE_FILE, Layout, config_folders
+from .checkpoints.read import folder_of, no_weights, read_model
 from .core.checkpoint import Finding
 from .core.overrides import applied
 from .core.refs import ModelRef, Origin
@@ -19,7 +20,12 @@ from .core.results import Inspection
 from .errors import UsageError
 from .inspecting.adapter import Reach
 from .inspecting.model import inspect_read
-from .inspecting.parts import inspect_declared
+from .inspecting.parts import (
+    DeclaredPart,
+    declared_pipeline,
+    inspect_declared,
+    several_models,
+)
 from .inspecting.promised import no_config, predict, promised
 from .sources.base import Source
 from .sources.opening import errors_about, open_source, resolve
@@ -38,7 +44,7 @@ Target = str | os.PathLike[str] | Mapping[str, Any]
 
 __all__ = [
     "audit", "compare", "explain", "inspect", "open_source", "predict",
-    "predict_target", "resolve",
+    "predict_parts", "resolve",
 ]  # fmt: skip
 
 
@@ -74,9 +80,7 @@ def inspect(
         raise UsageError("overrides", "change the config, but only headers were to be read")
     if isinstance(target, Mapping):
         return promised("config", Origin("mapping", "config"), target, overrides)
-    ref = resolve(target, revision=revision, endpoint=endpoint)
-    if ref.path is not None and Path(ref.path).name == "model_index.json":
-        ref = replace(ref, path=str(Path(ref.path).parent))  # it stands for its pipeline
+    ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
     name = str(target)
     opened = open_source(
         ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache,
@@ -84,7 +88,7 @@ def inspect(
     )  # fmt: skip
     with errors_about(ref), closing(opened):
         picked = _json_of(ref) or ref.file or file
-        if picked is not None and picked.endswith(".json") and not picked.endswith(".index.json"):
+        if _is_config(picked):
             if source == "checkpoint":
                 raise UsageError(name, "is a config, but only weights were to be read")
             return _from_config_file(name, opened, picked, overrides)
@@ -151,6 +155,8 @@ def explain(
         target, revision=revision, source=source, token=token, file=file, overrides=overrides,
         endpoint=endpoint, timeout=timeout, client=client,
     )  # fmt: skip
+    if found.config is None and found.layout == Layout.PIPELINE.value:
+        raise several_models(found.target, [member.name for member in found.members])
     if found.config is None:
         raise no_config(found.target)
     derivation = Derivation(predict(found.config), found.config)
@@ -211,27 +217,60 @@ def audit(
         opened.close()
 
 
-def predict_target(
+def predict_parts(
     target: Target,
     *,
     revision: str | None = None,
     token: str | bool | None = None,
     overrides: Mapping[str, Any] | None = None,
+    file: str | None = None,
     endpoint: str | None = None,
-) -> tuple[Prediction, Origin]:
-    """The prediction for any target: only its config.json is read.
+) -> tuple[tuple[DeclaredPart, ...], Origin]:
+    """Predictions from config.json alone: of a pipeline one for every component, of any other
+    model one, without a name.
 
-    Raises NothingToInspectError if it has none, ConfigError, UnknownArchitectureError.
+    ``file`` names a folder, or a weight file whose config is meant. A component whose config
+    promises nothing has the error in place of a prediction. Raises NothingToInspectError where
+    there is no config, and for a single model ConfigError and UnknownArchitectureError.
     """
     if isinstance(target, Mapping):
-        return predict(applied(target, overrides)), Origin("mapping", "config")
-    ref = resolve(target, revision=revision, endpoint=endpoint)
+        config: Mapping[str, Any] | None = applied(target, overrides)
+        return (_only_part(config or {}),), Origin("mapping", "config")
+    ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
     opened = open_source(ref, token=token, endpoint=endpoint)
     with errors_about(ref), closing(opened):
-        config = read_config(opened, _json_of(ref) or "config.json")
+        picked = _json_of(ref) or ref.file or file
+        files = opened.list_files()
+        if _is_config(picked):
+            config = read_config(opened, picked)
+        else:
+            if picked is not None:
+                choose(files, picked)  # a file that is not there is an error
+            beside = f"{folder_of(files, picked)}config.json"
+            config = read_config(opened, beside if beside in files else "config.json")
+        pipeline = None if picked or config else declared_pipeline(opened)
+        if pipeline is not None and overrides:
+            raise several_models(str(target), [part.name for part in pipeline.parts])
+        if pipeline is not None and pipeline.parts:
+            return pipeline.parts, opened.origin
         if config is None:
             raise no_config(str(target))
-        return predict(applied(config, overrides)), opened.origin
+        return (_only_part(applied(config, overrides)),), opened.origin
+
+
+def _only_part(config: Mapping[str, Any]) -> DeclaredPart:
+    return DeclaredPart("", "", config, predict(config))
+
+
+def _of_pipeline(ref: ModelRef) -> ModelRef:
+    """A local model_index.json stands for its pipeline."""
+    if ref.path is not None and Path(ref.path).name == PIPELINE_FILE:
+        return replace(ref, path=str(Path(ref.path).parent))
+    return ref
+
+
+def _is_config(picked: str | None) -> TypeGuard[str]:
+    return picked is not None and picked.endswith(".json") and not picked.endswith(".index.json")
 
 
 def _json_of(ref: ModelRef) -> str | None:
@@ -273,6 +312,8 @@ def _from_source(
     if read.config is None:
         if read.config_error is not None:
             raise read.config_error
+        if PIPELINE_FILE in read.files and overrides:
+            raise several_models(name, config_folders(read.files))
         if not wants_weights:
             raise no_config(name)
         raise no_weights(opened, read.files)

@@ -11,11 +11,14 @@ import jsonschema
 import pytest
 
 import hfinspect
+from hfinspect import api
 from hfinspect.core.results import Inspection
-from hfinspect.errors import NothingToInspectError
+from hfinspect.errors import HfinspectError, NothingToInspectError, UnknownArchitectureError
 
 from .builders import Tensors, write_config, write_safetensors
 from .cli.program import hfinspect as run
+from .hub_repos import StoredFile
+from .hub_server import HubServer
 
 SCHEMA = json.loads(
     (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
@@ -276,3 +279,76 @@ def test_what_the_command_shows(tmp_path: Path) -> None:
     answer = json.loads(run(str(root), "--format", "json").out)
     jsonschema.validate(answer, SCHEMA)
     assert answer["parameters"] == sum(EXPECTED.values())
+
+
+# ---- tree and explain
+
+
+def hub_files(root: Path) -> dict[str, bytes | StoredFile]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("where", ["directory", "model_index.json", "hub"])
+def test_tree_shows_every_component(hub: HubServer, tmp_path: Path, where: str) -> None:
+    root = write_pipeline(tmp_path, weights=False)
+    (root / "vae" / "config.json").write_text('{"_class_name": "UnheardOf"}')
+    if where == "hub":
+        hub.add("org/pipe", hub_files(root))
+        parts, origin = api.predict_parts("org/pipe", token=False, endpoint=hub.endpoint)
+        assert origin.commit == hub.repos["org/pipe"].sha
+        assert hub.meter.count("hub") == 2 + len(PARTS)
+        trees = {part.name: part.found for part in parts}
+        assert isinstance(trees.pop("vae"), UnknownArchitectureError)
+        assert {name: found.parameters for name, found in trees.items()} == {  # type: ignore[union-attr]
+            name: EXPECTED[name] for name in trees
+        }
+        return
+    out = run("tree", str(root / where if where != "directory" else root)).out
+    headings = [line for line in out.splitlines() if line and " (" in line and line[0] != " "]
+    assert [line for line in headings if line.split(" (")[0] in PARTS] == [
+        f"{name} ({library}.{class_of(config)})" for name, (library, config, _) in PARTS.items()
+    ]
+    assert "UNet2DConditionModel(\n" in out
+    assert "no tree: class 'UnheardOf'" in out
+
+
+@pytest.mark.parametrize("weights", [True, False])
+@pytest.mark.parametrize("command", ["tree", "explain"])
+def test_one_component_by_its_folder(tmp_path: Path, command: str, weights: bool) -> None:
+    root = write_pipeline(tmp_path, weights=weights)
+    picked = run(command, str(root), "--file", "unet")
+    alone = run(command, str(root / "unet"))
+    assert picked.code == alone.code == 0
+    assert picked.out.replace(str(root), "") == alone.out.replace(str(root / "unet"), "")
+
+
+def test_one_component_of_a_repo(hub: HubServer, tmp_path: Path) -> None:
+    hub.add("org/pipe", hub_files(write_pipeline(tmp_path, weights=False)))
+    [part], _ = api.predict_parts("hf://org/pipe/unet", token=False, endpoint=hub.endpoint)
+    assert not isinstance(part.found, HfinspectError)
+    assert part.found.parameters == EXPECTED["unet"]
+    explained = api.explain("hf://org/pipe/unet", token=False, endpoint=hub.endpoint)
+    assert explained.to_dict()["parameters"] == EXPECTED["unet"]
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_explain_asks_which_component(tmp_path: Path, weights: bool) -> None:
+    root = write_pipeline(tmp_path, weights=weights)
+    for options in ((), ("--set", "layers_per_block=2")):
+        result = run("explain", str(root), *options)
+        assert result.code != 0
+        assert "is a pipeline of several models" in result.err
+        assert "--file text_encoder (there are text_encoder, text_encoder_2, unet, vae)" in (
+            result.err.replace("\n", " ").replace("  ", " ")
+        )
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    root = write_pipeline(tmp_path)
+    result = run("tree", str(root), "--file", "nowhere")
+    assert result.code != 0
+    assert "no such file" in result.err

@@ -107,7 +107,7 @@ def unsupported(files: Iterable[str]) -> list[OtherFile]:
     ]
 
 
-def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice:
+def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice | None:
     if pick not in files:
         return _picked_folder(files, pick)
     name = weight_name(pick)
@@ -129,10 +129,10 @@ def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice:
     return Choice(name.format, shards, because, pick, missing, False, rest, picked=True)
 
 
-def _picked_folder(files: Mapping[str, FileEntry], pick: str) -> Choice:
+def _picked_folder(files: Mapping[str, FileEntry], pick: str) -> Choice | None:
     folder = pick.rstrip("/") + "/"
     choice = choose({path: entry for path, entry in files.items() if path.startswith(folder)})
-    if choice is None:
+    if choice is None and f"{folder}config.json" not in files:
         raise EntryNotFoundError(pick, "no such file", hint=_nearest(pick, files))
     return choice
 

@@ -7,7 +7,7 @@ same round as the file that names the parts; what it does not name is sorted out
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -71,6 +71,12 @@ def part_folders(files: Mapping[str, FileEntry], layout: Layout) -> dict[str, Ch
         if choice is not None and len(found) < MAX_PARTS:
             found[folder] = choice
     return found
+
+
+def config_folders(files: Iterable[str]) -> list[str]:
+    """Folders directly below the root that have a config."""
+    folders = (path.removesuffix("/config.json") for path in files if path.endswith("/config.json"))
+    return sorted(folder for folder in folders if "/" not in folder)
 
 
 def declared_components(content: object) -> dict[str, str]:

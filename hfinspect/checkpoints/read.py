@@ -84,7 +84,7 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
         }
     choices = [choice for choice in (main, *folders.values()) if choice is not None]
     readings = [WeightReading(source, files, choice) for choice in choices]
-    small = _small_files(files, layout, main, list(folders))
+    small = _small_files(files, layout, main, list(folders), file)
     first = [name for name in small if name not in _IF_NOT_IN_CONFIG]
     tasks = [partial(read_json, source, small[name]) for name in first]
     read, checkpoints = read_weights(source, readings, tasks)
@@ -126,12 +126,26 @@ def _paths(choice: Choice) -> set[str]:
     return {*choice.files, choice.index} if choice.index else set(choice.files)
 
 
+def folder_of(files: Mapping[str, FileEntry], pick: str | None) -> str:
+    """The folder that a pick names or lies in, with its slash; empty for the root."""
+    if pick is None:
+        return ""
+    folder = pick.rstrip("/") + "/"
+    if pick not in files and any(path.startswith(folder) for path in files):
+        return folder
+    return pick[: pick.rfind("/") + 1]
+
+
 def _small_files(
-    files: Mapping[str, FileEntry], layout: Layout, main: Choice | None, folders: list[str]
+    files: Mapping[str, FileEntry],
+    layout: Layout,
+    main: Choice | None,
+    folders: list[str],
+    pick: str | None,
 ) -> dict[str, str]:
     """Paths of the small files to read, by the names they go under."""
-    first = "" if main is None else next(iter(main.files), main.index or "")
-    beside = first[: first.rfind("/") + 1]
+    first = None if main is None else next(iter(main.files), main.index or "")
+    beside = folder_of(files, pick if first is None else first)
     places = {name: (f"{beside}{name}", name) for name in ("config.json", *COMPANIONS)}
     if layout is Layout.PIPELINE:
         places[PIPELINE_FILE] = (PIPELINE_FILE, PIPELINE_FILE)

@@ -15,6 +15,7 @@ def tree(
     model: options.Model,
     revision: options.Revision = None,
     set_: options.Set = None,
+    file: options.File = None,
     output: options.Output = None,
     token: options.Token = None,
 ) -> None:
@@ -22,9 +23,18 @@ def tree(
     from .. import api
     from ..architectures.structure import render
     from ..core.overrides import parse_overrides
+    from ..core.text import clean
+    from ..errors import HfinspectError
     from .output import write
 
-    prediction, _ = api.predict_target(
-        model, revision=revision, token=token, overrides=parse_overrides(set_ or ())
+    parts, _ = api.predict_parts(
+        model, revision=revision, token=token, overrides=parse_overrides(set_ or ()), file=file
     )
-    write(render(prediction.root), output)
+    blocks = []
+    for part in parts:
+        heading = f"{clean(part.name)} ({clean(part.declared)})\n" if part.name else ""
+        if isinstance(part.found, HfinspectError):
+            blocks.append(f"{heading}no tree: {part.found}")
+        else:
+            blocks.append(f"{heading}{render(part.found.root)}")
+    write("\n\n".join(blocks), output)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from ..analysis.inspection import from_prediction
 from ..analysis.parts import combined
-from ..architectures.prediction import predict
+from ..architectures.prediction import Prediction, predict
 from ..checkpoints.config import read_config, read_json
 from ..checkpoints.parts import MODULES_FILE, PIPELINE_FILE, Layout, declared_components
 from ..checkpoints.read import ModelFiles
@@ -24,6 +25,8 @@ MAIN_MODULE = "transformer"
 
 #: Components of a pipeline whose configs are read; real ones have some ten.
 _MAX_COMPONENTS = 64
+#: Components that an error names.
+_SHOWN = 10
 
 
 def has_parts(read: ModelFiles) -> bool:
@@ -52,11 +55,27 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
     )
 
 
-def inspect_declared(name: str, opened: Source) -> Inspection | None:
-    """A pipeline from the config.json of its components alone; None where it is no pipeline.
+class DeclaredPart(NamedTuple):
+    """A component of a pipeline: its folder, the class that the pipeline names, its config, and
+    what that promises or why it promises nothing."""
 
-    A component that the catalog does not know has unknown parameters. Raises NothingToInspectError
-    where no component has a config.
+    name: str
+    declared: str
+    config: Mapping[str, object]
+    found: Prediction | HfinspectError
+
+
+class DeclaredPipeline(NamedTuple):
+    """What a model_index.json names, of that what has a config.json."""
+
+    class_name: str | None
+    parts: tuple[DeclaredPart, ...]
+
+
+def declared_pipeline(opened: Source) -> DeclaredPipeline | None:
+    """A pipeline by its small files alone; None where it is no pipeline.
+
+    Raises ConfigError for a malformed model_index.json, and AccessErrors.
     """
     files = opened.list_files()
     if PIPELINE_FILE not in files:
@@ -65,24 +84,56 @@ def inspect_declared(name: str, opened: Source) -> Inspection | None:
     declared = declared_components(content)
     folders = [key for key in declared if f"{key}/config.json" in files][:_MAX_COMPONENTS]
     tasks = [partial(read_config, opened, f"{folder}/config.json") for folder in folders]
+    parts = []
+    for folder, config in zip(folders, opened.gather(tasks), strict=True):
+        values = config if isinstance(config, Mapping) else {}
+        found = config if isinstance(config, HfinspectError) else _predicted(values)
+        parts.append(DeclaredPart(folder, declared[folder], values, found))
+    return DeclaredPipeline(_class_of(content), tuple(parts))
+
+
+def _predicted(config: Mapping[str, object]) -> Prediction | HfinspectError:
+    try:
+        return predict(config)
+    except (ConfigError, UnknownArchitectureError) as error:
+        return error
+
+
+def several_models(name: str, parts: Sequence[str]) -> NothingToInspectError:
+    """The error for a pipeline where one model is needed."""
+    shown = ", ".join(parts[:_SHOWN]) + (", ..." if len(parts) > _SHOWN else "")
+    return NothingToInspectError(
+        name,
+        "is a pipeline of several models",
+        expected="one of them",
+        hint=f"name its folder: --file {parts[0]} (there are {shown})" if parts else None,
+    )
+
+
+def inspect_declared(name: str, opened: Source) -> Inspection | None:
+    """A pipeline from the config.json of its components alone; None where it is no pipeline.
+
+    A component that the catalog does not know has unknown parameters. Raises NothingToInspectError
+    where no component has a config.
+    """
+    pipeline = declared_pipeline(opened)
+    if pipeline is None:
+        return None
     parts: list[tuple[Member, Inspection]] = []
     findings: list[Finding] = []
-    for folder, config in zip(folders, opened.gather(tasks), strict=True):
-        try:
-            if isinstance(config, HfinspectError):
-                raise config
-            one = from_prediction(name, opened.origin, predict(config or {}), config=config)
-        except (ConfigError, UnknownArchitectureError) as error:
-            findings.append(Finding(error.kind, f"{folder}: {error}", f"{folder}/config.json"))
+    for folder, declared, config, found in pipeline.parts:
+        if isinstance(found, HfinspectError):
+            findings.append(Finding(found.kind, f"{folder}: {found}", f"{folder}/config.json"))
             continue
-        parts.append((_member(folder, declared[folder], one), one))
+        one = from_prediction(name, opened.origin, found, config=config)
+        parts.append((_member(folder, declared, one), one))
     if not parts:
         raise NothingToInspectError(name, "has no component whose config.json is known")
     inspection = combined(name, opened.origin, Layout.PIPELINE.value, parts, findings)
-    unknown = len(parts) < len(folders)
+    unknown = len(parts) < len(pipeline.parts)
     return replace(
         inspection,
-        architecture=_class_of(content),
+        architecture=pipeline.class_name,
         parameters=None if unknown else inspection.parameters,
         logical=None if unknown else inspection.logical,
     )
