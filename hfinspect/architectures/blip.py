@@ -164,9 +164,9 @@ def text_model(c: ModelConfig, context: Dim, *, pooling: bool) -> Module:
     )
 
 
-def text_decoder(c: ModelConfig, context: Dim, *, tied: bool) -> Module:
+def text_decoder(c: ModelConfig, context: Dim, *, tied: bool, at: str = "text_decoder.") -> Module:
     """BERT with its masked-LM head, which writes the text word by word."""
-    h, vocab, at = _hidden(c), c.dim("vocab_size", default=30524), "text_decoder."
+    h, vocab = _hidden(c), c.dim("vocab_size", default=30524)
     words = f"{at}bert.embeddings.word_embeddings.weight"
     predictions = Module(
         "BlipTextLMPredictionHead",
@@ -247,6 +247,18 @@ def both(c: ModelConfig) -> Module:
     )
 
 
+def _context(c: ModelConfig) -> Dim:
+    return c.dim("encoder_hidden_size", default=768)
+
+
+def only_text(c: ModelConfig) -> Module:
+    return text_model(c, _context(c), pooling=True)
+
+
+def only_decoder(c: ModelConfig) -> Module:
+    return text_decoder(c, _context(c), tied=c.tied(), at="")
+
+
 def only_vision(c: ModelConfig) -> Module:
     whole = c.has("vision_config") or c.model_type == "blip"
     return vision_model("Blip", c.section("vision_config") if whole else c)
@@ -268,4 +280,11 @@ register(
     {"BlipVisionModel": only_vision},
     base="BlipVisionModel",
     category="vision",
+)
+register(
+    "blip_text_model",
+    {"BlipTextLMHeadModel": only_decoder, "BlipTextModel": only_text},
+    base="BlipTextModel",
+    base_prefix="bert",
+    category="encoder",
 )

@@ -179,3 +179,21 @@ register(
     base="Blip2Model",
     category="multimodal",
 )
+
+
+def only_qformer(c: ModelConfig) -> Module:
+    return qformer(c, c.dim("encoder_hidden_size", default=1408))
+
+
+register(
+    "blip_2_vision_model",
+    {"Blip2VisionModel": vision_model},
+    base="Blip2VisionModel",
+    category="vision",
+)
+register(
+    "blip_2_qformer",
+    {"Blip2QFormerModel": only_qformer},
+    base="Blip2QFormerModel",
+    category="multimodal",
+)

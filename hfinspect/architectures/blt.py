@@ -158,3 +158,4 @@ register(
     base_prefix="model",
     category="text decoder",
 )
+register("blt_patcher", {"BltPatcher": patcher}, base="BltPatcher", category="text decoder")

@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from .blocks import activation
 from .modules import Conv, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from .registry import Builder, register
-from .vision import labels_classifier, pair, stage_depths
+from .vision import chosen_stages, labels_classifier, pair, stage_depths
 
 
 def widths(c: ModelConfig) -> tuple[Dim, ...]:
@@ -102,7 +102,26 @@ def register_convnext(name: str, model_type: str, *, second: bool) -> None:
             part="vision",
         )
 
-    builders: dict[str, Builder] = {f"{name}ForImageClassification": classes, f"{name}Model": model}
+    def backbone(c: ModelConfig) -> Module:
+        """The stages, and a norm for each that is handed on."""
+        seen = widths(c)
+        sizes = (seen[0], *seen)[: int(c.count("num_stages", "num_hidden_layers", default=4)) + 1]
+        names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
+        norms = {
+            names[i]: LayerNorm(sizes[i], eps=1e-6, class_name=f"{name}LayerNorm")
+            for i in chosen_stages(c, names)
+        }
+        parts = {
+            **_body(name, c, second=second),
+            "hidden_states_norms": Module("ModuleDict", norms),
+        }
+        return Module(f"{name}Backbone", parts, part="vision")
+
+    builders: dict[str, Builder] = {
+        f"{name}ForImageClassification": classes,
+        f"{name}Model": model,
+        f"{name}Backbone": backbone,
+    }
     register(model_type, builders, base=f"{name}Model", base_prefix=model_type, category="vision")
 
 

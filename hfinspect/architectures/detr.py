@@ -30,7 +30,7 @@ from .registry import register
 from .resnet import model as resnet_model
 from .resnet import widths as resnet_widths
 from .timm_resnet import timm_resnet
-from .vision import clip_attention
+from .vision import chosen_stages, clip_attention
 
 
 def width(c: ModelConfig) -> Dim:
@@ -66,22 +66,9 @@ def freeze(module: Module) -> None:
 
 def _features(c: ModelConfig) -> tuple[Dim, ...]:
     """Widths of the stages that a ResNet backbone hands on: ``out_features``, else the last."""
-    stages = {"stem": c.dim("embedding_size", default=64)}
-    stages |= {f"stage{i}": size for i, size in enumerate(resnet_widths(c), 1)}
-    names = list(stages)
-    if c.has("out_features"):
-        found = c.strings("out_features")
-        for name in found:
-            if name not in stages:
-                raise c.error("out_features", name, f"one of {', '.join(names)}")
-        return tuple(stages[name] for name in found) or (stages[names[-1]],)
-    indices = c.raw("out_indices")
-    if not isinstance(indices, list) or not indices:
-        return (stages[names[-1]],)
-    for i in indices:
-        if not isinstance(i, int) or not -len(names) <= i < len(names):
-            raise c.error("out_indices", i, f"an index of {len(names)} stages")
-    return tuple(stages[names[i]] for i in indices)
+    sizes = (c.dim("embedding_size", default=64), *resnet_widths(c))
+    names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
+    return tuple(sizes[i] for i in chosen_stages(c, names)) or (sizes[-1],)
 
 
 def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:

@@ -200,7 +200,7 @@ class Joined:
     text_ties: bool = False
     towers: tuple[str, ...] = ("vision_tower",)
     project: str = "multi_modal_projector"
-    beside: Beside = lambda c, width, text: {}
+    beside: Beside = lambda *_: {}
 
 
 def _joined_parts(j: Joined, c: ModelConfig) -> tuple[dict[str, Module | Parameter | None], bool]:

@@ -137,5 +137,27 @@ def register_owl(name: str, model_type: str, *, patch_size: int, objectness: boo
     }
     register(model_type, classes, base=f"{name}Model", base_prefix=model_type, category="vision")
 
+    def text(c: ModelConfig) -> Module:
+        own = c.section("text_config") if c.has("text_config") else c
+        return Module(f"{name}TextModel", text_model=text_transformer(name, own))
+
+    def vision(c: ModelConfig) -> Module:
+        own = c.section("vision_config") if c.has("vision_config") else c
+        tower = vision_transformer(name, own, patch_size)
+        return Module(f"{name}VisionModel", vision_model=tower, part="vision")
+
+    register(
+        f"{model_type}_text_model",
+        {f"{name}TextModel": text},
+        base=f"{name}TextModel",
+        category="encoder",
+    )
+    register(
+        f"{model_type}_vision_model",
+        {f"{name}VisionModel": vision},
+        base=f"{name}VisionModel",
+        category="vision",
+    )
+
 
 register_owl("OwlViT", "owlvit", patch_size=32, objectness=False)

@@ -272,3 +272,15 @@ register(
     base_prefix="model",
     category="multimodal",
 )
+register(
+    "phi4_multimodal_vision",
+    {f"{_NAME}VisionModel": vision_model},
+    base=f"{_NAME}VisionModel",
+    category="vision",
+)
+register(
+    "phi4_multimodal_audio",
+    {f"{_NAME}AudioModel": audio_model},
+    base=f"{_NAME}AudioModel",
+    category="audio",
+)

@@ -122,6 +122,8 @@ register(
             "ProphetNetForConditionalGeneration": conditional_generation,
             "ProphetNetModel": model,
             "ProphetNetForCausalLM": causal_lm,
+            "ProphetNetEncoder": lambda c: _stack(c, "encoder", None),
+            "ProphetNetDecoder": lambda c: _stack(c, "decoder", None),
         },
     ),
     base="ProphetNetModel",

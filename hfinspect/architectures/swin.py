@@ -26,7 +26,15 @@ from .modules import (
     Weight,
 )
 from .registry import Builder, register
-from .vision import labels_classifier, pair, patch_conv, patch_count, scaled, stage_depths
+from .vision import (
+    chosen_stages,
+    labels_classifier,
+    pair,
+    patch_conv,
+    patch_count,
+    scaled,
+    stage_depths,
+)
 
 #: Builds the ``self`` part of an attention from config, width and heads of the stage.
 Attention = Callable[[ModelConfig, Dim, Dim], Module]
@@ -147,10 +155,24 @@ def register_swin(name: str, model_type: str, attention: Attention, *, second: b
             part="vision",
         )
 
+    def backbone(c: ModelConfig) -> Module:
+        """The stages; the first version has a norm for each that is handed on."""
+        if second:
+            return Module(f"{name}Backbone", body(c), part="vision")
+        sizes = (stages(c)[0][0], *(width for width, _, _ in stages(c)))
+        names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
+        norms = {names[i]: LayerNorm(sizes[i]) for i in chosen_stages(c, names)}
+        whole = model(c)
+        unused = Module(f"{name}Model", layernorm=whole["layernorm"])
+        # Files keep the model's parts beside the norms, all but its last norm.
+        parts = {**body(c), model_type: unused, "hidden_states_norms": Module("ModuleDict", norms)}
+        return Module(f"{name}Backbone", parts, part="vision")
+
     classes: dict[str, Builder] = {
         f"{name}ForImageClassification": image_classification,
         f"{name}Model": model,
         f"{name}ForMaskedImageModeling": masked_image_modeling,
+        f"{name}Backbone": backbone,
     }
     register(model_type, classes, base=f"{name}Model", base_prefix=model_type, category="vision")
 

@@ -68,6 +68,26 @@ def stage_depths(c: ModelConfig, default: Sequence[int]) -> tuple[Dim, ...]:
     return depths
 
 
+def chosen_stages(c: ModelConfig, names: Sequence[str]) -> list[int]:
+    """Which of the stages a backbone hands on: ``out_features`` by name, else ``out_indices``,
+    else the last. Source: transformers/backbone_utils.py."""
+    if c.has("out_features"):
+        found = c.strings("out_features")
+        for name in found:
+            if name not in names:
+                raise c.error("out_features", name, f"one of {', '.join(names)}")
+        return [names.index(name) for name in found]
+    indices = c.raw("out_indices")
+    if indices is None:
+        return [len(names) - 1]
+    if not isinstance(indices, (list, tuple)):
+        raise c.error("out_indices", indices, "a list of indices")
+    for i in indices:
+        if isinstance(i, bool) or not isinstance(i, int) or not -len(names) <= i < len(names):
+            raise c.error("out_indices", i, f"an index of {len(names)} stages")
+    return [i % len(names) for i in indices]
+
+
 def patch_count(image: Pair, patch: Pair) -> Dim:
     """How many patches of a size cover an image: ⌊H/h⌋ · ⌊W/w⌋."""
     if image[0] is image[1] and patch[0] is patch[1]:
