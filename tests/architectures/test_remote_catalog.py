@@ -157,6 +157,9 @@ PUBLISHED = [
          "text_config": {"vocab_size": 51289, "d_model": 1024, "max_position_embeddings": 4096}},
         776_721_497, id="florence-2-large",
     ),
+    pytest.param({"model_type": "dots_ocr", "vision_config": {},
+                  **sizes(1536, 8960, 28, 12, 151936, num_key_value_heads=2)},
+                 3_039_179_264, id="dots.ocr"),
     pytest.param({"model_type": "phi3_v", "img_processor": {"image_dim_out": 1024},
                   **sizes(3072, 8192, 32, 32, 32064)}, 4_146_621_440, id="phi-3.5-vision"),
     pytest.param({"model_type": "moondream1", "architectures": ["HfMoondream"], "config": {}},
@@ -415,6 +418,14 @@ def test_scores_behind_qwen2() -> None:
     assert whole["score.2.weight"] == (1, 64)
 
 
+def test_refact_keeps_its_last_norm_outside() -> None:
+    found = shapes({"model_type": "gpt_refact", "n_embd": 64, "n_head": 4, "n_layer": 1})
+    assert found["ln_f.weight"] == (64,)
+    assert found["transformer.h.0.attn.kv.weight"] == (32, 64)
+    assert found["transformer.h.0.mlp.gate_up_proj.weight"] == (512, 64)
+    assert predict({"model_type": "gpt_refact"}).parameters == 1_585_842_176
+
+
 def test_florence_stages() -> None:
     found = shapes({"model_type": "florence2", "text_config": {"d_model": 64, "vocab_size": 99,
                     "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4,
@@ -561,6 +572,9 @@ SAMPLES: dict[str, dict[str, Any]] = {
                                     "patch_prenorm": [False, True]},
                   "text_config": {"d_model": 64, "vocab_size": 99}},
     "GOT": SMALL,
+    "btlm": {"n_embd": 64, "n_head": 4, "n_layer": 2, "n_inner": 96},
+    "gpt_refact": {"n_embd": 64, "n_head": 4, "n_layer": 2},
+    "dots_ocr": {**SMALL, "vision_config": {"embed_dim": 32, "num_hidden_layers": 1}},
     "mosaic_bert": SMALL,
     "llama_bidirec": SMALL,
     "qwen2_reward": SMALL,

@@ -1,0 +1,28 @@
+"""BTLM-3B-8K (Dey et al. 2023). No class in transformers. Source of shapes: modeling_btlm.py in
+cerebras/btlm-3b-8k-base.
+
+Jais's tensors, whose code grew from it, under class names of its own.
+"""
+
+from __future__ import annotations
+
+from .composing import renamed_classes
+from .heads import causal_lm
+from .jais import model
+from .registry import register
+
+_CLASSES = {
+    "JAISLMHeadModel": causal_lm(
+        "JAISLMHeadModel", model, prefix="transformer", embedding="wte", tied_default=True
+    ),
+    "JAISModel": model,
+}
+
+register(
+    "btlm",
+    renamed_classes(_CLASSES, "JAIS", "BTLM"),
+    base="BTLMModel",
+    base_prefix="transformer",
+    category="text decoder",
+    source="modeling_btlm.py of cerebras/btlm-3b-8k-base",
+)
