@@ -26,36 +26,33 @@ def _table(words: dict[Component, str]) -> dict[str, Component]:
 
 #: Modules and tensors that are named by the whole segment.
 _MODULES: Final = _table({
-    _E: """wte wpe shared feature_projection ple project_in project_out per_layer_model_projection
-        patch_conv img_in time_proj img_break boi eoi image_begin image_end image_newline
-        view_seperator prenet""",
+    _E: """wte wpe shared feature_projection ple project_in project_out
+        per_layer_model_projection patch_conv img_in time_proj img_break boi eoi
+        image_begin image_end image_newline view_seperator prenet
+        distilled_guidance_layer""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
-        r_w_bias r_r_bias r_s_bias seg_embed rel_pos_bias rel_pos_x_bias rel_pos_y_bias
-        rel_embeddings attn_rot_embd attn_rel_pos_emb per_dim_scale per_dim_k_scale linear_pos
-        pos_bias_u pos_bias_v pos_h pos_w relative_position_bias relative_attention_bias""",
-    _M: """feed_forward feedforward shared_expert shared_experts feed_forward_chunk channel_mixing
-        densereludense full_layer full_layer_layer_norm_ffn feed_forward1 feed_forward2
-        ffw_layer_start ffw_layer_end ffw_layer_1 ffw_layer_2 fc1_latent_proj fc2_latent_proj
-        adapter_layer vis_gate vis_down vis_up inp_gate laurel_l laurel_r per_layer_input_gate
-        per_layer_projection""",
+        r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
+        linear_pos pos_h pos_w""",
+    _M: """feedforward shared_expert shared_experts channel_mixing densereludense full_layer
+        full_layer_layer_norm_ffn ffw_layer_start ffw_layer_end ffw_layer_1 ffw_layer_2
+        fc1_latent_proj fc2_latent_proj adapter_layer vis_gate vis_down vis_up inp_gate
+        laurel_l laurel_r per_layer_input_gate per_layer_projection""",
     _R: """ffn_gate_inp ffn_gate_inp_shexp shared_expert_gate gate_moe exp_probs_b
         e_score_correction_bias expert_bias""",
-    _S: """ssm_conv1d ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v linear_attn
-        time_mixing time_mix recurrent_block rglru short_conv""",
-    _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg neck
-        net_2 net_3 shortconv conv_proj subsample_conv_projection controlnet_down_blocks
+    _S: """ssm_conv1d ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v linear_attn time_mixing time_mix
+        recurrent_block rglru short_conv""",
+    _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg
+        neck net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
         nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet""",
-    _P: """connector merger aligner embed_vision embed_audio vision_language_adapter proj_out_vision
-        deepstack_merger_list enc_to_dec_proj encoder_hid_proj context_embedder txt_in
-        controlnet_mid_block vision_adapter per_layer_model_proj dense_2 dense_3 patch_merger
-        patch_merge_mlp proj_query proj_linear eh_proj embd_to_logits mlp_ar""",
+    _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
+        context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
+        patch_merge_mlp proj_query proj_linear eh_proj embd_to_logits""",
     _N: "img_mod txt_mod layer_output_scale",
     _O: "lstm gru rnn",
-    _H: """embed_out score qa_outputs cls output_layer vocab_transform vocab_projector
-        seq_relationship project_hid pooling_layer sequence_summary
-        answer_class bbox_embed lm_loss output_projection objective layer_weights bbox_predictor
-        output_weights output_bias
-        enc_ctc_out enc_ctc_out_mid""",
+    _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
+        project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
+        output_projection objective layer_weights bbox_predictor output_weights
+        output_bias""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that
@@ -82,7 +79,7 @@ _WEAK: Final = {
 #: (``token_embedding_projection`` is a projection).
 _NOUNS: Final = _table({
     _E: """embedding embeddings embed embeds embd emb embs embedder embedders token tokens
-        position positions quantizer""",
+        position positions quantizer guidance""",
     _A: "attn attention attentions att selfattention crossattention kv qkv",
     _M: "mlp mlps ffn ffns moe ff forward",
     _R: "router",
@@ -100,6 +97,9 @@ _BARE: Final = frozenset({"projection", "projections", "token", "classification"
 
 #: Words that make any segment a norm, wherever in it they stand, as does one that ends in -norm.
 _NORMS: Final = frozenset({"norms", "ln", "bn", "gn", "grn", "normalization"})
+
+#: With a bias, attention's table of relative positions or what makes it.
+_POSITIONS: Final = frozenset({"position", "pos", "relative", "rel"})
 
 #: Ways around the layers (AltUp, hyper-connections, scales and gates of the residual), of no group
 #: whatever they go around: as any word of a segment, as one of its last two.
@@ -131,6 +131,8 @@ def module_word(segment: str) -> Component | None:
     if not _BRIDGES.isdisjoint(words) and not _MODALITIES.isdisjoint(words):
         return _P
     nouns = [_NOUNS[word] for word in reversed(words) if word in _NOUNS]
+    if "bias" in words and not _POSITIONS.isdisjoint(words):
+        return _A
     around = _AROUND.intersection(words) or _AROUND_AT_END.intersection(words[-2:])
     if around and not {_C, _R}.intersection(nouns):
         return _O

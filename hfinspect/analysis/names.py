@@ -22,7 +22,7 @@ _H, _O = Component.HEAD, Component.OTHER
 #: connector's layers, an attention's table of relative positions, the convolutions of a
 #: segmentation head or of a norm's modulation, the classifier that is a router.
 _WHOLES = {
-    _S: {_C, _A}, _P: {_A, _M, _C, _E}, _A: {_E, _H, _P, _M}, _M: {_E}, _H: {_C}, _N: {_C},
+    _S: {_C, _A}, _P: {_A, _M, _C, _E}, _A: {_E, _H, _P}, _M: {_E}, _H: {_C}, _N: {_C},
     _R: {_H, _M, _A, _P}, _O: {_A, _M, _H, _P},
 }  # fmt: skip
 
@@ -209,8 +209,10 @@ def _read(words: list[str], hints: Hints) -> Component | None:
                 found, at = module, i
         elif _is_part(found, modules[~at], module, near=i == at + 1):
             found, at = module, i
-    if found is None and held is _S and hints.is_attending:
-        return _A  # not every module called mixer is a recurrent one
+    if hints.is_attending and (found is _H or (found is None and held is _S)):
+        return (
+            _A  # a head that pools by attention; not every module called mixer is a recurrent one
+        )
     return found or held
 
 
