@@ -32,6 +32,8 @@ _HOLDING_NO_PROJECTIONS = {_N, _C, _E}
 #: A norm's tensors are at most this far below it (``norm1.conv_y.weight``).
 _NORM_REACH = 2
 
+_GATES = frozenset({"gate", "gate_weight"})
+
 _DEPTHWISE = ("dw", "depthwise")
 
 #: Last segments that hold no parameters: rotary tables, causal masks, position counters, running
@@ -170,11 +172,16 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         return _by_weak_words(words, position, hints)
     if found in _WHOLES[_P] and _P in map(module_word, words[:start]):
         return _P
-    if found is _M and position is None and words[words[0] == "model"].startswith("mlp"):
-        return _P  # beside the layers, not in one: InternVL's mlp1
-    if found is _M and "gate" in words:
+    if found is _M and position is None and _is_beside_layers(words):
+        return _P
+    if found is _M and not _GATES.isdisjoint(words):
         return _R  # "mlp.gate" is a router: the weaker word below the stronger one
     return found
+
+
+def _is_beside_layers(words: list[str]) -> bool:
+    """Of an MLP in no layer: whether it connects two models, as InternVL's ``mlp1`` does."""
+    return words[words[0] == "model"].startswith("mlp") or "adapter" in words
 
 
 def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Component:
@@ -185,6 +192,8 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
         return _C
     if weak is _H and position is not None:
         return _M  # a head is not in a layer
+    if weak is _H and not _PART_TABLE.keys().isdisjoint(words[:3]):
+        return _P  # nor in a tower
     return weak or _O
 
 
@@ -209,10 +218,8 @@ def _read(words: list[str], hints: Hints) -> Component | None:
                 found, at = module, i
         elif _is_part(found, modules[~at], module, near=i == at + 1):
             found, at = module, i
-    if hints.is_attending and (found is _H or (found is None and held is _S)):
-        return (
-            _A  # a head that pools by attention; not every module called mixer is a recurrent one
-        )
+    if found is None and held is _S and hints.is_attending:
+        return _A  # not every module called mixer is a recurrent one
     return found or held
 
 
