@@ -134,11 +134,15 @@ def part_described(config: ModelConfig, choice: Choice) -> ModelConfig:
     return config
 
 
+#: Where composites say what their text model is like.
+_TEXT_SECTIONS = ("text_config", "thinker_config", "language_config", "llm_config")
+
+
 def config_dtype(config: ModelConfig) -> str | None:
     """``dtype`` (``torch_dtype`` in older files) in the spelling of safetensors, or None."""
     found = config.raw("dtype", "torch_dtype")
     if found is None:
-        sections = [config.section(key) for key in ("text_config",) if config.has(key)]
+        sections = [config.section(key) for key in _TEXT_SECTIONS if config.has(key)]
         found = next((s.raw("dtype", "torch_dtype") for s in sections), None)
     if not isinstance(found, str):
         return None

@@ -1,6 +1,10 @@
 """Qwen3-ASR (Qwen team 2026). Source: transformers/models/qwen3_asr/modeling_qwen3_asr.py.
 
 Qwen3-Omni's encoder (qwen3_omni_moe.py), two linear layers, and a Qwen3 decoder.
+
+The released repos (Qwen/Qwen3-ASR-0.6B) have a ``thinker_config``, and their files the names that
+go with it, as in Qwen3-Omni's thinker: the two linear layers inside the encoder. Source:
+modeling_qwen3_asr.py of the package qwen-asr; vLLM's qwen3_asr.py reads the same names.
 """
 
 from __future__ import annotations
@@ -58,7 +62,29 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+def _released(c: ModelConfig) -> Module:
+    thinker = c.section("thinker_config")
+    text = thinker.section("text_config").with_defaults(**_TEXT)
+    found = decoder(
+        ModelConfig({"text_config": {**text.values, "model_type": "qwen3"}}, thinker.path), "qwen3"
+    )
+    tied = thinker.flag("tie_word_embeddings", default=found.tied)
+    tower = qwen3_omni_moe.audio_model(_audio(thinker.section("audio_config")))
+    tower = renamed(tower, "Qwen3OmniMoe", "Qwen3ASR")
+    return Module(
+        "Qwen3ASRForConditionalGeneration",
+        thinker=Module(
+            "Qwen3ASRThinkerForConditionalGeneration",
+            audio_tower=tower,
+            model=found.base,
+            lm_head=lm_head(found, "thinker.model.embed_tokens.weight" if tied else None),
+        ),
+    )
+
+
 def generation(c: ModelConfig) -> Module:
+    if c.has("thinker_config"):
+        return _released(c)
     to = "model.language_model.embed_tokens.weight" if c.tied() else None
     head = lm_head(decoder(c, "qwen3", defaults=_TEXT), to)
     return Module("Qwen3ASRForConditionalGeneration", model=model(c), lm_head=head)

@@ -253,3 +253,27 @@ def test_phi4mm_keeps_its_adapters_beside_each_layer() -> None:
     assert found[f"{sound}encoder.encoders.0.feed_forward_in.net.0.linear.weight"] == (3072, 1024)
     assert found[f"{sound}audio_projection.vision.2.weight"] == (3072, 3072)
     assert "lm_head.weight" not in found  # tied
+
+
+def test_qwen3_asr_as_released() -> None:
+    """Encoder of 186,376,192 and Qwen3-0.6B's 596,049,920."""
+    prediction = predict(
+        {
+            "model_type": "qwen3_asr",
+            "thinker_config": {
+                "dtype": "bfloat16",
+                "audio_config": {
+                    "d_model": 896, "encoder_attention_heads": 14, "encoder_ffn_dim": 3584,
+                    "encoder_layers": 18, "output_dim": 1024,
+                },
+                "text_config": {
+                    "model_type": "qwen3_asr_text", "head_dim": 128, "num_key_value_heads": 8,
+                    **sizes(1024, 3072, 28, 16, 151936),
+                },
+            },
+        }
+    )  # fmt: skip
+    assert prediction.parameters == 186_376_192 + 596_049_920
+    assert prediction.dtype == "BF16"
+    assert prediction.tied == {"thinker.lm_head.weight": "thinker.model.embed_tokens.weight"}
+    assert {spec.name.split(".")[1] for spec in prediction.tensors} == {"audio_tower", "model"}
