@@ -29,6 +29,8 @@ SLOWEST_BYTES_PER_SECOND = 16_000
 #: Boundary lines and headers around each part of an answer of several ranges; real ones take 150.
 MAX_PART_HEAD_BYTES = 4096
 
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
 _CONTENT_RANGE = re.compile(r"bytes\s+(?:(\d{1,18})-(\d{1,18})|\*)/(\d{1,18}|\*)")
 
 #: A part's own Content-Range, which names the size of the whole file.
@@ -69,7 +71,9 @@ class Answer:
         self._clock = clock
         self._patience = patience
         self.status: int = response.status_code
-        self.headers: Mapping[str, str] = response.headers
+        # A plain dict: the HTTP library's headers guess their encoding anew at every look.
+        self.headers: Mapping[str, str] = dict(response.headers)
+        self._location = response.extensions.get("location") or self.headers.get("location")
 
     @property
     def url(self) -> str:
@@ -78,8 +82,8 @@ class Answer:
     @property
     def location(self) -> str | None:
         """Where a redirect leads, absolute; None if this is no redirect."""
-        where = self.headers.get("location")
-        if self.status not in (301, 302, 303, 307, 308) or not where:
+        where = self._location
+        if self.status not in _REDIRECTS or not where:
             return None
         try:
             return urljoin(self.url, where)
@@ -89,7 +93,7 @@ class Answer:
     @property
     def leads_nowhere(self) -> bool:
         """Whether this is neither an answer nor a redirect to one."""
-        return self.status >= 300 and self.location is None
+        return self.status >= 300 and not (self._location and self.status in _REDIRECTS)
 
     @property
     def is_page(self) -> bool:

@@ -5,8 +5,6 @@ Many ``HubSource`` objects may share one ``HubClient``; it is safe to use from s
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,14 +13,8 @@ from typing import Any, TypeVar
 from ..errors import HfinspectError, NetworkError, OfflineError, RateLimitedError
 from .hub_answer import Answer, BrokenAnswerError, StalledError, UnusableAnswerError, parse_json
 from .hub_errors import Asked, build, by_status, network_error, status_of, translate
-from .hub_session import (
-    IN_FLIGHT,
-    hub_headers,
-    is_same_host,
-    is_web_address,
-    pooled_session,
-    without_body,
-)
+from .hub_pipeline import Pipeline
+from .hub_session import hub_headers, is_same_host, is_web_address, without_body
 from .hub_settings import checked_endpoint, checked_timeout, hub_constants
 from .hub_throttle import RetryPolicy, Throttle, retry_after
 
@@ -79,13 +71,7 @@ class HubClient:
         self._timeout = None if timeout is None else checked_timeout(timeout)
         self._offline = offline
         self.throttle = throttle or Throttle()
-        self._slots = {
-            "hub": threading.BoundedSemaphore(IN_FLIGHT),
-            "cdn": threading.BoundedSemaphore(IN_FLIGHT),
-        }
-        self._lock = threading.Lock()
-        self._sessions: dict[str, Any] = {}
-        self._pid = 0
+        self._pipelines = {"hub": Pipeline(), "cdn": Pipeline()}
         self._headers: dict[str, str] | None = None
         #: Whether several ranges may be asked for at once: until the storage host shows it cannot.
         self.joins_ranges = True
@@ -170,12 +156,7 @@ class HubClient:
         if not is_web_address(ask.url):
             raise network_error(ask.asked, "led to an address that is neither http nor https")
         pipeline = "cdn" if ask.quota == "cdn" else "hub"
-        with (
-            self._slots[pipeline],
-            self._session(pipeline).stream(
-                "GET", ask.url, headers=headers, timeout=self.timeout, follow_redirects=False
-            ) as response,
-        ):
+        with self._pipelines[pipeline].sent(ask.url, headers, self.timeout) as response:
             answer = Answer(response, self.throttle.clock, self.timeout * 3)
             if answer.status >= 400 and answer.status not in ask.accept:
                 _raise_for_status(response, answer, ask.quota)
@@ -225,29 +206,10 @@ class HubClient:
             self._headers = hub_headers(self._token, Asked(self.endpoint, subject))
         return self._headers
 
-    def _session(self, pipeline: str) -> Any:
-        """huggingface_hub's session. Where the user has not set one of their own, one made alike
-        for each pipeline: its pool keeps 20 connections, and looks at all of them every time."""
-        with self._lock:
-            if self._pid != os.getpid():  # after a fork the sockets are the parent's
-                self._pid = os.getpid()
-                self._sessions = {}
-            if pipeline not in self._sessions:
-                self._sessions[pipeline] = pooled_session()
-            session = self._sessions[pipeline]
-        if session is not None:
-            return session
-        from huggingface_hub import get_session
-
-        return get_session()
-
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
-        with self._lock:
-            sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
-            if session is not None and self._pid == os.getpid():
-                session.close()
+        for pipeline in self._pipelines.values():
+            pipeline.close()
 
 
 def api_json(answer: Answer, limit: int) -> object:

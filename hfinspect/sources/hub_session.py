@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -47,7 +49,43 @@ def hub_headers(token: str | bool | None, asked: Asked) -> dict[str, str]:
     return headers
 
 
-def pooled_session() -> Any:
+class Session:
+    """An HTTP session of huggingface_hub's kind. ``own`` tells that nobody else uses it."""
+
+    def __init__(self, client: Any, own: bool) -> None:
+        self._client = client
+        self._own = own
+        self._library = _http_library()
+
+    @contextmanager
+    def sent(self, url: str, headers: Mapping[str, str], timeout: float) -> Iterator[Any]:
+        """The answer to a GET request, its body not yet read; redirects are not followed."""
+        if self._own:  # which has no headers, cookies or parameters of its own to merge
+            timeouts = dict.fromkeys(("connect", "read", "write", "pool"), timeout)
+            request = self._library.Request(
+                "GET", url, headers=headers, extensions={"timeout": timeouts}
+            )
+        else:
+            request = self._client.build_request("GET", url, headers=headers, timeout=timeout)
+        response = self._client.send(request, stream=True, follow_redirects=False)
+        try:
+            yield response
+        finally:
+            response.close()
+
+    def close(self) -> None:
+        if self._own:
+            self._client.close()
+
+
+def users_session() -> Session:
+    """huggingface_hub's session."""
+    from huggingface_hub import get_session
+
+    return Session(get_session(), own=False)
+
+
+def own_session(connections: int) -> Session | None:
     """A session like huggingface_hub's own, with a pool that fits; None if the user set another."""
     from huggingface_hub.utils import _http
 
@@ -60,17 +98,26 @@ def pooled_session() -> Any:
     ):
         return None
     httpx = _http_library()
-    limits = httpx.Limits(max_connections=2 * IN_FLIGHT, max_keepalive_connections=IN_FLIGHT)
-    hooks = {"request": [hook]}
+    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+    hooks = {"request": [hook], "response": [_hide_redirect]}
     tls = _tls()
     try:
-        return httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=tls)
+        client = httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=tls)
     except (ValueError, ImportError) as error:  # HTTP_PROXY=socks5://..., and no socksio
         raise UsageError(
             "the proxy settings",
             f"are refused by {httpx.__name__} ({str(error).splitlines()[0].rstrip('.')})",
             hint="check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY",
         ) from None
+    return Session(client, own=True)
+
+
+def _hide_redirect(response: Any) -> None:
+    """Where a redirect leads is ours to judge; the HTTP library would prepare to go there."""
+    where = response.headers.get("location")
+    if where is not None:
+        response.extensions["location"] = where
+        del response.headers["location"]
 
 
 @functools.cache
@@ -122,6 +169,7 @@ def is_web_address(url: str) -> bool:
     return bool(host and port)
 
 
+@functools.lru_cache(maxsize=256)
 def _origin(url: str) -> tuple[str, str, int]:
     """(scheme, host, port); port 0 where the scheme is not http(s) or the address is none."""
     try:
