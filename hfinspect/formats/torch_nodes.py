@@ -26,11 +26,20 @@ STORAGE_DTYPES = {
 }  # fmt: skip
 
 
+#: Elements of a byte in tensors whose shape counts elements, not bytes: each row takes whole bytes
+#: (aten/src/ATen/quantized/QTensorImpl.h and c10's ``get_sub_byte_tensor_size``).
+PER_BYTE = {"QUINT4X2": 2, "QUINT2X4": 4}
+
+
 class TorchDtype(NamedTuple):
-    """A torch dtype: its name in reports and the bytes of one element."""
+    """A torch dtype: its name in reports and the bytes of one element of a storage.
+
+    ``known`` is False for a name that no table here has.
+    """
 
     name: str
     item_bytes: int
+    known: bool = True
 
 
 def torch_dtype(name: str) -> TorchDtype | None:
@@ -60,7 +69,8 @@ class View:
     """A tensor: a shape laid over a storage. ``offset`` and ``stride`` are in elements.
 
     ``storage`` is None for a tensor without data (device "meta"). ``parameter`` tells a
-    Parameter from a plain tensor, where the file says so.
+    Parameter from a plain tensor, where the file says so. A dtype that packs several elements into
+    a byte, or is not known, takes all of its storage.
     """
 
     __slots__ = ("dtype", "offset", "parameter", "shape", "storage", "stride")
@@ -92,6 +102,8 @@ class View:
     def span(self) -> tuple[int, int]:
         """First and last byte (half-open) that the view reaches in the memory of its key."""
         base = self.storage.base if self.storage else 0
+        if self.packed_bytes is not None:
+            return base, base + self.packed_bytes
         start = base + self.offset * self.dtype.item_bytes
         if not self.elements:
             return start, start
@@ -99,8 +111,21 @@ class View:
         return start, start + (reach + 1) * self.dtype.item_bytes
 
     @property
+    def packed_bytes(self) -> int | None:
+        """Bytes of a tensor whose elements are not ``item_bytes`` each; None for any other."""
+        if not self.dtype.known and self.storage is not None:
+            return self.storage.nbytes
+        per_byte = PER_BYTE.get(self.dtype.name)
+        if per_byte is None:
+            return None
+        columns = self.shape[-1] if self.shape else 1
+        return self.elements // columns * -(-columns // per_byte) if self.elements else 0
+
+    @property
     def nbytes(self) -> int:
         """Bytes it takes in the file: not more than its span, where it repeats elements."""
+        if self.packed_bytes is not None:
+            return self.packed_bytes
         start, stop = self.span
         return min(self.elements * self.dtype.item_bytes, stop - start)
 

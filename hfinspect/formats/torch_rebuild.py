@@ -15,6 +15,8 @@ from .torch_nodes import STORAGE_DTYPES, Compound, Storage, TorchDtype, View, to
 
 #: torch's own limit is 64 dimensions (c10 allows no more in most operators).
 MAX_DIMS = 64
+#: A name may be of any length; torch's longest has 16 characters.
+_MAX_DTYPE_NAME = 64
 #: Sizes are int64 in torch.
 MAX_SIZE = 2**63 - 1
 #: Items copied out of lists given to OrderedDict and the like, over a whole file.
@@ -41,10 +43,16 @@ def _sizes(value: object, what: str) -> tuple[int, ...]:
 
 
 def _dtype(value: object) -> TorchDtype:
+    found = _any_dtype(value)
+    _need(found.known, "a tensor's dtype")
+    return found
+
+
+def _any_dtype(value: object) -> TorchDtype:
+    """A dtype by its name in torch; one that a later version has may be of any size."""
     if isinstance(value, GlobalRef) and value.module == "torch":
         known = torch_dtype(value.name)
-        if known is not None:
-            return known
+        return known or TorchDtype(value.name[:_MAX_DTYPE_NAME].upper(), 1, known=False)
     raise BadPickleArgumentsError("a tensor's dtype is not one of torch's")
 
 
@@ -67,7 +75,7 @@ def _tensor(args: Args) -> object:  # storage, offset, size, stride, ...
 
 def _tensor_v3(args: Args) -> object:  # storage, offset, size, stride, grad, hooks, dtype[, meta]
     _need(len(args) >= 7, "a tensor")
-    return _view(args, _dtype(args[6]))
+    return _view(args, _any_dtype(args[6]))
 
 
 def _meta_tensor(args: Args) -> object:  # dtype, size, stride, requires_grad

@@ -42,8 +42,8 @@ def stored_tensors(found: Iterable[Found], locate: Locate) -> tuple[StoredTensor
 def check_views(found: Sequence[Found], storages: Mapping[str, Storage], out: FindingList) -> None:
     """Findings about tensors against their storages.
 
-    Rules: out-of-storage, shared-storage, expanded-view, no-data, storage-larger, and
-    <kind>-tensor for tensors that are stored in pieces.
+    Rules: out-of-storage, shared-storage, expanded-view, no-data, storage-larger, unknown-dtype,
+    and compound-tensor for tensors that are stored in pieces.
     """
     by_storage: dict[str, list[Found]] = {}
     for item in found:
@@ -60,7 +60,10 @@ def check_views(found: Sequence[Found], storages: Mapping[str, Storage], out: Fi
         if view.span[1] > whole.nbytes or view.span[1] > view.storage.base + view.storage.nbytes:
             text = f"reaches byte {view.span[1]:,} of a storage of {whole.nbytes:,}"
             out.add("out-of-storage", text, item.name)
-        if view.nbytes < view.elements * view.dtype.item_bytes:
+        if not view.dtype.known:
+            text = f"the dtype {view.dtype.name!a:.80} is not known: elements as its shape says"
+            out.add("unknown-dtype", text, item.name, "warning")
+        if view.packed_bytes is None and view.nbytes < view.elements * view.dtype.item_bytes:
             text = f"repeats {view.nbytes:,} stored bytes to {view.elements:,} elements"
             out.add("expanded-view", text, item.name, "note")
         by_storage.setdefault(view.storage.key, []).append(item)

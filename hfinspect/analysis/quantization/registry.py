@@ -9,6 +9,7 @@ from typing import cast
 
 from .declared import Declared
 from .decoding import Modules, Sheet
+from .torch_native import TORCH_PACKED
 
 Read = Callable[[Modules, Declared, Sheet], None]
 
@@ -30,6 +31,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "bitnet": "bitnet",
         "torchao": "torchao",
         "quanto": "quanto",
+        "torch": "torch_native",
     }
 )  # fmt: skip
 
@@ -66,6 +68,8 @@ def method_by_names(suffixes: Set[str], dtypes: Set[str]) -> str:
             return method
     if "U32" in dtypes and "scales" in suffixes:
         return "mlx"
+    if dtypes & TORCH_PACKED.keys():
+        return "torch"
     if dtypes & {"F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F4"}:
         return "fp8"
     return ""
