@@ -135,6 +135,20 @@ PUBLISHED = [
         1_311_594_497,
         id="oasst-rm-2.1-pythia-1.4b",
     ),
+    # 2·126464·4096 + 32·(4·4096² + 3·4096·12288 + 2·4096) + 4096
+    pytest.param({"model_type": "llada"}, 8_015_581_184, id="llada-8b"),
+    # Qwen2-7B
+    pytest.param(
+        {"model_type": "Dream", **sizes(3584, 18944, 28, 28, 152064, num_key_value_heads=4)},
+        7_615_616_512,
+        id="dream-7b",
+    ),
+    # 2·32128·5120 + 64·(5120·7680 + 5120² + 3·5120·17920 + 2·5120) + 5120
+    pytest.param(
+        {"model_type": "solar", **sizes(5120, 17920, 64, 40, 32128, num_key_value_heads=10)},
+        22_140_032_000,
+        id="solar-pro-preview",
+    ),
     # The index of the repo holds 2,707 names, all of these; its total is the file's size.
     pytest.param(DEEPSEEK_OCR_2, 3_389_119_360, id="deepseek-ocr-2"),
 ]  # fmt: skip
@@ -277,3 +291,17 @@ def test_qwen3_asr_as_released() -> None:
     assert prediction.dtype == "BF16"
     assert prediction.tied == {"thinker.lm_head.weight": "thinker.model.embed_tokens.weight"}
     assert {spec.name.split(".")[1] for spec in prediction.tensors} == {"audio_tower", "model"}
+
+
+def test_pangu_with_the_frequencies_that_its_files_hold() -> None:
+    """The total of openPangu-Embedded-7B's index: bfloat16, and 34·64 frequencies in float32."""
+    prediction = predict({"model_type": "PanguEmbedded"})
+    kept = sum(spec.elements for spec in prediction.extras)
+    assert 2 * elements(prediction) + 4 * kept == 16_061_784_576
+    assert {spec.dtype for spec in prediction.extras} == {"F32"}
+
+
+@pytest.mark.parametrize(("key", "value"), [("block_type", "sequential"), ("include_bias", True)])
+def test_llada_as_nobody_published_it(key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=key):
+        predict({"model_type": "llada", key: value})

@@ -1,0 +1,30 @@
+"""Dream 7B (Ye et al. 2025), a diffusion language model. No class in transformers. Source of
+shapes: modeling_dream.py in Dream-org/Dream-v0-Base-7B.
+
+Qwen2's layers, from whose weights it was trained. DreamModel is the class with the head.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import qwen2
+from .composing import renamed
+from .heads import causal_lm
+from .modules import Module
+from .registry import register
+
+
+def model(c: ModelConfig) -> Module:
+    base = renamed(qwen2.model(c), "Qwen2", "Dream")
+    base.class_name = "DreamBaseModel"
+    return base
+
+
+register(
+    "Dream",
+    {"DreamModel": causal_lm("DreamModel", model), "DreamBaseModel": model},
+    base="DreamBaseModel",
+    base_prefix="model",
+    category="text decoder",
+    source="modeling_dream.py of Dream-org/Dream-v0-Base-7B",
+)
