@@ -156,8 +156,12 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
     path = [word for word in words[:-1] if word != "0"]
     if words in (["output", "weight"], ["output", "bias"], ["output"]):
         return _H  # GGUF's and the original Llama's LM head
-    if path[-1:] == ["decoder"] and words[-1] in ("weight", "bias"):
-        return _H  # the decoder of a masked LM's head is one Linear; any other has modules
+    if path[-1:] in (["decoder"], ["encoder"]) and words[-1] in ("weight", "bias"):
+        # The decoder of a masked LM's head is one matrix, as Inkling's encoder of sounds is; any
+        # other has modules.
+        return _H if path[-1] == "decoder" else _E
+    if path[-1:] == ["encoder"] and words[-1] == "weight":
+        return _E  # nor is an encoder one tensor, unless it is a table
     # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
     starts = [i for i in range(1, len(words)) if words[i] == "0" and words[i - 1] in _LAYER_LISTS]
     start = max([*starts[-1:], position or 0])
