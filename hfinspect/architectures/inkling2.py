@@ -1,0 +1,113 @@
+"""Inkling 2 with its tower (2026). Source of shapes: transformers/models/inkling2.
+
+A ViT with scaled residuals, squares of patches through two layers, and the text tower
+(inkling2_text.py).  File names are those of the first release (conversion_mapping.py).
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import inkling2_text
+from .blocks import activation
+from .modules import LayerNorm, Layers, Linear, Module, Weight
+from .registry import register
+from .vision import clip_attention, scaled
+
+_NAME = "Inkling2"
+
+
+def _norm(c: ModelConfig, h: Dim) -> Module:
+    return LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5))
+
+
+def vision_layer(c: ModelConfig, h: Dim) -> Module:
+    inner = (
+        c.dim("intermediate_size")
+        if c.has("intermediate_size")
+        else scaled(c, h, "mlp_ratio", default=4.0)
+    )
+
+    def scale() -> Module:
+        return Module("LayerScale", gamma=Weight(h, kind="scale"))
+
+    return Module(
+        f"{_NAME}VisionEncoderLayer",
+        self_attn=clip_attention(f"{_NAME}VisionAttention", h),
+        mlp=Module(
+            f"{_NAME}VisionMLP",
+            activation_fn=activation(c.text("hidden_act", default="gelu")),
+            c_fc=Linear(h, inner, kind="up"),
+            c_proj=Linear(inner, h, kind="down"),
+            component=Component.MLP,
+        ),
+        ln_1=_norm(c, h),
+        ln_2=_norm(c, h),
+        ls_1=scale(),
+        ls_2=scale(),
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=1024)
+    patch, grid = (
+        c.dim("patch_size", "native_patch_size", default=20),
+        c.dim("posemb_grid_size", default=32),
+    )
+    side = c.dim("spatial_merge_size", "adapter_merge_size", default=2)
+    inner, bias = (
+        c.dim("projection_hidden_dim", default=4096),
+        c.flag("projector_bias", default=False),
+    )
+    pixels = c.dim("num_channels", default=3) * patch * patch
+    backbone = Module(
+        f"{_NAME}VisionModel",
+        embeddings=Module(
+            f"{_NAME}VisionEmbeddings",
+            class_embedding=Weight(h, kind="class_token"),
+            cls_position_embedding=Weight(h, kind="position"),
+            patch_embedding=Linear(
+                pixels, h, bias=False, component=Component.EMBEDDING, kind="patch"
+            ),
+            position_embedding=Weight(grid * grid, h, kind="position"),
+            component=Component.EMBEDDING,
+        ),
+        ln_pre=_norm(c, h),
+        layers=Layers.of(c.count("num_hidden_layers", default=23), vision_layer(c, h)),
+    )
+
+    def projection(inputs: Dim, outputs: Dim) -> Module:
+        linear = Linear(inputs, outputs, bias=bias, component=Component.PROJECTOR)
+        linear.part = "projector"
+        return linear
+
+    return Module(
+        f"{_NAME}VisionModel",
+        backbone=backbone,
+        proj_in=projection(side * side * h, inner),
+        proj_out=projection(inner, c.dim("text_hidden_size", default=4608)),
+        part="vision",
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    causal = inkling2_text.causal(c.section("text_config"))
+    model = causal["model"]
+    assert isinstance(model, Module)
+    return Module(
+        f"{_NAME}ForConditionalGeneration",
+        model=Module(
+            f"{_NAME}Model",
+            llm=model["llm"],
+            visual=vision_model(c.section("vision_config")),
+        ),
+    )
+
+
+register(
+    "inkling2",
+    {f"{_NAME}ForConditionalGeneration": generation},
+    base=f"{_NAME}ForConditionalGeneration",
+    category="multimodal",
+)

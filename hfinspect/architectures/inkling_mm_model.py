@@ -1,0 +1,239 @@
+"""Inkling with its towers (2026). Source of shapes: transformers/models/inkling.
+
+A tower that folds a patch's pixels together step by step, a table of sounds, and the text tower
+(inkling_text.py).  File names are those of the first release (conversion_mapping.py): gate and up
+interleaved in one tensor, ``attn.wq_du`` and the like.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from ..core.config import ModelConfig, exact
+from ..core.dims import Dim, named
+from . import inkling_text
+from .heads import classifier
+from .modules import Embedding, Linear, Module, Parameter, RMSNorm, Weight
+from .registry import register
+
+_NAME = "Inkling"
+#: Sides and depths of a patch, and steps, beyond any real tower: the planning is quadratic in them.
+_MAX_SIDE, _MAX_STEPS = 4096, 256
+
+#: Names of the text tower's parts in files, where they are others than in memory.
+_LAYER = {
+    "self_attn": "attn", "input_layernorm": "attn_norm", "post_attention_layernorm": "mlp_norm",
+}  # fmt: skip
+_ATTENTION = {
+    "q_proj": "wq_du", "k_proj": "wk_dv", "v_proj": "wv_dv", "r_proj": "wr_du", "o_proj": "wo_ud",
+}  # fmt: skip
+
+
+# ---- vision
+
+
+def _primes(number: int) -> list[int]:
+    """Prime factors, the largest first."""
+    found, divisor = [], 2
+    while number > 1:
+        while number % divisor == 0:
+            found.append(divisor)
+            number //= divisor
+        divisor += 1
+    return found[::-1]
+
+
+def _products(factors: list[int]) -> list[int]:
+    return [math.prod(factors[: i + 1]) for i in range(len(factors))]
+
+
+Scale = tuple[int, int, int]  # depth in time, side, channels
+
+
+def _scales(c: ModelConfig) -> list[Scale]:
+    """How much of a patch one vector covers, step by step. Source: plan_out_scales."""
+    side = int(c.dim("patch_size", default=40, maximum=_MAX_SIDE))
+    depth = int(c.dim("temporal_patch_size", default=2, maximum=_MAX_SIDE))
+    channels = int(c.dim("num_channels", default=3, maximum=_MAX_SIDE))
+    sides, depths = _products(_primes(side)), _products(_primes(depth))
+    known: list[Scale] = [(1, 1, channels)]
+    known += [(1, h, math.ceil(h * h * channels / 64) * 64) for h in sides]
+    known += [(t, side, side * side * channels * t * 64) for t in depths]
+    steps = int(c.dim("num_hidden_layers", "n_layers", default=24, maximum=_MAX_STEPS))
+    total = math.log(side * side * depth * channels)
+    wanted = [total * i / steps for i in range(steps + 1)]
+    covered = [math.log(t * h * h) for t, h, _ in known]
+    costs = [[abs(want - size) for size in covered] for want in wanted]
+    enough = steps >= len(known)
+    chosen = [row.index(min(row)) for row in costs] if enough else _assigned(costs)
+    chosen[0], chosen[-1] = 0, len(known) - 1
+    return [known[i] for i in chosen]
+
+
+def _assigned(costs: list[list[float]]) -> list[int]:
+    """A different column for each row at the least cost: in order, since both grow."""
+    columns = len(costs[0])
+    best: list[tuple[float, list[int]]] = [(0.0, [])] * (columns + 1)
+    for row in costs:
+        nothing: tuple[float, list[int]] = (math.inf, [])
+        now = [nothing]
+        for j in range(columns):
+            taken = (best[j][0] + row[j], [*best[j][1], j])
+            now.append(min(now[-1], taken, key=lambda entry: entry[0]))
+        best = now
+    return best[-1][1]
+
+
+def vision_model(c: ModelConfig, text: Dim) -> Module:
+    scales = _scales(c)
+    parts: dict[str, Module] = {}
+    last = len(scales) - 2
+    for i, ((t, h, wide), (t2, h2, wide2)) in enumerate(pairwise(scales)):
+        folded = wide * (t2 // t) * (h2 // h) ** 2
+        inputs = named(folded, f"folded_{i}", "channels of the patches that step joins")
+        out = text if i == last else exact(wide2)
+        parts[f"linear_{i}"] = Linear(inputs, out, bias=False)
+        if i != last:
+            parts[f"norm_{i}"] = RMSNorm(out, class_name=f"{_NAME}RMSNorm")
+    return Module(
+        f"{_NAME}VisionModel",
+        layers=Module("ModuleDict", dict(parts)),
+        final_norm=RMSNorm(text, class_name=f"{_NAME}RMSNorm"),
+        part="vision",
+    )
+
+
+def audio_model(c: ModelConfig, text: Dim) -> Module:
+    sounds = c.dim("n_mel_bins", "num_codebooks", default=80) * c.dim(
+        "mel_vocab_size", "codebook_size", default=256
+    )
+    return Module(
+        f"{_NAME}AudioModel",
+        encoder=Embedding(sounds, text),
+        final_norm=RMSNorm(text, class_name=f"{_NAME}RMSNorm"),
+        part="audio",
+    )
+
+
+# ---- text, under the names of files
+
+Child = Module | Parameter
+
+
+def _module(child: Child) -> Module:
+    assert isinstance(child, Module)
+    return child
+
+
+def _weight(module: Child) -> Parameter:
+    found = _module(module)["weight"]
+    assert isinstance(found, Parameter)
+    return found
+
+
+def _flat(convolution: Child) -> Module:
+    """A short convolution without the module in between."""
+    outer = _module(convolution)
+    return Module(outer.class_name, weight=_weight(outer["conv1d"]), component=outer.component)
+
+
+def _joined(gate: Parameter, *, axis: int) -> Parameter:
+    """Gate and up interleaved along an axis."""
+    shape = tuple(2 * size if i == axis else size for i, size in enumerate(gate.shape))
+    return Weight(*shape)
+
+
+def _attention(built: Module) -> Module:
+    parts = {
+        _ATTENTION.get(name, name): _flat(child) if name in ("k_sconv", "v_sconv") else child
+        for name, child in built.children.items()
+    }
+    return Module(built.class_name, parts, component=built.component)
+
+
+def _mlp(built: Module) -> Module:
+    if "gate" not in built.children:
+        narrow = _weight(built["gate_proj"])
+        return Module(
+            built.class_name,
+            w13_dn=Module("Linear", weight=_joined(narrow, axis=0)),
+            w2_md=built["down_proj"],
+            global_scale=built["global_scale"],
+            component=built.component,
+        )
+    gate, routed, shared = (_module(built[n]) for n in ("gate", "experts", "shared_experts"))
+    scores = dict(gate.children)
+    scores["bias"] = scores.pop("e_score_correction_bias")
+    first = shared["gate_proj"]
+    assert isinstance(first, Parameter)
+    return Module(
+        built.class_name,
+        gate=Module(gate.class_name, scores, component=gate.component),
+        experts=Module(
+            routed.class_name,
+            w13_weight=routed["gate_up_proj"],
+            w2_weight=routed["down_proj"],
+            kind=routed.kind,
+            active=routed.active,
+        ),
+        shared_experts=Module(
+            shared.class_name,
+            shared_w13_weight=_joined(first, axis=1),
+            shared_w2_weight=shared["down_proj"],
+            kind=shared.kind,
+        ),
+        component=built.component,
+    )
+
+
+def _layer(built: Module) -> Module:
+    parts: dict[str, Child] = {}
+    for name, child in built.children.items():
+        made = child
+        if name == "self_attn":
+            made = _attention(_module(child))
+        elif name == "mlp":
+            made = _mlp(_module(child))
+        elif name.endswith("_sconv"):
+            made = _flat(child)
+        parts[_LAYER.get(name, name)] = made
+    return Module(built.class_name, parts)
+
+
+def text_model(c: ModelConfig, vocab: Dim) -> Module:
+    built = inkling_text.model(c)
+    words, layers = _module(built["embed_tokens"]), _module(built["layers"])
+    norm = words.children.pop("embed_norm")
+    distinct = {id(layer): _layer(_module(layer)) for layer in layers.children.values()}
+    layers.children = {name: distinct[id(layer)] for name, layer in layers.children.items()}
+    head = classifier(_weight(norm).shape[0], vocab, bias=False)
+    head.kind = "lm_head"
+    return Module(
+        f"{_NAME}TextModel",
+        embed=words,
+        embed_norm=norm,
+        layers=layers,
+        norm=built["norm"],
+        unembed=head,
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    hidden = text.dim("hidden_size", default=6144)
+    model = Module(
+        f"{_NAME}Model",
+        llm=text_model(text, text.dim("vocab_size", default=201024)),
+        audio=audio_model(c.section("audio_config"), hidden),
+        visual=vision_model(c.section("vision_config"), hidden),
+    )
+    return Module(f"{_NAME}ForConditionalGeneration", model=model)
+
+
+register(
+    "inkling_mm_model",
+    {f"{_NAME}ForConditionalGeneration": generation},
+    base=f"{_NAME}ForConditionalGeneration",
+    category="multimodal",
+)
