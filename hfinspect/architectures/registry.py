@@ -210,7 +210,7 @@ def choose(config: ModelConfig) -> Choice:
             raise _unknown(name, sorted(family.classes), f"model_type {model_type}", "class")
     if family is not None:
         return Choice(family, family.default, model_type, "the most common class of the model_type")
-    if model_type is None and not named:
+    if not model_type and not named:
         raise ConfigError(
             "config.json",
             "names neither model_type nor architectures",

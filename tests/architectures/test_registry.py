@@ -6,6 +6,7 @@ import pytest
 
 from hfinspect.architectures import registry
 from hfinspect.architectures.prediction import predict
+from hfinspect.errors import ConfigError
 
 from . import recordings
 
@@ -53,7 +54,7 @@ def test_a_class_belongs_to_the_type_it_is_named_after(
 
 
 def test_the_first_code_of_phi_has_modules_of_its_own() -> None:
-    """Same class name, other keys and other names: nothing is taken from the later Phi's defaults."""
+    """Same class name, other keys and other names: nothing is taken from the later defaults."""
     config = {"model_type": "phi-msft", "architectures": ["PhiForCausalLM"], "n_embd": 640}
     names = {spec.name: spec.shape for spec in predict(config).tensors}
     assert names["transformer.embd.wte.weight"][1] == 640
@@ -70,3 +71,9 @@ def test_the_first_code_of_phi_has_modules_of_its_own() -> None:
 def test_the_first_name_of_a_class(model_type: str, old: str, new: str) -> None:
     first, now = ({"model_type": model_type, "architectures": [name]} for name in (old, new))
     assert predict(first).tensors == predict(now).tensors
+
+
+@pytest.mark.parametrize("config", [{"model_type": ""}, {"architectures": []}, {}])
+def test_a_config_that_names_nothing(config: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="model_type"):
+        predict(config)
