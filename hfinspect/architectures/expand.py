@@ -122,9 +122,11 @@ def _placed(template: _Columns, head: str, stack: str, layer: int | None) -> Ite
     columns: list[Iterable[Any]] = list(template)
     columns[_NAME] = [head + name for name in template[_NAME]]
     inner = template[_STACK]
-    if any(inner):  # the innermost list of layers gives the number
+    if inner.count(None) < len(inner):  # the innermost list of layers gives the number
         columns[_STACK] = [
-            head + own if own is not None else None if layer is None else stack for own in inner
+            # A list right in a list has no name of its own: blocks.0 is the stack of blocks.0.1.
+            (head + own).rstrip(".") if own is not None else None if layer is None else stack
+            for own in inner
         ]
         if layer is not None:
             columns[_LAYER] = [

@@ -71,3 +71,14 @@ def test_the_innermost_list_of_layers_gives_the_number() -> None:
 
 def test_an_empty_module_listed_many_times_has_no_tensors() -> None:
     assert expected_tensors(Module("Model", layers=Layers([Module("Empty")] * 3))) == []
+
+
+def test_a_list_right_in_a_list_is_a_stack_by_its_number() -> None:
+    row = Layers([Module("Block", norm=LayerNorm(2))] * 2)
+    specs = expected_tensors(Module("Model", blocks=ModuleList([row, row])))
+    assert [(spec.name, spec.stack, spec.layer) for spec in specs[::2]] == [
+        ("blocks.0.0.norm.weight", "blocks.0", 0),
+        ("blocks.0.1.norm.weight", "blocks.0", 1),
+        ("blocks.1.0.norm.weight", "blocks.1", 0),
+        ("blocks.1.1.norm.weight", "blocks.1", 1),
+    ]
