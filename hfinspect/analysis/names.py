@@ -1,9 +1,12 @@
 """What a tensor's name says of itself, for models that the catalog doesn't know.
 
-The segments of a name are read from the last to the first (``name_words`` is the vocabulary); the
-first module that is known decides, and ``other`` is an honest answer.  Nothing is matched by
-substring or regular expression.  ``labeller`` reads the names of a whole checkpoint, where shapes
-and neighbours tell more than one name can.
+The segments of a name are read from the last to the first, whole and then by their words
+(``name_words`` is the vocabulary).  The first module that is known decides, unless it is a part of
+one that it stands in; ``other`` is an honest answer.  ``name_context`` reads the names of a whole
+checkpoint, where shapes and neighbours tell more than one name can.  What belongs where is written
+down in ``core.components``.
+
+The layer is the number under the first list that people call layers; trees say the same.
 """
 
 from __future__ import annotations
@@ -153,6 +156,7 @@ def _component(words: list[str], position: int | None, hints: Hints) -> Componen
 
 
 def _by_words(words: list[str], position: int | None, hints: Hints) -> Component:
+    """The component that a name's own words tell; hints decide between two readings of them."""
     path = [word for word in words[:-1] if word != "0"]
     if words in (["output", "weight"], ["output", "bias"], ["output"]):
         return _H  # GGUF's and the original Llama's LM head
@@ -189,6 +193,7 @@ def _is_beside_layers(words: list[str]) -> bool:
 
 
 def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Component:
+    """Where no module and no projection is known."""
     if hints.is_attending:
         return _A
     weak = next(filter(None, map(weak_word, reversed(words))), None)
