@@ -305,7 +305,7 @@ def _from_source(
     if found is not None:
         return found
     if source == "checkpoint":
-        raise no_weights(opened, read.files)
+        raise read.refused or no_weights(opened, read.files)
     pipeline = None if overrides or file else inspect_declared(name, opened)
     if pipeline is not None:
         return pipeline
@@ -316,7 +316,7 @@ def _from_source(
             raise several_models(name, config_folders(read.files))
         if not wants_weights:
             raise no_config(name)
-        raise no_weights(opened, read.files)
+        raise read.refused or no_weights(opened, read.files)
     unread = tuple(
         Finding("unread-weights", f"{other.path} was not read: {other.reason}", other.path)
         for other in read.unread

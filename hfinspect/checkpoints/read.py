@@ -3,7 +3,7 @@ possible and everything of a round at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,6 +17,7 @@ from ..errors import (
 from ..sources.base import FileEntry, Source
 from .choose import Choice, OtherFile, choose, unsupported
 from .config import read_json
+from .fallback import rounds_of
 from .names import Kind, weight_name
 from .parts import (
     MODULES_FILE,
@@ -29,7 +30,7 @@ from .parts import (
     part_folders,
 )
 from .variants import Variant, gguf_variants
-from .weights import WeightReading, read_weights
+from .weights import read_weights
 
 #: Small files that say how the weights are to be understood. Each costs one request, if present.
 COMPANIONS = ("adapter_config.json", "hf_quant_config.json", "quantize_config.json")
@@ -47,7 +48,8 @@ class ModelFiles:
     none were wanted, and for a pipeline: there ``parts`` has all, while for sentence-transformers
     it has the modules after the transformer. ``variants`` are the quantisations to choose from
     where the weights are GGUF. ``others`` are weight files that belong to no part of a pipeline,
-    ``unread`` those of formats that are not read.
+    ``unread`` those of formats that are not read. ``refused`` is why ``checkpoint`` is None where
+    weights were chosen by their names and are something else.
     """
 
     files: Mapping[str, FileEntry]
@@ -61,6 +63,7 @@ class ModelFiles:
     others: tuple[OtherFile, ...] = ()
     unread: tuple[OtherFile, ...] = ()
     findings: tuple[Finding, ...] = ()
+    refused: UnsupportedFormatError | None = None
 
 
 def read_model(source: Source, *, file: str | None = None, weights: bool = True) -> ModelFiles:
@@ -83,7 +86,10 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
             if not used & _paths(choice)
         }
     choices = [choice for choice in (main, *folders.values()) if choice is not None]
-    readings = [WeightReading(source, files, choice) for choice in choices]
+    readings = [
+        rounds_of(source, files, choice, files if choice is main else _inside(files, choice))
+        for choice in choices
+    ]
     small = _small_files(files, layout, main, list(folders), file)
     first = [name for name in small if name not in _IF_NOT_IN_CONFIG]
     tasks = [partial(read_json, source, small[name]) for name in first]
@@ -92,11 +98,19 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
     notes = _Notes(small)
     config = texts.pop("config.json", None)
     error = _config_error(config)
-    checkpoint = checkpoints.pop(0) if main is not None else None
+    whole = checkpoints.pop(0) if main is not None else None
+    if isinstance(whole, UnsupportedFormatError) and file is not None:
+        raise whole
+    refused = [found for found in (whole, *checkpoints) if isinstance(found, HfinspectError)]
     declared = notes.declared(layout, texts)
     parts = tuple(
-        Part(folder, part, declared.get(folder), notes.mapping(f"{folder}/config.json", texts))
-        for folder, part in zip(folders, checkpoints, strict=True)
+        Part(
+            folder,
+            _checkpoint(found),
+            declared.get(folder),
+            notes.mapping(f"{folder}/config.json", texts),
+        )
+        for folder, found in zip(folders, checkpoints, strict=True)
     )
     if not _names_quantization(config):
         late = [name for name in _IF_NOT_IN_CONFIG if name in small]
@@ -113,13 +127,24 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
         config if isinstance(config, dict) else None,
         error,
         {name: value for name, value in companions.items() if value is not None},
-        checkpoint,
+        _checkpoint(whole),
         parts,
         gguf_variants(files) if main is not None and main.format == "gguf" else (),
-        tuple(_left_over(files, parts)) if layout is Layout.PIPELINE else (),
-        tuple(unsupported(files)),
+        tuple(_left_over(files, parts, refused)) if layout is Layout.PIPELINE else (),
+        (*(OtherFile(error.subject, error.found) for error in refused), *unsupported(files)),
         tuple(notes.findings),
+        whole if isinstance(whole, UnsupportedFormatError) else None,
     )
+
+
+def _checkpoint(found: Checkpoint | UnsupportedFormatError | None) -> Checkpoint | None:
+    return found if isinstance(found, Checkpoint) else None
+
+
+def _inside(files: Mapping[str, FileEntry], choice: Choice) -> Mapping[str, FileEntry]:
+    """The files directly in the folder of a part's weights."""
+    folder = folder_of(files, next(iter(choice.files), choice.index))
+    return {path: entry for path, entry in files.items() if path.startswith(folder)}
 
 
 def _paths(choice: Choice) -> set[str]:
@@ -211,9 +236,11 @@ def _is_adapter(choice: Choice) -> bool:
     return bool(names) and all(name is not None and name.kind is Kind.ADAPTER for name in names)
 
 
-def _left_over(files: Mapping[str, FileEntry], parts: tuple[Part, ...]) -> list[OtherFile]:
+def _left_over(
+    files: Mapping[str, FileEntry], parts: tuple[Part, ...], refused: Sequence[HfinspectError]
+) -> list[OtherFile]:
     """Weight files that no part has used or accounted for."""
-    known: set[str] = set()
+    known = {error.subject for error in refused}
     for part in parts:
         if part.checkpoint is not None:
             known.update(shard.file for shard in part.checkpoint.shards)
@@ -233,8 +260,10 @@ def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
     choice = choose(files, file)
     if choice is None:
         raise no_weights(source, files)
-    _, checkpoints = read_weights(source, [WeightReading(source, files, choice)], [])
-    return checkpoints[0]
+    _, [found] = read_weights(source, [rounds_of(source, files, choice, files)], [])
+    if isinstance(found, UnsupportedFormatError):
+        raise found
+    return found
 
 
 def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError:

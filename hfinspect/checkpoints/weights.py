@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
-from ..errors import EntryNotFoundError, HfinspectError
+from ..errors import EntryNotFoundError, HfinspectError, UnsupportedFormatError
 from ..formats.safetensors import shard_from_header
 from ..formats.strict_json import collector_paused
 from ..sources.base import FileEntry, Source
@@ -176,37 +176,40 @@ class WeightReading:
 
 
 def read_weights(
-    source: Source, readings: Sequence[WeightReading], tasks: Sequence[Task]
-) -> tuple[list[object], list[Checkpoint]]:
-    """Results of ``tasks`` (an HfinspectError is a result), and a checkpoint per reading.
+    source: Source, readings: Sequence[Rounds], tasks: Sequence[Task]
+) -> tuple[list[object], list[Checkpoint | UnsupportedFormatError]]:
+    """Results of ``tasks`` (an HfinspectError is a result), and of each reading its checkpoint, or
+    why there is none that is read.
 
     The readings go side by side: what one of them asks in a round is asked with the others'.
     """
     # On disk there is nothing to wait for, so the collector can rest for all of it.
     with collector_paused() if is_local(source) else nullcontext():
-        running = [_Running(reading.rounds()) for reading in readings]
+        running = [_Running(rounds) for rounds in readings]
         for one in running:
             one.go_on(None)
         results = _answered(source, running, tasks)
         while any(one.wanted for one in running):
             _answered(source, running, ())
-        return results, [one.checkpoint for one in running if one.checkpoint is not None]
+        return results, [one.result for one in running if one.result is not None]
 
 
 @dataclass
 class _Running:
-    """A reading under way: what it wants next, or in the end its checkpoint."""
+    """A reading under way: what it wants next, or in the end its result."""
 
     rounds: Rounds
     wanted: Sequence[Task] = ()
-    checkpoint: Checkpoint | None = None
+    result: Checkpoint | UnsupportedFormatError | None = None
 
     def go_on(self, answers: Sequence[object] | None) -> None:
         """``answers`` to what was wanted; None to begin."""
         try:
             self.wanted = self.rounds.send(answers) if answers is not None else next(self.rounds)
         except StopIteration as finished:
-            self.wanted, self.checkpoint = (), finished.value
+            self.wanted, self.result = (), finished.value
+        except UnsupportedFormatError as refused:
+            self.wanted, self.result = (), refused
 
 
 def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]) -> list[object]:
