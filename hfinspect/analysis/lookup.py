@@ -8,6 +8,9 @@ from operator import itemgetter
 from ..architectures.prediction import Prediction
 from ..core.tensors import TensorSpec
 
+#: A norm's scale and shift in TensorFlow's words, and in files converted from there (bert-base).
+_NORM_WORDS = {"gamma": "weight", "beta": "bias"}
+
 
 def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | None]:
     """Names as the tree spells them, then without and with the base model's prefix, then by the
@@ -26,7 +29,11 @@ def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | N
         if spec is not None:
             return spec
         candidates = _other_spellings(name, prefix, aliases)
-        return next((by_name[other] for other in candidates if other in by_name), None)
+        spec = next((by_name[other] for other in candidates if other in by_name), None)
+        module, _, leaf = name.rpartition(".")
+        if spec is None and leaf in _NORM_WORDS:
+            return find(f"{module}.{_NORM_WORDS[leaf]}")
+        return spec
 
     return find
 

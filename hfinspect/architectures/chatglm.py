@@ -212,6 +212,8 @@ register(
     },
     base="ChatGLMModel",
     base_prefix="transformer",
+    # Some conversions put the output layer where others have it.
+    aliases={"lm_head.": "transformer.output_layer."},
     category="text decoder",
     source="modeling_chatglm.py of THUDM/chatglm-6b, chatglm2-6b, glm-4-9b; index of chatglm2-6b",
 )

@@ -26,7 +26,8 @@ def _norm(c: ModelConfig) -> Module:
     )
 
 
-def attention(c: ModelConfig, *, positions: bool) -> Module:
+def attention(c: ModelConfig, *, positions: bool, saved: bool = True) -> Module:
+    """``positions``: with a table of relative ones; not ``saved``, as only files hold it."""
     d = _width(c)
     heads = c.dim("num_heads", "num_attention_heads", default=8)
     inner = heads * c.dim("d_kv", "head_dim", default=64)
@@ -38,7 +39,11 @@ def attention(c: ModelConfig, *, positions: bool) -> Module:
         v=Linear(d, inner, bias=False, kind="value"),
         o=Linear(inner, d, bias=False, kind="output"),
         relative_attention_bias=Embedding(
-            buckets, heads, component=Component.ATTENTION, kind="relative_position"
+            buckets,
+            heads,
+            component=Component.ATTENTION,
+            kind="relative_position",
+            saved=saved,
         )
         if positions
         else None,
@@ -77,7 +82,8 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
         parts.append(
             Module(
                 "T5LayerCrossAttention",
-                EncDecAttention=attention(c, positions=False),
+                # The first T5's files have a table here too, which nothing reads.
+                EncDecAttention=attention(c, positions=positions, saved=False),
                 layer_norm=_norm(c),
                 dropout=dropout,
             )
