@@ -89,7 +89,7 @@ _NOUNS: Final = _table({
         upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling""",
     _P: "projector projection projections resampler merger",
     _H: """head heads classifier classifiers classification predictions logits pooler transform
-        pred unembed ctc clf postnet""",
+        pred unembed ctc clf postnet linker""",
 })  # fmt: skip
 
 #: Nouns that say too little where they stand alone.

@@ -15,7 +15,7 @@ from .modules import Activation, Dropout, Linear, Module
 from .registry import register
 
 _NAME = "SEW"
-_DEFAULTS = {
+DEFAULTS = {
     **speech.DEFAULTS,
     "conv_dim": (64, 128, 128, 128, 128, 256, 256, 256, 256, 512, 512, 512, 512),
     "conv_kernel": (10, 3, 1, 3, 1, 3, 1, 3, 1, 2, 1, 2, 1),
@@ -70,7 +70,7 @@ _CLASSES = composed(
 
 register(
     "sew",
-    with_defaults(_DEFAULTS, _CLASSES),
+    with_defaults(DEFAULTS, _CLASSES),
     base="SEWModel",
     base_prefix="sew",
     category="audio",

@@ -126,7 +126,7 @@ def labels(c: ModelConfig) -> Module:
     return classifier(_width(c), c.num_labels)
 
 
-_CLASSES = composed(
+CLASSES = composed(
     {
         "XLMWithLMHeadModel": {"transformer": model, "pred_layer": words},
         "XLMModel": model,
@@ -149,7 +149,7 @@ _CLASSES = composed(
 
 register(
     "xlm",
-    _CLASSES,
+    CLASSES,
     base="XLMModel",
     base_prefix="transformer",
     category="encoder",

@@ -1,0 +1,53 @@
+"""OpenAI's privacy filter (2026). Source of shapes: transformers/models/openai_privacy_filter.
+
+gpt-oss (gpt_oss.py) at a smaller size as an encoder that labels every token; its config class has
+33 labels of its own.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from . import gpt_oss
+from .composing import renamed
+from .heads import classifier
+from .modules import Dropout, Module
+from .registry import register
+
+_NAME = "OpenAIPrivacyFilter"
+_DEFAULTS = {
+    "num_hidden_layers": 8, "num_local_experts": 128, "vocab_size": 200064, "hidden_size": 640,
+    "intermediate_size": 640, "num_attention_heads": 14, "num_key_value_heads": 2,
+    "num_experts_per_tok": 4,
+}  # fmt: skip
+_LABELS = 33
+
+
+def model(c: ModelConfig) -> Module:
+    other = {"num_local_experts": c.raw("num_experts")} if c.has("num_experts") else {}
+    built = gpt_oss.model(c.with_defaults(**{**_DEFAULTS, **other}))
+    return renamed(renamed(built, "GptOssDecoder", f"{_NAME}Encoder"), "GptOss", _NAME)
+
+
+def _labels(c: ModelConfig) -> Dim:
+    return c.num_labels if c.has("id2label") else c.dim("num_labels", default=_LABELS)
+
+
+def token_classification(c: ModelConfig) -> Module:
+    hidden = c.dim("hidden_size", default=640)
+    bias = c.flag("token_classification_bias", default=True)
+    return Module(
+        f"{_NAME}ForTokenClassification",
+        model=model(c),
+        dropout=Dropout(c.number("classifier_dropout", default=0.0)),
+        score=classifier(hidden, _labels(c), bias=bias),
+    )
+
+
+register(
+    "openai_privacy_filter",
+    {f"{_NAME}ForTokenClassification": token_classification, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="encoder",
+)

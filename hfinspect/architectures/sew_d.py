@@ -1,0 +1,65 @@
+"""SEW-D (Wu et al. 2021). Source of shapes: transformers/models/sew_d/modeling_sew_d.py.
+
+SEW (sew.py) whose layers are DeBERTa v2's: content and position apart.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import deberta_v2, encoders, sew, speech_heads
+from .composing import composed, renamed, with_defaults
+from .modules import Layers, Module
+from .registry import register
+
+_DEFAULTS = {
+    **sew.DEFAULTS, "layer_norm_eps": 1e-7, "hidden_act": "gelu_python",
+    "max_position_embeddings": 512, "position_buckets": 256, "share_att_key": True,
+    "relative_attention": True, "pos_att_type": ("p2c", "c2p"), "norm_rel_ebd": "layer_norm",
+}  # fmt: skip
+
+
+def _layers(c: ModelConfig) -> Module:
+    block = encoders.layer(c, "DebertaV2", attention_block=deberta_v2.attention(c))
+    body = deberta_v2.encoder(c)
+    body.children["layer"] = Layers.of(c.count("num_hidden_layers"), block)
+    body = renamed(body, "DebertaV2", "SEWD")
+    body.class_name = "SEWDTransformerEncoder"
+    return body
+
+
+def model(c: ModelConfig) -> Module:
+    built = renamed(sew.model(c), "SEW", "SEWD")
+    encoder = built["encoder"]
+    assert isinstance(encoder, Module)
+    upsample, pool = encoder["upsample"], encoder["pool"]
+    assert isinstance(upsample, Module)
+    built.children["encoder"] = Module(
+        "SEWDEncoder",
+        pos_conv_embed=encoder["pos_conv_embed"],
+        pool=pool,
+        encoder=_layers(c),
+        upsample=upsample,
+    )
+    return built
+
+
+_CLASSES = composed(
+    {
+        "SEWDForCTC": {
+            "sew_d": model,
+            "dropout": speech_heads.dropout,
+            "lm_head": speech_heads.ctc_head,
+        },
+        "SEWDModel": model,
+        "SEWDForSequenceClassification": {"sew_d": model, **speech_heads.SEQUENCE},
+    },
+    part="audio",
+)
+
+register(
+    "sew-d",
+    with_defaults(_DEFAULTS, _CLASSES),
+    base="SEWDModel",
+    base_prefix="sew_d",
+    category="audio",
+)
