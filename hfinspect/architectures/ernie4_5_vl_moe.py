@@ -2,6 +2,10 @@
 
 A ViT, a resampler over space and then time, and ERNIE's decoder whose sparse layers have two sets
 of experts, one for words and narrower ones for patches: a token goes to one of the sets.
+
+The released configs (``ernie4_5_moe_vl``) have the decoder's keys at the top, numbers of experts
+and first sparse layers once for each set, and the tower in DFN's words. Source:
+configuration_ernie4_5_vl.py in baidu/ERNIE-4.5-VL-28B-A3B-PT.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from .modules import (
     Weight,
 )
 from .registry import register
+from .vision import scaled
 
 _NAME = "Ernie4_5_VLMoe"
 
@@ -176,9 +181,37 @@ def resampler(c: ModelConfig, out: Dim) -> Module:
 # ---- together
 
 
+def _alike(c: ModelConfig, key: str) -> int | None:
+    """A number, or one for each set of experts, all equal."""
+    if not c.has(key):
+        return None
+    found = c.dims(key, minimum=0)
+    if len({int(number) for number in found}) != 1:
+        raise c.error(key, c.raw(key), "the same for both sets of experts")
+    return int(found[0])
+
+
+def _sections(c: ModelConfig) -> tuple[ModelConfig, ModelConfig]:
+    """The decoder's config and the tower's, in the words of transformers."""
+    vision = c.section("vision_config")
+    if c.has("text_config") or not c.has("hidden_size"):
+        return c.section("text_config"), vision
+    values, tower = dict(c.values), dict(vision.values)
+    values["moe_num_experts"] = _alike(c, "moe_num_experts")
+    first = _alike(c, "moe_layer_start_index")
+    if first is not None:
+        count = int(c.count("num_hidden_layers", default=28))
+        values["mlp_layer_types"] = ["dense" if i < first else "sparse" for i in range(count)]
+    if vision.has("embed_dim"):
+        tower["hidden_size"] = vision.raw("embed_dim")
+    width = vision.dim("embed_dim", "hidden_size", default=1280)
+    tower["intermediate_size"] = int(scaled(vision, width, "mlp_ratio", default=4))
+    return ModelConfig(values, c.path), ModelConfig(tower, vision.path)
+
+
 def base(c: ModelConfig) -> Module:
     """Files keep the decoder's parts beside the tower, as if there were no towers."""
-    text, vision = c.section("text_config"), c.section("vision_config")
+    text, vision = _sections(c)
     return Module(
         f"{_NAME}Model",
         {
@@ -190,7 +223,7 @@ def base(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
+    text, _ = _sections(c)
     head = Linear(
         _hidden(text),
         text.dim("vocab_size", default=103424),
@@ -203,7 +236,7 @@ def generation(c: ModelConfig) -> Module:
 
 
 register(
-    "ernie4_5_vl_moe",
+    ("ernie4_5_vl_moe", "ernie4_5_moe_vl"),
     {
         f"{_NAME}ForConditionalGeneration": generation,
         f"{_NAME}Model": base,

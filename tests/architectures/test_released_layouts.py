@@ -305,3 +305,34 @@ def test_pangu_with_the_frequencies_that_its_files_hold() -> None:
 def test_llada_as_nobody_published_it(key: str, value: object) -> None:
     with pytest.raises(ConfigError, match=key):
         predict({"model_type": "llada", key: value})
+
+
+ERNIE_VL = {
+    "model_type": "ernie4_5_moe_vl", "architectures": ["Ernie4_5_VLMoeForConditionalGeneration"],
+    "moe_num_experts": [64, 64], "num_key_value_heads": 8, "use_bias": False,
+    "vision_config": {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "num_heads": 16},
+}  # fmt: skip
+
+
+def test_ernie_vl_as_released() -> None:
+    """The decoder's keys at the top; the Hub shows 29.4 B and 424 B."""
+    small = {
+        **ERNIE_VL, **sizes(2560, 12288, 28, 20, 103424), "num_key_value_heads": 4,
+        "moe_intermediate_size": [1536, 512], "moe_layer_start_index": [1, 1],
+        "moe_num_shared_experts": 2,
+    }  # fmt: skip
+    assert predict(small).parameters == predict({"model_type": "ernie4_5_vl_moe"}).parameters
+    large = {
+        **ERNIE_VL, **sizes(8192, 28672, 54, 64, 103424), "tie_word_embeddings": False,
+        "moe_intermediate_size": [3584, 1536], "moe_layer_start_index": [3, 3], "moe_k": 8,
+        "moe_num_shared_experts": 0,
+    }  # fmt: skip
+    prediction = predict(large)
+    assert prediction.parameters == 423_526_285_184
+    dense = [spec.layer for spec in prediction.tensors if spec.name.endswith("mlp.up_proj.weight")]
+    assert dense == [0, 1, 2]
+
+
+def test_ernie_vls_sets_of_experts_are_alike() -> None:
+    with pytest.raises(ConfigError, match="moe_num_experts"):
+        predict({**ERNIE_VL, **sizes(64, 96, 2, 4, 99), "moe_num_experts": [8, 4]})
