@@ -318,7 +318,9 @@ def _from_source(
             raise no_config(name)
         raise read.refused or no_weights(opened, read.files)
     unread = tuple(
-        Finding("unread-weights", f"{other.path} was not read: {other.reason}", other.path)
+        Finding(
+            "unread-weights", f"{other.path} was not read: {other.reason}{other.sized}", other.path
+        )
         for other in read.unread
     )
     return promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..core.text import byte_size
 from ..errors import EntryNotFoundError, UnsupportedFormatError, UsageError
 from ..formats.registry import MODULES
 from ..sources.base import FileEntry
@@ -33,6 +34,11 @@ class OtherFile(NamedTuple):
     path: str
     reason: str
     size: int | None = None
+
+    @property
+    def sized(self) -> str:
+        """The size as the end of a phrase; empty if it is not known."""
+        return "" if self.size is None else f", {byte_size(self.size)}"
 
 
 @dataclass(frozen=True)
@@ -99,11 +105,13 @@ def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> Choice | 
     )
 
 
-def unsupported(files: Iterable[str]) -> list[OtherFile]:
+def unsupported(files: Mapping[str, FileEntry]) -> list[OtherFile]:
     """Files of formats that are recognised and not read, each with the format's name."""
     names = (weight_name(path) for path in files)
     return [
-        OtherFile(name.path, name.format) for name in names if name and name.kind is Kind.FOREIGN
+        OtherFile(name.path, name.format, files[name.path].size)
+        for name in names
+        if name and name.kind is Kind.FOREIGN
     ]
 
 

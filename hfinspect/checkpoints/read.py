@@ -34,7 +34,9 @@ from .weights import read_weights
 
 #: Small files that say how the weights are to be understood. Each costs one request, if present.
 COMPANIONS = ("adapter_config.json", "hf_quant_config.json", "quantize_config.json")
-#: Of these, what says again what config.json says, where that does.
+#: Files of formats that are not read that an error names.
+_SHOWN = 5
+#: Of the companions, what says again what config.json says, where that does.
 _IF_NOT_IN_CONFIG = ("hf_quant_config.json", "quantize_config.json")
 
 
@@ -131,7 +133,7 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
         parts,
         gguf_variants(files) if main is not None and main.format == "gguf" else (),
         tuple(_left_over(files, parts, refused)) if layout is Layout.PIPELINE else (),
-        (*(OtherFile(error.subject, error.found) for error in refused), *unsupported(files)),
+        (*(_refused(files, error) for error in refused), *unsupported(files)),
         tuple(notes.findings),
         whole if isinstance(whole, UnsupportedFormatError) else None,
     )
@@ -139,6 +141,11 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
 
 def _checkpoint(found: Checkpoint | UnsupportedFormatError | None) -> Checkpoint | None:
     return found if isinstance(found, Checkpoint) else None
+
+
+def _refused(files: Mapping[str, FileEntry], error: HfinspectError) -> OtherFile:
+    entry = files.get(error.subject)
+    return OtherFile(error.subject, error.found, entry.size if entry else None)
 
 
 def _inside(files: Mapping[str, FileEntry], choice: Choice) -> Mapping[str, FileEntry]:
@@ -271,12 +278,13 @@ def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError
     name = source.origin.name
     unread = unsupported(files)
     if unread:
-        formats = ", ".join(sorted({item.reason for item in unread}))
+        formats = [f"{item.path}: {item.reason}{item.sized}" for item in unread[:_SHOWN]]
+        if len(unread) > _SHOWN:
+            formats.append(f"{len(unread) - _SHOWN} more")
         return UnsupportedFormatError(
             name,
-            f"holds only weights that are not read ({formats})",
+            f"holds only weights that are not read ({', '.join(formats)})",
             expected="safetensors, PyTorch or GGUF",
-            where=unread[0].path,
         )
     if "config.json" in files:
         return NothingToInspectError(name, "holds no weights", hint="read its config.json instead")

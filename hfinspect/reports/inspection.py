@@ -12,6 +12,8 @@ from .layouts import adapter, contents, members, quantized, roles, variants
 
 #: Findings shown on the one screen; the rest is counted (all of them are in the JSON form).
 MAX_FINDINGS = 5
+#: Reasons why files were left aside; the rest is counted.
+MAX_REASONS = 4
 
 _KINDS = {
     "hub": "Hugging Face Hub",
@@ -53,6 +55,8 @@ def _what_was_read(inspection: Inspection) -> Facts:
     elif origin.path:
         items.append(("path", origin.path))
     items.append(("files", _files(inspection)))
+    if inspection.other_files and inspection.chosen_because and not inspection.members:
+        items.append(("chosen", inspection.chosen_because))
     model = inspection.architecture or "unknown architecture"
     known = "" if inspection.catalogued else ", not in the catalog"
     if inspection.members:
@@ -185,6 +189,21 @@ def _memory(inspection: Inspection) -> str:
     return "   ".join(pair.replace(" ", "\N{NO-BREAK SPACE}") for pair in pairs)
 
 
+def _left_aside(others: Mapping[str, str]) -> str:
+    """Files by the reason why they were not taken, the first of each."""
+    by_reason: dict[str, list[str]] = {}
+    for path, reason in others.items():
+        by_reason.setdefault(reason, []).append(path)
+    shown = []
+    for reason, paths in list(by_reason.items())[:MAX_REASONS]:
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        shown.append(f"{paths[0]}{more} ({reason})")
+    rest = len(by_reason) - MAX_REASONS
+    if rest > 0:
+        shown.append(f"others for {rest} more reasons are in --format json")
+    return "; ".join(shown)
+
+
 def _broken_promise(inspection: Inspection) -> list[Block]:
     """What config.json promises otherwise, with the first tensors; GGUF has a finding for it."""
     found = inspection.expectation
@@ -230,8 +249,5 @@ def _remarks(inspection: Inspection) -> list[Block]:
     if rest > 0:
         blocks.append(Paragraph(f"{rest} more findings are in --format json", "note"))
     if inspection.other_files:
-        count = len(inspection.other_files)
-        path, reason = next(iter(inspection.other_files.items()))
-        more = f" and {count - 1} more" if count > 1 else ""
-        blocks.append(Paragraph(f"not read: {path}{more} ({reason})", "note"))
+        blocks.append(Paragraph(f"not read: {_left_aside(inspection.other_files)}", "note"))
     return blocks

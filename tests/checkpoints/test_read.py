@@ -237,7 +237,7 @@ def test_models_without_weights_have_their_errors(tmp_path: Path) -> None:
         checkpoint(tmp_path)
     assert nothing.value.hint == "read its config.json instead"
     (tmp_path / "tf_model.h5").write_bytes(b"")
-    with pytest.raises(UnsupportedFormatError, match=r"not read \(Keras HDF5\)"):
+    with pytest.raises(UnsupportedFormatError, match=r"not read \(tf_model\.h5: Keras HDF5, 0 B\)"):
         checkpoint(tmp_path)
     files = LocalSource(tmp_path).list_files()
     assert isinstance(no_weights(source, files), UnsupportedFormatError)
