@@ -62,15 +62,18 @@ def build(config: Mapping[str, Any], unknown: UnknownArchitectureError) -> Predi
 
 
 def _model_class(transformers: Any, config: Mapping[str, Any]) -> Any:
-    """A model class of transformers' own namespace, or None."""
+    """A model class of transformers' own namespace, or None: the one that config.json names, and
+    only where it names none the one that AutoModel would build."""
     from transformers import AutoConfig, AutoModel
 
     named = config.get("architectures")
     name = named[0] if isinstance(named, list) and named else None
-    if isinstance(name, str) and name.isidentifier() and not name.startswith("_"):
+    if name is not None:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            return None
         cls = getattr(transformers, name, None)
-        if isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel):
-            return cls
+        known = isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel)
+        return cls if known else None
     model_type = config.get("model_type")
     if not isinstance(model_type, str):
         return None

@@ -46,6 +46,20 @@ def test_only_model_classes_are_built(name: str) -> None:
 
 
 @pytest.mark.oracle
+@pytest.mark.parametrize("name", ["LlamaForMultipleChoice", "LlamaForFooBar", 5])
+def test_an_unknown_class_is_not_taken_for_the_base_model(name: object) -> None:
+    """What config.json names is built or nothing: its head would be missing."""
+    with pytest.raises(UnknownArchitectureError):
+        fallback.build({"model_type": "llama", "architectures": [name]}, UNKNOWN)
+
+
+@pytest.mark.oracle
+def test_without_a_class_the_base_model_is_built() -> None:
+    small = {"model_type": "gpt2", "n_layer": 1, "n_embd": 12, "n_head": 2, "vocab_size": 9}
+    assert fallback.build(small, UNKNOWN).architecture == "GPT2Model"
+
+
+@pytest.mark.oracle
 def test_a_config_that_transformers_refuses_is_an_error_of_ours() -> None:
     with pytest.raises(ConfigError, match="refused by transformers"):
         fallback.build({"model_type": "gpt2", "n_embd": "wide"}, UNKNOWN)
