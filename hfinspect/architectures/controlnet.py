@@ -47,6 +47,8 @@ def model(config: ModelConfig) -> Module:
     kept = {key: value for key, value in config.values.items() if key not in _NOT_HERE}
     if config.has("num_attention_heads"):
         kept["attention_head_dim"] = config.raw("num_attention_heads")
+    if kept.get("class_embed_type") == "simple_projection":  # the UNet's, read past here
+        kept["class_embed_type"] = "identity"
     c = ModelConfig(kept, config.path)
     c.count("layers_per_block", default=2)  # one number here, not a list
     p = plan(c)

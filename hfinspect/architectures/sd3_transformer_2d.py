@@ -66,12 +66,15 @@ def model(c: ModelConfig) -> Module:
     head = c.dim("attention_head_dim", default=64)
     width = c.dim("num_attention_heads", default=18) * head
     patch, side = c.dim("patch_size", default=2), c.dim("pos_embed_max_size", default=96)
+    # null: positions are computed for the size at hand.
+    computed = "pos_embed_max_size" in c.values and c.values["pos_embed_max_size"] is None
+    positions = Buffer(1, side * side, width, kind="position")
     pixels = patch * patch * out_channels(c, default=16, in_default=16)
     return Module(
         "SD3Transformer2DModel",
         pos_embed=Module(
             "PatchEmbed",
-            pos_embed=Buffer(1, side * side, width, kind="position"),
+            pos_embed=None if computed else positions,
             proj=patch_conv(c.dim("in_channels", default=16), width, (patch, patch)),
             component=Component.EMBEDDING,
         ),
