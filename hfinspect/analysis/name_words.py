@@ -46,7 +46,7 @@ _MODULES: Final = _table({
         nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
-        patch_merge_mlp proj_query proj_linear eh_proj embd_to_logits""",
+        patch_merge_mlp proj_query proj_linear eh_proj embd_to_logits generation_aligner""",
     _N: "img_mod txt_mod layer_output_scale",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship

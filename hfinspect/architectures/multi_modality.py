@@ -72,9 +72,10 @@ def _conv(inner: int, out: int, size: int = 3) -> Module:
     return Conv(inner, out, size)
 
 
-def _res(inner: int, out: int) -> Module:
+def resnet(inner: int, out: int, name: str = "ResnetBlock") -> Module:
+    """LlamaGen's residual block, and its attention below."""
     return Module(
-        "ResnetBlock",
+        name,
         norm1=GroupNorm(32, inner, eps=1e-6),
         conv1=_conv(inner, out),
         norm2=GroupNorm(32, out, eps=1e-6),
@@ -83,19 +84,20 @@ def _res(inner: int, out: int) -> Module:
     )
 
 
-def _attend(width: int) -> Module:
+def attention(width: int, name: str = "AttnBlock") -> Module:
     return Module(
-        "AttnBlock",
+        name,
         norm=GroupNorm(32, width, eps=1e-6),
-        q=_conv(width, width, 1),
-        k=_conv(width, width, 1),
-        v=_conv(width, width, 1),
-        proj_out=_conv(width, width, 1),
+        q=Conv(width, width, 1, component=None),
+        k=Conv(width, width, 1, component=None),
+        v=Conv(width, width, 1, component=None),
+        proj_out=Conv(width, width, 1, component=None),
+        component=Component.ATTENTION,
     )
 
 
 def _middle(width: int) -> ModuleList:
-    return ModuleList([_res(width, width), _attend(width), _res(width, width)])
+    return ModuleList([resnet(width, width), attention(width), resnet(width, width)])
 
 
 def _level(widths: Sequence[int], *, attends: bool, moves: str | None) -> Module:
@@ -105,8 +107,8 @@ def _level(widths: Sequence[int], *, attends: bool, moves: str | None) -> Module
     return Module(
         "Module",
         {
-            "res": ModuleList(_res(a, b) for a, b in pairwise(widths)),
-            "attn": ModuleList([_attend(out)] * (len(widths) - 1)) if attends else None,
+            "res": ModuleList(resnet(a, b) for a, b in pairwise(widths)),
+            "attn": ModuleList([attention(out)] * (len(widths) - 1)) if attends else None,
             **({moves: resized} if moves else {}),
         },
     )
