@@ -1,9 +1,7 @@
-"""Florence-2 as released (Xiao et al. 2023), its code its own. Source of shapes:
-modeling_florence2.py in microsoft/Florence-2-large.
+"""Florence-2 (Xiao et al. 2023). Source of shapes: transformers/models/florence2.
 
-DaViT, whose stages alternate attention in windows with attention between channels, each block
-between two depthwise convolutions; a projection into BART, with learned positions of rows and
-columns.  transformers' converted form (told by ``embed_dim`` in the vision config) is another tree.
+DaViT, which attends within windows of patches and then among channels, a projection with learned
+rows and columns, and BART.
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..errors import UnknownArchitectureError
-from .blocks import activation
 from .modules import (
     Buffer,
     Conv,
@@ -22,147 +18,156 @@ from .modules import (
     Linear,
     Module,
     ModuleList,
-    Weight,
+    Parameter,
 )
-from .registry import auto_class, register
-from .vision import bounded
+from .registry import auto_model, register
+from .vision import bounded, plain_mlp, scaled
 
-_STAGES = {
-    "dim_embed": (256, 512, 1024, 2048),
-    "depths": (1, 1, 9, 1),
-    "patch_size": (7, 3, 3, 3),
-}
+_NAME = "Florence2"
+_MAX_STAGES = 32
 
 
-def _listed(c: ModelConfig, key: str) -> tuple[Dim, ...]:
-    found = c.dims(key, default=_STAGES[key])
-    if len(found) != len(c.dims("dim_embed", default=_STAGES["dim_embed"])):
-        raise c.error(key, f"{len(found)} entries", "one for each of dim_embed")
-    return bounded(c, key, found) if key == "depths" else found
+def _widths(c: ModelConfig) -> tuple[Dim, ...]:
+    found = c.dims("embed_dim", default=(128, 256, 512, 1024))
+    if not 1 <= len(found) <= _MAX_STAGES:
+        raise c.error("embed_dim", c.raw("embed_dim"), f"1 to {_MAX_STAGES} stages")
+    return found
 
 
-def _depthwise(h: Dim) -> Module:
-    dw = Conv(h, h, 3, groups=int(h))
-    return Module("PreNorm", fn=Module("DepthWiseConv2d", dw=dw))
+def _stages(c: ModelConfig, key: str, default: tuple[int, ...]) -> tuple[Dim, ...]:
+    found = c.dims(key, default=default, minimum=0)
+    if len(found) < len(_widths(c)):
+        raise c.error(key, c.raw(key), f"{len(_widths(c))} entries, one per stage")
+    return found
 
 
-def _half(class_name: str, at: str, attention: str, h: Dim, *, bias: bool) -> Module:
-    """Convolution, attention, convolution, MLP; each with what stands before it."""
+# ---- vision
+
+
+def embedder(c: ModelConfig, stage: int) -> Module:
+    widths = _widths(c)
+    before = widths[stage - 1] if stage else c.dim("in_channels", default=3)
+    kernel = _stages(c, "patch_size", (7, 3, 3, 3))[stage]
+    stride = _stages(c, "patch_stride", (4, 2, 2, 2))[stage]
+    first = c.flags("patch_prenorm", default=(False, True, True, True))
+    if len(first) < len(widths):
+        raise c.error("patch_prenorm", c.raw("patch_prenorm"), f"{len(widths)} entries")
+    patches = Conv(before, widths[stage], kernel, stride=stride, kind="patch")
+    norm = LayerNorm(before if first[stage] else widths[stage])
+    return Module(f"{_NAME}VisionConvEmbed", conv=patches, norm=norm)
+
+
+def _block(c: ModelConfig, h: Dim, kind: str, attention: str) -> Module:
+    """Two convolutions per channel, one attention, one MLP."""
+    inner = scaled(c, h, "mlp_ratio", default=4.0)
+    act = c.text("activation_function", default="gelu")
     return Module(
-        class_name,
+        f"{_NAME}Vision{kind}Block",
         {
-            "conv1": _depthwise(h),
-            at: Module(
-                "PreNorm",
-                norm=LayerNorm(h),
-                fn=Module(
-                    attention,
-                    qkv=Linear(h, 3 * h, bias=bias, kind="qkv"),
-                    proj=Linear(h, h, kind="output"),
-                    component=Component.ATTENTION,
-                ),
+            "conv1": Conv(h, h, 3, groups=h),
+            "norm1": LayerNorm(h),
+            attention: Module(
+                f"{_NAME}Vision{'Window' if kind == 'Spatial' else kind}Attention",
+                qkv=Linear(h, 3 * h, bias=c.flag("qkv_bias", default=True), kind="qkv"),
+                proj=Linear(h, h, kind="output"),
+                component=Component.ATTENTION,
             ),
-            "conv2": _depthwise(h),
-            "ffn": Module(
-                "PreNorm",
-                norm=LayerNorm(h),
-                fn=Module(
-                    "Mlp",
-                    net=Module(
-                        "Sequential",
-                        fc1=Linear(h, 4 * h, kind="up"),
-                        act=activation("gelu"),
-                        fc2=Linear(4 * h, h, kind="down"),
-                    ),
-                    component=Component.MLP,
-                ),
-            ),
+            "conv2": Conv(h, h, 3, groups=h),
+            "norm2": LayerNorm(h),
+            "ffn": plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act),
         },
     )
 
 
-def davit(c: ModelConfig) -> Module:
-    widths = _listed(c, "dim_embed")
-    patches = _listed(c, "patch_size")
-    before = c.flags("patch_prenorm", default=(False, *[True] * (len(widths) - 1)))
-    if len(before) != len(widths):
-        raise c.error("patch_prenorm", f"{len(before)} entries", "one for each of dim_embed")
-    bias = c.flag("qkv_bias", default=True)
-    convs, stages = [], []
-    inputs = c.dim("in_chans", default=3)
-    for width, patch, first, depth in zip(
-        widths, patches, before, _listed(c, "depths"), strict=True
-    ):
-        convs.append(
-            Module(
-                "ConvEmbed",
-                proj=Conv(
-                    inputs, width, (patch, patch), component=Component.EMBEDDING, kind="patch"
-                ),
-                norm=LayerNorm(inputs if first else width),
-            )
-        )
-        block = Module(
-            "MySequential",
-            spatial_block=_half("SpatialBlock", "window_attn", "WindowAttention", width, bias=bias),
-            channel_block=_half(
-                "ChannelBlock", "channel_attn", "ChannelAttention", width, bias=bias
-            ),
-        )
-        stages.append(Layers([block] * int(depth), class_name="MySequential"))
-        inputs = width
-    return Module("DaViT", convs=ModuleList(convs), blocks=ModuleList(stages), part="vision")
-
-
-def _positions(c: ModelConfig, width: Dim) -> dict[str, Module]:
-    """Half of the width for rows, the rest for columns; images of a video by a fixed cosine."""
-    grid, time = c.section("image_pos_embed"), c.section("visual_temporal_embedding")
-    count, frames = (
-        grid.dim("max_pos_embeddings", default=50),
-        time.dim("max_temporal_embeddings", default=100),
+def block(c: ModelConfig, h: Dim) -> Module:
+    return Module(
+        f"{_NAME}VisionBlock",
+        spatial_block=_block(c, h, "Spatial", "window_attn"),
+        channel_block=_block(c, h, "Channel", "channel_attn"),
     )
+
+
+def backbone(c: ModelConfig) -> Module:
+    widths = _widths(c)
+    depths = bounded(c, "depths", _stages(c, "depths", (1, 1, 9, 1)))
+    stages = [ModuleList([block(c, h)] * int(depths[i])) for i, h in enumerate(widths)]
+    return Module(
+        f"{_NAME}VisionBackbone",
+        convs=ModuleList([embedder(c, i) for i in range(len(widths))]),
+        blocks=Layers(stages),
+        part="vision",
+    )
+
+
+# ---- together
+
+
+def _positions(count: Dim, width: Dim) -> Module:
+    return Embedding(count, width, component=Component.PROJECTOR, kind="position")
+
+
+def projector(c: ModelConfig) -> Module:
+    width, out = _widths(c)[-1], c.dim("projection_dim", default=1024)
+    positions = c.dim("max_position_embeddings", default=50)
     half = width // 2
-    return {
-        "image_pos_embed": Module(
-            "LearnedAbsolutePositionEmbedding2D",
-            row_embeddings=Embedding(count, half, kind="position"),
-            column_embeddings=Embedding(count, width - half, kind="position"),
-            part="vision",
-        ),
-        "visual_temporal_embed": Module(
-            "PositionalEmbeddingCosine1D",
-            pos_idx_to_embed=Buffer(frames, width, kind="position"),
-            component=Component.EMBEDDING,
-            part="vision",
-        ),
-    }
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), c.section("text_config")
-    if vision.has("embed_dim"):
-        raise UnknownArchitectureError(
-            "a florence2 config with embed_dim (transformers' form)", "is not in the catalog",
-            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
-    width = _listed(vision, "dim_embed")[-1]
-    out = vision.dim("projection_dim", default=1024)
-    language = ModelConfig({**text.values, "model_type": "bart"}, text.path)
     return Module(
-        "Florence2ForConditionalGeneration",
-        {
-            "image_projection": Weight(width, out, component=Component.PROJECTOR),
-            "vision_tower": davit(vision),
-            **_positions(vision, width),
-            "image_proj_norm": LayerNorm(out),
-            "language_model": auto_class(language, "ForConditionalGeneration"),
-        },
+        f"{_NAME}MultiModalProjector",
+        image_projection=Linear(width, out, bias=False),
+        image_proj_norm=LayerNorm(out),
+        image_position_embed=Module(
+            f"{_NAME}VisionLearnedAbsolutePositionEmbedding2D",
+            row_embeddings=_positions(positions, half),
+            column_embeddings=_positions(positions, width - half),
+        ),
+        visual_temporal_embed=Module(
+            f"{_NAME}VisionPositionalEmbeddingCosine1D",
+            pos_idx_to_embed=Buffer(c.dim("max_temporal_embeddings", default=100), width),
+        ),
+        component=Component.PROJECTOR,
+        part="projector",
     )
+
+
+def base(c: ModelConfig) -> Module:
+    vision = c.section("vision_config")
+    return Module(
+        f"{_NAME}Model",
+        vision_tower=backbone(vision),
+        multi_modal_projector=projector(vision),
+        language_model=auto_model(c.section("text_config"), default_type="bart"),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    model = base(c)
+    text = model["language_model"]
+    assert isinstance(text, Module)
+    shared = text["shared"]
+    assert isinstance(shared, Module)
+    table = shared["weight"]
+    assert isinstance(table, Parameter)
+    vocab, hidden = table.shape
+    head = Linear(
+        hidden,
+        vocab,
+        bias=False,
+        tied_to="model.language_model.shared.weight" if c.tied() else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module(f"{_NAME}ForConditionalGeneration", model=model, lm_head=head)
 
 
 register(
     "florence2",
-    {"Florence2ForConditionalGeneration": conditional_generation},
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
+    base=f"{_NAME}Model",
+    base_prefix="model",
     category="multimodal",
-    source="modeling_florence2.py of microsoft/Florence-2-large",
+)
+register(
+    "florence_vision",
+    {f"{_NAME}VisionBackbone": backbone},
+    base=f"{_NAME}VisionBackbone",
+    category="vision",
 )
