@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 import tempfile
@@ -33,6 +34,12 @@ from .hub_server import HubServer, running_hub  # noqa: E402
 # Machines are slow at times, which is no failure; examples are not kept between runs.
 settings.register_profile("suite", deadline=None, database=None)
 settings.load_profile("suite")
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays to the end; the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib
 from pathlib import Path
@@ -31,7 +30,7 @@ def test_every_module_says_what_it_is() -> None:
     silent = [
         str(path.relative_to(PACKAGE))
         for path in MODULES
-        if path.read_text().count("\n") > 1 and not ast.get_docstring(ast.parse(path.read_text()))
+        if path.read_text().count("\n") > 1 and not path.read_text().startswith('"""')
     ]
     assert silent == []
 

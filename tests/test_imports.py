@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "hfinspect"
@@ -32,16 +34,29 @@ HEIGHTS = {
 ALLOWED_SIDEWAYS = {("reports", "auditing")}
 
 
+#: From the word to the end of the line or of the brackets.
+IMPORT = re.compile(r"^[ \t]*(?:from|import)\b(?:[^(\n]*\([^)]*\)|[^\n]*)", re.MULTILINE)
+#: A line of a docstring that begins like one.
+PROSE = re.compile(r"\s*(?:from\s+\S+\s+(?!import\b)|import\s+[\w.]+\s+(?!as\b))")
+
+
 def room_of(path: Path) -> str:
     first = path.relative_to(PACKAGE).parts[0]
     return first.removesuffix(".py")
+
+
+def statements(source: str) -> Iterator[ast.stmt]:
+    """The import statements, and no other, as parsing all of the package takes a second."""
+    for match in IMPORT.finditer(source):
+        if not PROSE.match(match[0]):
+            yield from ast.parse(match[0].strip()).body
 
 
 def imports(path: Path) -> set[str]:
     """Rooms that a module imports from, anywhere in it."""
     package = ("hfinspect", *path.relative_to(PACKAGE).parts[:-1])
     rooms = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(path.read_text()):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             full = [*base, *(node.module or "").split(".")]

@@ -113,10 +113,10 @@ def run(arguments: Sequence[str]) -> int:
         return 130
     except BrokenPipeError:
         return seen_enough()
-    except SystemExit as error:  # typer's own words for a broken pipe
+    except SystemExit as error:  # typer's own words for a broken pipe, and after completing
         if isinstance(error.__context__, BrokenPipeError):
             return seen_enough()
-        raise
+        return error.code if isinstance(error.code, int) else 0
     except Exception as error:
         code = usage_exit(error, arguments)
         if code is None:

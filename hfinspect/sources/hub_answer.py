@@ -73,7 +73,9 @@ class Answer:
         self.status: int = response.status_code
         # A plain dict: the HTTP library's headers guess their encoding anew at every look.
         self.headers: Mapping[str, str] = dict(response.headers)
-        self._location: str | None = response.extensions.get("location") or self.headers.get("location")
+        self._location: str | None = response.extensions.get("location") or self.headers.get(
+            "location"
+        )
 
     @property
     def url(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,11 @@ def test_encoder_and_decoder_have_letters_of_their_own() -> None:
     assert list(letters.values()) == ["L", "L_d", "L_v", "H", "H_v", "D_1"]
 
 
+@cache
+def of_fixture(name: str) -> Explanation:
+    return hfinspect.explain(MODELS / name)
+
+
 @pytest.mark.parametrize(
     ("config", "about", "expected"),
     [
@@ -108,8 +114,7 @@ def test_encoder_and_decoder_have_letters_of_their_own() -> None:
     ],
 )
 def test_notes(config: str, about: str, expected: str) -> None:
-    e = hfinspect.explain(MODELS / config)
-    assert any(expected in text for text in note(e, about))
+    assert any(expected in text for text in note(of_fixture(config), about))
 
 
 def test_sinusoids_have_no_parameters() -> None:

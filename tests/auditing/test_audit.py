@@ -304,10 +304,10 @@ def test_reference_of_an_adapter(tmp_path: Path) -> None:
 # ---- size
 
 
-def test_200_shards_of_100000_tensors(tmp_path: Path) -> None:
-    """A couple of seconds of work, whatever else the machine does."""
+def test_200_shards_of_20000_tensors(tmp_path: Path) -> None:
+    """A fraction of a second of work, and five times as much for DeepSeek-V3."""
     shards = [
-        {f"model.layers.{n}.mlp.experts.{k}.up_proj.weight": ("BF16", (8, 8)) for k in range(500)}
+        {f"model.layers.{n}.mlp.experts.{k}.up_proj.weight": ("BF16", (8, 8)) for k in range(100)}
         for n in range(200)
     ]
     write_sharded(tmp_path, shards)
@@ -316,6 +316,6 @@ def test_200_shards_of_100000_tensors(tmp_path: Path) -> None:
     started = time.process_time()
     result = hfinspect.audit(tmp_path, ignore=["HI106", "HI107"])
     taken = time.process_time() - started
-    assert (result.files, result.tensors) == (200, 100_000)
+    assert (result.files, result.tensors) == (200, 20_000)
     assert result.failing() == ()
-    assert taken < 6.0
+    assert taken < 2.0

@@ -332,7 +332,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return raw_safetensors(text, bytes(max(0, size + draw(st.sampled_from([0, 0, 0, 1, -1])))))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(damaged())
 def test_damaged_files_are_judged_as_the_library_does(data: bytes) -> None:
     assert_same_verdict(data)
