@@ -336,3 +336,40 @@ def test_ernie_vl_as_released() -> None:
 def test_ernie_vls_sets_of_experts_are_alike() -> None:
     with pytest.raises(ConfigError, match="moe_num_experts"):
         predict({**ERNIE_VL, **sizes(64, 96, 2, 4, 99), "moe_num_experts": [8, 4]})
+
+
+MOLMO_2 = {
+    "model_type": "molmo2", "architectures": ["Molmo2ForConditionalGeneration"],
+    "text_config": {
+        **sizes(32, 48, 1, 4, 99), "num_key_value_heads": 2, "head_dim": 8,
+        "additional_vocab_size": 7,
+    },
+    "vit_config": {
+        **sizes(16, 24, 5, 2, 1), "num_key_value_heads": 2, "head_dim": 8, "image_patch_size": 14,
+        "image_default_input_size": [28, 28], "image_num_pos": 4,
+    },
+    "adapter_config": {
+        **sizes(16, 20, 1, 2, 1), "num_key_value_heads": 2, "head_dim": 8, "text_hidden_size": 32,
+        "vit_layers": [-3, -4],
+    },
+}  # fmt: skip
+
+
+def test_molmo_2_as_released() -> None:
+    """What transformers counts; in the files, the embedding's rows in two parts, and of the ViT the
+    layers up to the deepest that is read."""
+    assert predict({"model_type": "molmo2"}).parameters == 8_694_602_192
+    prediction = predict(MOLMO_2)
+    assert prediction.parameters == 32_856
+    found = {spec.name: spec.shape for spec in prediction.tensors}
+    assert found["model.transformer.wte.embedding"] == (99, 32)
+    assert found["model.transformer.wte.new_embedding"] == (7, 32)
+    assert found["model.vision_backbone.image_pooling_2d.wk.weight"] == (16, 32)
+    vit = "model.vision_backbone.image_vit.transformer.resblocks."
+    assert {name.removeprefix(vit)[0] for name in found if name.startswith(vit)} == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize("layers", [[], "last", [True], [1.5]])
+def test_molmo_2_reads_layers_by_number(layers: object) -> None:
+    with pytest.raises(ConfigError, match="vit_layers"):
+        predict({**MOLMO_2, "adapter_config": {"vit_layers": layers}})
