@@ -88,6 +88,8 @@ class Walker:
     def __init__(self, subject: str) -> None:
         self._subject = subject
         self._visits = 0
+        # Ids of containers that hold no tensor at any depth: a pickle can name one 2**60 times.
+        self._barren: set[int] = set()
 
     def find_tensors(self, root: object) -> Iterator[Found]:
         """Every tensor below ``root`` in the order of the file, under each of its names.
@@ -95,12 +97,13 @@ class Walker:
         Cycles are not followed. Raises LimitError.
         """
         pending = [_Step(root, None, 0)]
-        inside: set[int] = set()
-        tensors = name_bytes = 0
+        inside: dict[int, tuple[int, int]] = {}
+        tensors = name_bytes = cycles = 0
         while pending:
             step = pending.pop()
             if step.leave:
-                inside.discard(step.leave)
+                if inside.pop(step.leave) == (tensors, cycles):
+                    self._barren.add(step.leave)
                 continue
             value = step.value
             if isinstance(value, View):
@@ -111,14 +114,17 @@ class Walker:
                     raise self._limit("the number of its tensors and their names", MAX_TENSORS)
                 yield Found(name, value, step.buffer, step.kind)
                 continue
-            if not _is_container(value) or id(value) in inside:
+            if not _is_container(value) or id(value) in self._barren:
+                continue
+            if id(value) in inside:
+                cycles += 1
                 continue
             if step.depth >= MAX_DEPTH:
                 raise self._limit("the nesting of its content", MAX_DEPTH)
             self._visits += _width(value) + 1
             if self._visits > MAX_VISITS:
                 raise self._limit("the content, unfolded,", MAX_VISITS)
-            inside.add(id(value))
+            inside[id(value)] = (tensors, cycles)
             pending.append(_Step(None, None, 0, leave=id(value)))
             pending.extend(reversed(list(_children(step))))
 

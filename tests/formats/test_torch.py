@@ -457,3 +457,21 @@ def check(data: bytes) -> None:
     else:
         assert all(t.nbytes >= 0 and t.elements >= 0 for t in shard.tensors)
     assert len(reader.asked) <= 6
+
+
+def test_a_bomb_without_tensors_is_walked_once() -> None:
+    """Sixty dicts, each twice in the next: 2**60 paths to nothing."""
+    body = b"".join(b"q%c}(U\x01ah%cU\x01bh%cu" % (level, level, level) for level in range(60))
+    shard = read(torch_zip(b"\x80\x02}" + body + b".", {}))
+    assert rules(shard) == {"no-tensors"}
+
+
+def test_a_part_reached_through_a_cycle_keeps_its_tensors() -> None:
+    """a holds b and a tensor, b holds a; b is met again, outside, where it leads to the tensor."""
+    inner = (
+        b"}q\x01(" + text("b") + b"}q\x02" + text("a") + b"h\x01s" + text("t") + tensor("0", [2])
+    )
+    shard = read(
+        torch_zip(b"\x80\x02}(" + text("x") + inner + b"u" + text("y") + b"h\x02u.", {"0": 8})
+    )
+    assert [t.name for t in shard.tensors] == ["x.t", "y.a.t"]
