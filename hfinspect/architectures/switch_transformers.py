@@ -87,10 +87,12 @@ def _decoder_layers(c: ModelConfig) -> Dim:
 
 def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
     side = "decoder" if decoder else "encoder"
-    layers = int(_decoder_layers(c) if decoder else c.count("num_layers"))
+    said = int(_decoder_layers(c) if decoder else c.count("num_layers"))
+    # The config class takes the other spelling into account for the encoder alone, and last.
+    layers = said if decoder else int(c.count("num_hidden_layers", default=said))
     sparse = int(c.count(f"num_sparse_{side}_layers"))
     # A saved config names the step, which is ``layers // sparse``, or ``layers``.
-    step = c.count(f"{side}_sparse_step", default=layers // sparse if sparse else layers)
+    step = c.count(f"{side}_sparse_step", default=said // sparse if sparse else said)
     wanted = [(i == 0, _is_sparse(i, int(step))) for i in range(layers)]
     built = {
         form: _block(c, decoder=decoder, positions=form[0], sparse=form[1]) for form in set(wanted)
@@ -145,7 +147,7 @@ register(
             "SwitchTransformersModel": model,
             "SwitchTransformersEncoderModel": encoder_model,
         },
-        synonyms={**t5.SYNONYMS, "num_hidden_layers": "num_layers"},
+        synonyms=t5.SYNONYMS,
     ),
     base="SwitchTransformersModel",
     category="encoder-decoder",

@@ -95,7 +95,7 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
 
 
 def stack(c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight") -> Module:
-    layers = c.count("num_layers", "num_hidden_layers", default=6)
+    layers = c.count("num_hidden_layers", "num_layers", default=6)
     if decoder:  # The config class takes no other spelling into account here.
         layers = c.count("num_decoder_layers", default=c.count("num_layers", default=6))
     first = block(c, decoder=decoder, positions=True)
