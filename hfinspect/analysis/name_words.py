@@ -27,8 +27,8 @@ def _table(words: dict[Component, str]) -> dict[str, Component]:
 #: Modules and tensors that are named by the whole segment.
 _MODULES: Final = _table({
     _E: """wte wpe shared feature_projection ple project_in project_out
-        per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj img_break boi eoi
-        image_begin image_end image_newline view_seperator prenet
+        per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
+        img_break boi eoi image_begin image_end image_newline view_seperator prenet
         distilled_guidance_layer""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
