@@ -25,7 +25,8 @@ class Listener:
     """A family of Whisper's encoder, a projector and a decoder.
 
     ``text_defaults`` stand under whatever the text section says; ``seen`` is how wide the
-    projector's input is, ``bias`` whether its layers have biases.
+    projector's input is, ``bias`` whether its layers have biases.  ``tower`` names the family whose
+    encoder it takes, where that is another.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Listener:
     seen: Callable[[ModelConfig], Dim]
     bias: Callable[[ModelConfig], bool]
     text_defaults: Mapping[str, Any]
+    tower: str | None = None
 
 
 def encoder(name: str, c: ModelConfig) -> Module:
@@ -60,7 +62,7 @@ def register_listener(it: Listener) -> None:
         text = decoder(ModelConfig({**c.values, **said}, c.path), it.text)
         audio, bias = c.section("audio_config"), it.bias(c)
         return {
-            "audio_tower": encoder(it.name, audio),
+            "audio_tower": encoder(it.tower or it.name, audio),
             "language_model": language_model(text, head=head, tied=False),
             "multi_modal_projector": Module(
                 f"{it.name}MultiModalProjector",
@@ -88,6 +90,8 @@ def register_listener(it: Listener) -> None:
         aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
         category="multimodal",
     )
+    if it.tower is not None:
+        return
     register(
         f"{it.model_type}_encoder",
         {f"{it.name}Encoder": alone},

@@ -1,0 +1,62 @@
+"""data2vec for images (Baevski et al. 2022). Source: transformers/models/data2vec.
+
+BEiT (beit.py) under other class names.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from . import beit
+from .composing import renamed_classes
+from .modules import Module
+from .registry import Builder, register
+
+_NAME = "Data2VecVision"
+#: What files call the parts of a convolution with its norm.
+_SPELLED = {"conv": "convolution", "bn": "normalization"}
+
+
+def _respelled(module: Module) -> None:
+    if module.class_name == "BeitSelfAttention":
+        module.class_name = "BeitSdpaSelfAttention"
+    if module.class_name == "BeitConvLayer" and "conv" in module.children:
+        module.children = {_SPELLED.get(n, n): child for n, child in module.children.items()}
+    for child in module.children.values():
+        if isinstance(child, Module):
+            _respelled(child)
+
+
+def _under(build: Builder) -> Builder:
+    """The same with the model under its own attribute."""
+
+    def built(c: ModelConfig) -> Module:
+        root = build(c)
+        _respelled(root)
+        root.children = {
+            "data2vec_vision" if name == "beit" else name: child
+            for name, child in root.children.items()
+        }
+        return root
+
+    return built
+
+
+def model(c: ModelConfig) -> Module:
+    return beit.model(c, pooling=False)
+
+
+register(
+    "data2vec-vision",
+    renamed_classes(
+        {
+            "BeitForImageClassification": _under(beit.image_classification),
+            "BeitModel": _under(model),
+            "BeitForSemanticSegmentation": _under(beit.semantic_segmentation),
+        },
+        "Beit",
+        _NAME,
+    ),
+    base=f"{_NAME}Model",
+    base_prefix="data2vec_vision",
+    category="vision",
+)

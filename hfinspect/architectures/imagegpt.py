@@ -1,0 +1,70 @@
+"""ImageGPT (Chen et al. 2020). Source of shapes: transformers/models/imagegpt.
+
+GPT-2 (gpt2.py) over colours, with norms that only scale; the head does not write the token that
+begins an image.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from . import gpt2
+from .composing import renamed, with_defaults
+from .heads import classifier
+from .modules import Linear, Module
+from .registry import register
+
+_NAME = "ImageGPT"
+_DEFAULTS = {
+    "vocab_size": 513, "n_positions": 1024, "n_embd": 512, "n_layer": 24, "n_head": 8,
+    "activation_function": "quick_gelu",
+}  # fmt: skip
+_SYNONYMS = {
+    "hidden_size": "n_embd", "max_position_embeddings": "n_positions",
+    "num_attention_heads": "n_head", "num_hidden_layers": "n_layer",
+}  # fmt: skip
+
+
+def _scaling_only(module: Module) -> None:
+    if module.class_name == "LayerNorm":
+        module.children.pop("bias", None)
+        module.class_name = f"{_NAME}LayerNorm"
+        module.detail = ""
+    for child in module.children.values():
+        if isinstance(child, Module):
+            _scaling_only(child)
+
+
+def model(c: ModelConfig) -> Module:
+    built = renamed(gpt2.model(c), "GPT2", _NAME)
+    _scaling_only(built)
+    built.part = "vision"
+    return built
+
+
+def causal(c: ModelConfig) -> Module:
+    colours = c.dim("vocab_size") - 1
+    head = Linear(c.dim("n_embd"), colours, bias=False, component=Component.HEAD, kind="lm_head")
+    return Module(f"{_NAME}ForCausalImageModeling", transformer=model(c), lm_head=head)
+
+
+def image_classification(c: ModelConfig) -> Module:
+    score = classifier(c.dim("n_embd"), c.num_labels, bias=False)
+    return Module(f"{_NAME}ForImageClassification", transformer=model(c), score=score)
+
+
+register(
+    "imagegpt",
+    with_defaults(
+        _DEFAULTS,
+        {
+            f"{_NAME}ForCausalImageModeling": causal,
+            f"{_NAME}Model": model,
+            f"{_NAME}ForImageClassification": image_classification,
+        },
+        synonyms=_SYNONYMS,
+    ),
+    base=f"{_NAME}Model",
+    base_prefix="transformer",
+    category="vision",
+)

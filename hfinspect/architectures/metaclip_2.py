@@ -1,0 +1,49 @@
+"""MetaCLIP 2 (Chuang et al. 2025). Source: transformers/models/metaclip_2.
+
+CLIP (clip.py) under other class names, its words multilingual.
+"""
+
+from __future__ import annotations
+
+from . import clip
+from .composing import renamed_classes
+from .registry import register
+
+register(
+    "metaclip_2",
+    renamed_classes(
+        {"CLIPModel": clip.both, "CLIPForImageClassification": clip.image_classification},
+        "CLIP",
+        "MetaClip2",
+    ),
+    base="MetaClip2Model",
+    category="vision",
+)
+register(
+    "metaclip_2_text_model",
+    renamed_classes(
+        {
+            "CLIPTextModel": clip.text_model,
+            "CLIPTextModelWithProjection": clip.text_with_projection,
+        },
+        "CLIP",
+        "MetaClip2",
+    ),
+    base="MetaClip2TextModel",
+    base_prefix="text_model",
+    category="encoder",
+)
+register(
+    "metaclip_2_vision_model",
+    renamed_classes(
+        {
+            "CLIPVisionModel": clip.vision_model,
+            "CLIPVisionModelWithProjection": clip.vision_with_projection,
+        },
+        "CLIP",
+        "MetaClip2",
+    ),
+    base="MetaClip2VisionModel",
+    base_prefix="vision_model",
+    category="vision",
+)

@@ -1,0 +1,21 @@
+"""Music Flamingo (Ghosh et al. 2025). Source: transformers/models/musicflamingo.
+
+Audio Flamingo 3 (audioflamingo3.py) with rotary positions over time, which are no tensors.
+"""
+
+from __future__ import annotations
+
+from .qwen2_audio import width
+from .voxtral import Listener, register_listener
+
+register_listener(
+    Listener(
+        "MusicFlamingo",
+        "musicflamingo",
+        "qwen2",
+        width,
+        lambda c: c.flag("projector_bias", default=True),
+        {},
+        tower="AudioFlamingo3",
+    )
+)
