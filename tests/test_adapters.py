@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import hfinspect
@@ -16,11 +15,9 @@ from .builders import Tensors, write_config, write_safetensors
 from .cli.program import hfinspect as run
 from .hub_repos import weights
 from .hub_server import HubServer
+from .schemas import conforms
 from .sources.hub_support import client
 
-SCHEMA = json.loads(
-    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
-)
 BASE: dict[str, Any] = {
     "model_type": "llama",
     "vocab_size": 64,
@@ -81,7 +78,7 @@ def check(found: Inspection, base: int | None) -> None:
     assert adapter.base_parameters == base
     assert found.components["attention"].parameters == OWN
     assert {tensor.layer for tensor in found.tensors} == {0, 1}
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))
 
 
 def test_an_adapter_and_its_base_beside_it(tmp_path: Path) -> None:
@@ -158,4 +155,4 @@ def test_settings_of_no_sense(value: object, tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text(json.dumps(odd))
     found = hfinspect.inspect(tmp_path)
     assert found.parameters == OWN
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))

@@ -3,12 +3,10 @@ that are not read."""
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import hfinspect
@@ -17,11 +15,9 @@ from hfinspect.errors import NothingToInspectError, UnsupportedFormatError
 from .builders import write_config, write_safetensors, write_sharded
 from .cli.program import hfinspect as run
 from .formats.torch_files import state_zip
+from .schemas import conforms
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "checkpoints"
-SCHEMA = json.loads(
-    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
-)
 BERT: dict[str, Any] = {
     "model_type": "bert",
     "architectures": ["BertModel"],
@@ -43,7 +39,7 @@ def fixture(case: str, tmp_path: Path, name: str) -> Path:
 
 def inspect(target: Path) -> hfinspect.Inspection:
     found = hfinspect.inspect(target)
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))
     return found
 
 

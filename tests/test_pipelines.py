@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import hfinspect
@@ -19,10 +18,7 @@ from .builders import Tensors, write_config, write_safetensors
 from .cli.program import hfinspect as run
 from .hub_repos import StoredFile
 from .hub_server import HubServer
-
-SCHEMA = json.loads(
-    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
-)
+from .schemas import conforms
 
 UNET: dict[str, Any] = {
     "_class_name": "UNet2DConditionModel",
@@ -101,7 +97,7 @@ def check(found: Inspection) -> None:
     assert found.parameters == sum(EXPECTED.values())
     assert {name: totals.parameters for name, totals in found.parts.items()} == EXPECTED
     assert all(member.catalogued for member in found.members)
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))
 
 
 def test_every_component_and_the_total(tmp_path: Path) -> None:
@@ -173,7 +169,7 @@ def test_an_unknown_component_of_configs_alone_leaves_the_total_unknown(tmp_path
     found = hfinspect.inspect(root)
     assert found.parameters is None
     assert {member.name for member in found.members} == set(EXPECTED) - {"vae"}
-    jsonschema.validate(found.to_dict(), SCHEMA)
+    conforms(found.to_dict())
 
 
 def test_a_pipeline_without_anything(tmp_path: Path) -> None:
@@ -251,7 +247,7 @@ def test_sentence_transformers(tmp_path: Path) -> None:
     }
     assert found.parameters == transformer + 8 * 16 + 8
     assert [m.declared for m in found.members][1] == "sentence_transformers.models.Dense"
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))
 
 
 def test_sentence_transformers_of_a_transformer_alone(tmp_path: Path) -> None:
@@ -277,7 +273,7 @@ def test_what_the_command_shows(tmp_path: Path) -> None:
     assert table[0] == "part,class,parameters,dtype,nbytes"
     assert [row.split(",")[0] for row in table[1:]] == [*EXPECTED, "total"]
     answer = json.loads(run(str(root), "--format", "json").out)
-    jsonschema.validate(answer, SCHEMA)
+    conforms(answer)
     assert answer["parameters"] == sum(EXPECTED.values())
 
 

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import hfinspect
@@ -21,9 +20,9 @@ from hfinspect.errors import NothingToInspectError, UnknownArchitectureError
 from .. import builders
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
+from ..schemas import conforms
 
 MODELS = ROOT / "fixtures" / "models"
-SCHEMA = json.loads((ROOT / "hfinspect/schemas/explanation.schema.json").read_text())
 
 TINY: dict[str, Any] = {
     "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 50, "n_positions": 8,
@@ -261,7 +260,7 @@ def test_hundreds_of_millions_are_meant_to_the_ten() -> None:
 def test_json_is_as_its_schema_says(model: str) -> None:
     done = program("explain", MODELS / model, "--format", "json", "--against", "1000")
     found = json.loads(done.out)
-    jsonschema.Draft202012Validator(SCHEMA).validate(found)
+    conforms(found, "explanation")
     assert found["parameters"] == hfinspect.inspect(MODELS / model).parameters
     assert found["sections"][0]["rows"][0]["formula"]["tree"] is not None
 

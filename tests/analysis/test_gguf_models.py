@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import hfinspect
@@ -19,11 +17,8 @@ from hfinspect.formats.gguf_types import GGML_TYPES
 from ..builders import write_config
 from ..cli.program import hfinspect as run
 from ..formats.gguf_files import GgufWriter
+from ..schemas import conforms
 from . import twins
-
-SCHEMA = json.loads(
-    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
-)
 
 #: transformers' names in a Llama -> llama.cpp's (gguf.tensor_mapping).
 NAMES = {
@@ -75,7 +70,7 @@ def write(root: Path, data: bytes, name: str = "model.gguf") -> Inspection:
     root.mkdir(parents=True, exist_ok=True)
     (root / name).write_bytes(data)
     found = hfinspect.inspect(root)
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))
     return found
 
 

@@ -6,19 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import hfinspect
 from hfinspect import Inspection
 
 from ..builders import write_config, write_safetensors, write_sharded
+from ..schemas import conforms
 from . import twins
 from .twins import TWINS, Twin
-
-SCHEMA = json.loads(
-    (Path(hfinspect.__file__).parent / "schemas" / "inspection.schema.json").read_text()
-)
 
 
 def write(directory: Path, twin: Twin, config: dict[str, Any] | None = None) -> Inspection:
@@ -48,7 +44,7 @@ def test_a_twin_has_the_parameters_of_the_original(name: str, tmp_path: Path) ->
     assert sum(sizes.values()) < sum(t.nbytes or 0 for t in found.tensors)
     assert found.quantization.packed_bytes == sizes["weights"]
     assert [f for f in found.findings if f.severity != "note"] == []
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -137,7 +133,7 @@ def unknown(found: Inspection) -> None:
     assert found.quantization is None or found.quantization.packed_parameters is None
     assert "unknown-packing" in {finding.rule for finding in found.findings}
     assert found.expectation is None or found.expectation.agrees
-    jsonschema.validate(found.to_dict(tensors=True), SCHEMA)
+    conforms(found.to_dict(tensors=True))
 
 
 def test_an_unknown_method(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import time
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import hfinspect
@@ -16,6 +15,7 @@ from hfinspect.auditing.run import MAX_PER_RULE
 from hfinspect.errors import EntryNotFoundError, NothingToInspectError, UsageError
 
 from ..builders import write_config, write_sharded
+from ..schemas import conforms
 from .damage import (
     bin_of,
     cut,
@@ -30,7 +30,6 @@ from .damage import (
 )  # fmt: skip
 from .sound import CONFIG, Files, made, write
 
-SCHEMA = json.loads((Path(hfinspect.__file__).parent / "schemas" / "audit.schema.json").read_text())
 SHARDS = [f"model-{number:05d}-of-00004.safetensors" for number in range(1, 5)]
 Q1 = "model.layers.1.self_attn.q_proj.weight"
 
@@ -56,7 +55,7 @@ def test_result_is_plain_data_by_its_schema(tmp_path: Path) -> None:
     cut(files, SHARDS[1], -10)
     result = hfinspect.audit(write(files, tmp_path))
     document = {"schema_version": "1.0", "results": [result.to_dict()]}
-    jsonschema.validate(document, SCHEMA, cls=jsonschema.Draft202012Validator)
+    conforms(document, "audit")
     assert result.counts["error"] == 1
     assert not result.ok
     finding = result.failing()[0]

@@ -10,14 +10,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-import hfinspect as package
 from hfinspect.auditing.registry import rules
 
 from ..auditing.damage import cut, pickle_of, remove, rename_tensor, symlink
 from ..auditing.sound import made, write
+from ..schemas import conforms
 from .program import hfinspect, process
 
-SCHEMA = json.loads((Path(package.__file__).parent / "schemas" / "audit.schema.json").read_text())
 Q1 = "model.layers.1.self_attn.q_proj.weight"
 
 #: What SARIF 2.1.0 requires of the objects used here (sections 3.13, 3.14, 3.18, 3.19, 3.20, 3.27,
@@ -178,7 +177,7 @@ def test_one_line_a_finding(broken: Path) -> None:
 def test_json_by_its_schema(broken: Path, sound: Path, tmp_path: Path) -> None:
     done = hfinspect("audit", broken, sound, tmp_path / "absent", "--format", "json")
     document = json.loads(done.out)
-    jsonschema.validate(document, SCHEMA, cls=jsonschema.Draft202012Validator)
+    conforms(document, "audit")
     kinds = ["error" if "error" in item else "audit" for item in document["results"]]
     assert kinds == ["audit", "audit", "error"]
     assert done.code == 3

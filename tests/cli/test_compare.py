@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from ..analysis.test_compare import CONFIG, checkpoint
@@ -13,11 +12,8 @@ from ..builders import write_config
 from ..hub_server import HubServer
 from ..scanning.scan_support import CONFIG as HUB_CONFIG
 from ..scanning.scan_support import model_files
-from .program import ROOT, hfinspect, process
-
-SCHEMAS = ROOT / "hfinspect" / "schemas"
-SCHEMA = json.loads((SCHEMAS / "comparison.schema.json").read_text())
-INSPECTION = json.loads((SCHEMAS / "inspection.schema.json").read_text())
+from ..schemas import conforms
+from .program import hfinspect, process
 
 
 @pytest.fixture
@@ -46,9 +42,9 @@ def test_another_depth_is_another_structure(models: Path) -> None:
 def test_json_of_three_is_as_the_schema_says(models: Path) -> None:
     done = hfinspect("compare", "./base", "./tuned", "./deeper", "--format", "json", cwd=models)
     found = json.loads(done.out)
-    jsonschema.validate(found, SCHEMA)
+    conforms(found, "comparison")
     for model in found["models"]:
-        jsonschema.validate(model, INSPECTION)
+        conforms(model)
     assert [model["target"] for model in found["models"]] == ["./base", "./tuned", "./deeper"]
     assert [d["same_structure"] for d in found["differences"]] == [True, False]
     assert (found["same_structure"], done.code) == (False, 1)
@@ -103,7 +99,7 @@ def test_two_revisions_and_a_local_copy(hub: HubServer, tmp_path: Path) -> None:
         env=hub.env(tmp_path),
     )  # fmt: skip
     found = json.loads(done.out)
-    jsonschema.validate(found, SCHEMA)
+    conforms(found, "comparison")
     assert done.code == 1
     revised, copy = found["differences"]
     assert [change["name"] for change in revised["changes"]] == ["extra.5.weight"]

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from hfinspect.scanning.rows import COLUMNS, LEADING
@@ -23,9 +22,8 @@ from hfinspect.scanning.rows import COLUMNS, LEADING
 from ..builders import write_config, write_safetensors
 from ..hub_server import HubServer
 from ..scanning.scan_support import CONFIG, PARAMETERS, Scanner, fill, model_files, rows_in
+from ..schemas import conforms
 from .program import ROOT, hfinspect
-
-ROW_SCHEMA = json.loads((ROOT / "hfinspect/schemas/scan-row.schema.json").read_text())
 
 
 @pytest.fixture
@@ -72,7 +70,7 @@ def test_a_list_mixes_hub_and_local_and_skips_comments(scan: Scanner, tmp_path: 
     assert done.code == 1
     assert [row["source"] for row in rows[:2]] == ["checkpoint", "config"]
     for row in rows:
-        jsonschema.validate(row, ROW_SCHEMA)
+        conforms(row, "scan-row")
 
 
 def test_targets_from_standard_input(scan: Scanner, tmp_path: Path) -> None:
@@ -202,7 +200,7 @@ def test_audit_adds_columns(tmp_path: Path) -> None:
     assert (broken["status"], broken["error_kind"]) == ("failed", "malformed_file")
     assert broken["audit_errors"] > 0
     for row in (ok, failed, broken):
-        jsonschema.validate(row, ROW_SCHEMA)
+        conforms(row, "scan-row")
 
 
 # ---- resuming

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from hfinspect.errors import NetworkError
@@ -13,13 +12,11 @@ from hfinspect.sources.hub_client import HubClient
 from hfinspect.sources.hub_models import list_models
 from hfinspect.sources.hub_throttle import Throttle
 
-from ..cli.program import ROOT
 from ..hub_api import Reply
 from ..hub_http import Request
 from ..hub_server import HubServer
+from ..schemas import conforms
 from .scan_support import Scanner, fill, model_files, rows_in
-
-ROW_SCHEMA = json.loads((ROOT / "hfinspect/schemas/scan-row.schema.json").read_text())
 
 
 @pytest.fixture
@@ -90,7 +87,7 @@ def test_totals_only_is_one_request_a_page(scan: Scanner) -> None:
     assert "the Hub's own report, not counted by hfinspect" in done.err
     assert scan.hub.meter.paths() == ["/api/models"] * 3
     for row in rows:
-        jsonschema.validate(row, ROW_SCHEMA)
+        conforms(row, "scan-row")
 
 
 def test_resuming_a_list_of_the_hub_that_has_changed(scan: Scanner, tmp_path: Path) -> None:
