@@ -1,6 +1,6 @@
 """data2vec for images (Baevski et al. 2022). Source: transformers/models/data2vec.
 
-BEiT (beit.py) under other class names.
+BEiT (beit.py) under other class names; its class for segmentation is not in the catalog.
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ from .modules import Module
 from .registry import Builder, register
 
 _NAME = "Data2VecVision"
-#: What files call the parts of a convolution with its norm.
-_SPELLED = {"conv": "convolution", "bn": "normalization"}
 
 
 def _respelled(module: Module) -> None:
     if module.class_name == "BeitSelfAttention":
         module.class_name = "BeitSdpaSelfAttention"
-    if module.class_name == "BeitConvLayer" and "conv" in module.children:
-        module.children = {_SPELLED.get(n, n): child for n, child in module.children.items()}
     for child in module.children.values():
         if isinstance(child, Module):
             _respelled(child)
@@ -51,7 +47,6 @@ register(
         {
             "BeitForImageClassification": _under(beit.image_classification),
             "BeitModel": _under(model),
-            "BeitForSemanticSegmentation": _under(beit.semantic_segmentation),
         },
         "Beit",
         _NAME,
