@@ -297,6 +297,17 @@ def test_scales_of_the_kv_cache(tmp_path: Path) -> None:
     assert found.expectation.agrees
 
 
+@pytest.mark.parametrize("shape", [(0,), (2,)])
+def test_comfyui_files_come_without_a_config(shape: tuple[int, ...], tmp_path: Path) -> None:
+    """One tensor more tells that the file is scaled; it is no weight."""
+    tensors = {**twins.packed(twins.comfy), "scaled_fp8": ("F8_E4M3", shape)}
+    write_safetensors(tmp_path / "model.safetensors", tensors)
+    found = hfinspect.inspect(tmp_path)
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert found.quantization is not None
+    assert found.quantization.scheme == "FP8"
+
+
 def test_mlx_modules_of_their_own_width(tmp_path: Path) -> None:
     """The config's entry of a module has its bits and group size."""
     tensors = twins.packed(twins.mlx(4), embeddings=True)

@@ -169,6 +169,24 @@ def blocks_of_128(out: int, inputs: int) -> tuple[int, ...]:
     return -(-out // 128), -(-inputs // 128)
 
 
+def comfy(name: str, out: int, inputs: int) -> Stored:
+    """ComfyUI's "scaled" files; no config comes with them."""
+    return {
+        f"{name}.weight": ("F8_E4M3", (out, inputs)),
+        f"{name}.scale_weight": ("F32", (1,)),
+        f"{name}.scale_input": ("F32", (1,)),
+    }
+
+
+def comfy_quant(name: str, out: int, inputs: int) -> Stored:
+    """The same since 2025: what the format is stands as JSON in a tensor."""
+    return {
+        f"{name}.weight": ("F8_E4M3", (out, inputs)),
+        f"{name}.weight_scale": ("F32", ()),
+        f"{name}.comfy_quant": ("U8", (27,)),
+    }
+
+
 def nvfp4(name: str, out: int, inputs: int) -> Stored:
     """ModelOpt's."""
     return {
@@ -374,6 +392,16 @@ def torchao(kind: str) -> Packing:
     return pack
 
 
+def torchao_of_0_14() -> Stored:
+    """Names with colons, also of what is not quantised."""
+    stored: Stored = {}
+    for name, entry in packed(torchao("Float8Tensor")).items():
+        module, _, last = name.rpartition(".")
+        own = f"weight:{last.removeprefix('_weight_')}" if last.startswith("_") else f"{last}:_data"
+        stored[f"{module}.{own}"] = entry
+    return stored
+
+
 def torchao_metadata(kind: str) -> dict[str, str]:
     import json
 
@@ -518,4 +546,9 @@ TWINS: dict[str, Callable[[], Twin]] = {
         )
         for kind in ("Int8Tensor", "Float8Tensor", "Int4Tensor")
     },
+    "comfy": lambda: Twin(packed(comfy), section("fp8")),
+    "comfy-quant": lambda: Twin(packed(comfy_quant), section("fp8")),
+    "torchao-0.14": lambda: Twin(
+        torchao_of_0_14(), section("torchao"), metadata=torchao_metadata("Float8Tensor")
+    ),
 }

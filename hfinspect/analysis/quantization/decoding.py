@@ -138,6 +138,11 @@ class Sheet:
         if scheme:
             self.schemes[scheme] = self.schemes.get(scheme, 0) + 1
 
+    def plain(self, tensor: StoredTensor, name: str, role: Role) -> None:
+        """A tensor that is not packed, stored under another name than its own."""
+        count = tensor.elements if role is Role.PARAMETER else 0
+        self.tensors.setdefault(tensor.name, Decoded(name, role, count))
+
     def unknown(self, tensor: StoredTensor, name: str, why: str) -> None:
         """A packed weight whose packing cannot be told."""
         if self._put(tensor, Decoded(name, Role.PARAMETER, None)):

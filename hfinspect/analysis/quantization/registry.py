@@ -46,6 +46,7 @@ _MARKS = (
     ({"absmax", "quant_map"}, "bitsandbytes"),
     ({"SCB"}, "bitsandbytes"),
     ({"_weight_qdata"}, "torchao"),
+    ({"weight:qdata"}, "torchao"),
     ({"weight_scale_2"}, "modelopt"),
     ({"weight_scale_inv"}, "fp8"),
     ({"gate_up_proj_blocks", "gate_up_proj_scales"}, "mxfp4"),

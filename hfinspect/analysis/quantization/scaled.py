@@ -19,8 +19,11 @@ from .decoding import Holds, Module, Modules, Sheet
 _SCALES = frozenset(
     """weight_scale weight_scale_inv weight_scale_2 weight_global_scale weight_scales scale_inv
     input_scale input_scale_ub input_global_scale activation_scale output_scale pre_quant_scale
-    q_scale k_scale v_scale kv_scale prob_scale qscale_weight qscale_act weight_scale_ub""".split()
+    q_scale k_scale v_scale kv_scale prob_scale qscale_weight qscale_act weight_scale_ub
+    scale_weight scale_input""".split()
 )
+#: What ComfyUI's files say of themselves in tensors: the dtype, or the format as JSON.
+_MARKERS = frozenset({"scaled_fp8", "comfy_quant"})
 _ZERO_POINTS = frozenset(
     """weight_zero_point input_zero_point output_zero_point q_zero_point k_zero_point
     v_zero_point""".split()
@@ -31,7 +34,9 @@ _ENDINGS = (
     "_input_global_scale", "_input_scale", "_activation_scale", "_scale_inv", "_scale_2",
     "_global_scale", "_scales", "_scale",
 )  # fmt: skip
-_WEIGHT_SCALES = ("weight_scale", "weight_scale_inv", "scale", "scale_inv", "qscale_weight")
+_WEIGHT_SCALES = (
+    "weight_scale", "weight_scale_inv", "scale", "scale_inv", "qscale_weight", "scale_weight",
+)  # fmt: skip
 _FUSED_SCALES = ("_weight_scale", "_weight_scale_inv", "_scale", "_scale_inv", "_scales")
 
 _FLOATS = {
@@ -69,6 +74,8 @@ def read_module(module: Module, said: Declared, sheet: Sheet) -> None:
             suffix == "scale" and packed
         ):
             sheet.aside(tensor, module.full("weight"), Holds.SCALES)
+        elif suffix in _MARKERS:
+            sheet.aside(tensor, module.full("weight"), Holds.TABLES)
         elif suffix in _ZERO_POINTS and told:
             sheet.aside(tensor, module.full("weight"), Holds.ZERO_POINTS)
         elif suffix.endswith(_ENDINGS):

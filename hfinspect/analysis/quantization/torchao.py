@@ -1,6 +1,7 @@
 """torchao in safetensors: ``_weight_qdata`` with ``_weight_scale``, ``_weight_zero_point`` ...
 
-Source: torchao/prototype/safetensors. The file's metadata has for each tensor its class and
+Source: torchao/prototype/safetensors. Version 0.14 has ``weight:qdata`` and ``weight:scale``, and
+``bias:_data`` of what is not quantised. The file's metadata has for each tensor its class and
 ``block_size``, the weights that share a scale: so the weights are scales times block. Parts of
 torchao tensors in pickled checkpoints come as ``weight.<part>`` and are not unpacked.
 """
@@ -10,16 +11,20 @@ from __future__ import annotations
 import json
 
 from ...core.tensors import StoredTensor
+from ..names import labels_of
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
 
 _PARTS = {
-    "_scale": Holds.SCALES,
-    "_scale_and_zero": Holds.SCALES,
-    "_per_tensor_scale": Holds.SCALES,
-    "_act_pre_scale": Holds.SCALES,
-    "_zero_point": Holds.ZERO_POINTS,
+    "scale": Holds.SCALES,
+    "scale_and_zero": Holds.SCALES,
+    "per_tensor_scale": Holds.SCALES,
+    "act_pre_scale": Holds.SCALES,
+    "zero_point": Holds.ZERO_POINTS,
 }
+#: The only part of a tensor that is not quantised.
+_PLAIN = "_data"
+
 #: An entry takes some 300 characters.
 _MAX_ENTRY = 10_000
 
@@ -29,18 +34,32 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
     for module in modules.values():
         if "weight" in module.name.split("."):
             _set_pickled_aside(module, sheet)
-        for suffix, data in module.tensors.items():
-            stem = suffix.removesuffix("_qdata")
-            if stem == suffix or not stem.startswith("_"):
-                continue
-            name = module.full(stem[1:])
-            scale = module.get(f"{stem}_scale", f"{stem}_scale_and_zero")
-            kind, block = _entry(sheet.metadata.get(name))
-            _read_data(data, name, scale, kind, block, sheet)
-            for part, holds in _PARTS.items():
-                tensor = module.get(stem + part)
-                if tensor is not None:
-                    sheet.aside(tensor, name, holds)
+        for own, parts in _in_parts(module).items():
+            name = module.full(own)
+            data = parts.get("qdata")
+            if data is not None:
+                scale = parts.get("scale") or parts.get("scale_and_zero")
+                kind, block = _entry(sheet.metadata.get(name))
+                _read_data(data, name, scale, kind, block, sheet)
+                for part, tensor in parts.items():
+                    if part in _PARTS:
+                        sheet.aside(tensor, name, _PARTS[part])
+            elif _PLAIN in parts:
+                sheet.plain(parts[_PLAIN], name, labels_of(name).role)
+
+
+def _in_parts(module: Module) -> dict[str, dict[str, StoredTensor]]:
+    """Tensors by the name of the one that they are parts of (``weight``), then by part."""
+    found: dict[str, dict[str, StoredTensor]] = {}
+    for suffix, tensor in module.tensors.items():
+        own, colon, part = suffix.partition(":")
+        if not colon and suffix.startswith("_"):
+            ends = (end for end in ("qdata", *_PARTS) if suffix.endswith(f"_{end}"))
+            part = max(ends, key=len, default="")
+            own = suffix[1 : -len(part) - 1] if part else ""
+        if own and part:
+            found.setdefault(own, {})[part] = tensor
+    return found
 
 
 def _set_pickled_aside(module: Module, sheet: Sheet) -> None:
