@@ -47,8 +47,7 @@ def _bias(c: ModelConfig) -> bool:
     return c.flag("attention_bias", default=True)
 
 
-def merger(c: ModelConfig, out: Dim) -> Module:
-    inner = out * c.dim("in_channels", default=3)
+def merger(c: ModelConfig, out: Dim, inner: Dim) -> Module:
     return Module(
         "GlmOcrVisionPatchMerger",
         proj=Linear(out, out, bias=False),
@@ -63,7 +62,8 @@ def merger(c: ModelConfig, out: Dim) -> Module:
     )
 
 
-def vision_model(c: ModelConfig) -> Module:
+def vision_model(c: ModelConfig, *, merged: Dim | None = None) -> Module:
+    """``merged`` is the width inside the merger; absent, its output's times an image's channels."""
     h, patch = c.dim("hidden_size", default=1024), c.dim("patch_size", default=14)
     kernel = (c.dim("temporal_patch_size", default=2), patch, patch)
     merge, out = c.dim("spatial_merge_size", default=2), c.dim("out_hidden_size", default=1536)
@@ -76,7 +76,7 @@ def vision_model(c: ModelConfig) -> Module:
         patch_embed=Module("GlmOcrVisionPatchEmbed", proj=patches),
         rotary_pos_emb=Activation("GlmOcrVisionRotaryEmbedding"),
         blocks=Layers.of(c.count("depth", "num_hidden_layers", default=24), vision_block(c, h)),
-        merger=merger(c, out),
+        merger=merger(c, out, merged or out * c.dim("in_channels", default=3)),
         downsample=Conv(h, out, (merge, merge), stride=(merge, merge)),
         post_layernorm=_norm(c, h),
         part="vision",
