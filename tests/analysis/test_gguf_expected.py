@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.analysis.gguf_config import config_of
@@ -345,3 +347,45 @@ def test_more_layers_than_tensors_are_made_up() -> None:
     metadata = metadata_of({**SHARED, "model_type": "llama"}, "llama")
     assert config_of(metadata, {"output.weight"}) is None
     assert config_of(metadata, {"output.weight", "token_embd.weight"}) is not None
+
+
+_VALUES = (
+    st.integers(-1, 3)
+    | st.sampled_from([16, 64, 2**31, 2**64 - 1])
+    | st.none()
+    | st.booleans()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.lists(st.integers(0, 4), max_size=3)
+)
+
+
+@given(
+    st.sampled_from([*sorted(set(ARCHITECTURES.values())), ""]),
+    st.dictionaries(st.sampled_from([*KEYS, "context_length"]), _VALUES),
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                ["output.weight", "token_embd.weight", "blk.0.attn_q.bias", "blk.0.ffn_up.3.weight",
+                 "blk.1.attn_qkv.weight", "blk..attn_q.weight", "v.blk.0.ln1.weight", ""]
+            ),
+            st.lists(st.integers(0, 5), max_size=3).map(tuple),
+        ),
+        max_size=6,
+    ),
+)  # fmt: skip
+def test_any_key_values_promise_something_or_nothing(
+    architecture: str, values: dict[str, object], held: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    """Key-values are foreign: whatever they say, a config comes out that is judged, or none."""
+    base = metadata_of({**SHARED, "model_type": architecture}, architecture)
+    metadata = {**base, **{f"{architecture}.{key}": value for key, value in values.items()}}
+    tensors = [info(name, shape) for name, shape in held]
+    own = config_of(metadata, {item.name for item in tensors})
+    try:
+        prediction = hfinspect.predict(own or {})
+        assert prediction.specs is not None
+    except HfinspectError:
+        return
+    verdict = compare_names(tensors, prediction, architecture)
+    assert verdict.expectation.parameters >= 0

@@ -323,13 +323,22 @@ def test_mlx_modules_of_their_own_width(tmp_path: Path) -> None:
     assert found.quantization.widths["8"] == 256 * 768
 
 
-def test_gptq_modules_of_their_own_width(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("method", "where", "lists"),
+    [
+        ("gptq", "dynamic", {"+:(((a+)+)+)+$": {"bits": 8}}),
+        ("auto-round", "extra_config", {"model.layers.0.mlp.down_proj": {"bits": 8}}),
+    ],
+)
+def test_gptq_modules_of_their_own_width(
+    tmp_path: Path, method: str, where: str, lists: dict[str, Any]
+) -> None:
     """GPTQModel's ``dynamic`` has patterns that are never compiled: shapes tell."""
     tensors = twins.packed(twins.gptq(4))
     for key in [key for key in tensors if key.startswith("model.layers.0.mlp.down_proj.")]:
         del tensors[key]
     tensors |= twins.gptq(8)("model.layers.0.mlp.down_proj", 256, 768)
-    section = twins.section("gptq", bits=4, dynamic={"+:(((a+)+)+)+$": {"bits": 8}})
+    section = twins.section(method, bits=4, **{where: lists})
     found = write(tmp_path, Twin(tensors, section))
     assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
     assert found.quantization is not None

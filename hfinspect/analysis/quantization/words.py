@@ -65,7 +65,9 @@ def _set_aside(module: Module, name: str, sheet: Sheet) -> None:
 
 def _check_bits(found: _Layout, packed: StoredTensor, said: Declared, sheet: Sheet) -> None:
     claimed = said.whole("bits", "w_bit")
-    if claimed is not None and claimed != found.bits and not said.section("dynamic"):
+    # GPTQModel's and AutoRound's lists of modules with settings of their own.
+    varies = said.section("dynamic") or said.section("extra_config")
+    if claimed is not None and claimed != found.bits and not varies:
         text = f"{packed.name} holds {found.bits} bits a weight where {said.where} says {claimed}"
         sheet.note("quantization-mismatch", text, packed.name)
 
