@@ -439,7 +439,7 @@ def test_florence_stages() -> None:
 
 # ---- layers that predict further tokens
 
-PREDICTORS = {
+PREDICTORS: dict[str, tuple[dict[str, Any], int, dict[str, tuple[int, ...]]]] = {
     "longcat_flash": ({"num_layers": 1, "n_routed_experts": 2}, 17, {
         "model.mtp.layers.0.enorm.m.weight": (6144,),
         "model.mtp.layers.0.transformer_layer.mlp.down_proj.weight": (6144, 12288),
