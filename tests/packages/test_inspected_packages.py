@@ -42,6 +42,9 @@ def test_a_gguf_without_a_head(downloads: Path) -> None:
     assert found.parameters == 134_515_008
     assert found.tied == {"output.weight": "token_embd.weight"}
     assert found.parameters_with_head == 134_515_008 + 49_152 * 576
+    assert found.expectation is not None  # by its own key-values
+    assert found.expectation.agrees
+    assert found.expectation.parameters == found.parameters
     assert "other" not in found.components
     assert found.quantization is not None
     assert set(found.quantization.widths) == {"Q4_1", "Q8_0"}
