@@ -28,7 +28,7 @@ def _table(words: dict[Component, str]) -> dict[str, Component]:
 _MODULES: Final = _table({
     _E: """wte wpe shared feature_projection ple project_in project_out
         per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
-        img_break boi eoi image_begin image_end image_newline view_seperator prenet
+        img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
         distilled_guidance_layer""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
@@ -46,7 +46,8 @@ _MODULES: Final = _table({
         nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
-        patch_merge_mlp proj_query proj_linear eh_proj embd_to_logits generation_aligner""",
+        patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
+        embd_to_logits generation_aligner""",
     _N: "img_mod txt_mod layer_output_scale",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship

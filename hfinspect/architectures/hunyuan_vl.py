@@ -1,0 +1,168 @@
+"""Hunyuan-VL and HunyuanOCR (Tencent 2025). Source: transformers/models/hunyuan_vl.
+
+A ViT with a table of positions, two convolutions and a linear layer that lead to the decoder with
+vectors for where an image begins, breaks and ends, and Hunyuan's decoder. File names are those of
+the first release: ``vit`` and ``perceive``.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from .modules import (
+    Activation,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Sequential,
+    Weight,
+)
+from .registry import register
+from .vision import patch_conv, position_table
+
+_NAME = "HunYuanVL"
+
+
+def _norm(c: ModelConfig, size: Dim) -> Module:
+    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name=f"{_NAME}RMSNorm")
+
+
+# ---- vision
+
+
+def _layer(c: ModelConfig, h: Dim) -> Module:
+    inner = c.dim("intermediate_size", default=4304)
+    eps = c.number("rms_norm_eps", "layer_norm_eps", default=1e-5)
+    return Module(
+        f"{_NAME}VisionBlock",
+        input_layernorm=LayerNorm(h, eps=eps),
+        self_attn=Module(
+            f"{_NAME}VisionAttention",
+            q_proj=Linear(h, h, kind="query"),
+            k_proj=Linear(h, h, kind="key"),
+            v_proj=Linear(h, h, kind="value"),
+            o_proj=Linear(h, h, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        post_attention_layernorm=LayerNorm(h, eps=eps),
+        mlp=Module(
+            f"{_NAME}VisionMLP",
+            act=activation(c.text("hidden_act", default="gelu")),
+            dense_h_to_4h=Linear(h, inner, kind="up"),
+            dense_4h_to_h=Linear(inner, h, kind="down"),
+            component=Component.MLP,
+        ),
+    )
+
+
+def _merger(c: ModelConfig, h: Dim, out: Dim) -> Module:
+    side = c.dim("spatial_merge_size", default=2)
+    squares = Conv(h, h * 2, side, stride=side, component=None)
+    return Module(
+        f"{_NAME}VisionPatchMerger",
+        before_rms=_norm(c, h),
+        proj=Sequential(squares, Activation("GELU"), Conv(h * 2, h * 4, 1, component=None)),
+        mlp=Linear(h * 4, out),
+        image_newline=Weight(h * 4),
+        image_begin=Weight(out),
+        image_end=Weight(out),
+        image_sep=Weight(out),
+        after_rms=_norm(c, out),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def vision_model(c: ModelConfig, out: Dim) -> Module:
+    h, patch = c.dim("hidden_size", default=1152), c.dim("patch_size", default=16)
+    side = c.dim("max_image_size", default=2048) // patch
+    return Module(
+        f"{_NAME}VisionTransformer",
+        embeddings=Module(
+            f"{_NAME}VisionPatchEmbed",
+            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, (patch, patch)),
+            position_embedding=position_table(side * side + 1, h),
+            component=Component.EMBEDDING,
+        ),
+        layers=Layers.of(c.count("num_hidden_layers", default=27), _layer(c, h)),
+        perceive=_merger(c, h, out),
+        part="vision",
+    )
+
+
+# ---- text
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=4096)
+
+
+def text_model(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    heads = grouped_heads(c, h, heads=32)
+    layer = Module(
+        f"{_NAME}DenseV1DecoderLayer",
+        self_attn=grouped_attention(
+            f"{_NAME}DenseV1Attention",
+            h,
+            heads,
+            bias=c.flag("attention_bias", default=False),
+            norms=lambda: {
+                "query_layernorm": _norm(c, heads.dim),
+                "key_layernorm": _norm(c, heads.dim),
+            },
+        ),
+        mlp=gated_mlp(
+            f"{_NAME}MLP",
+            h,
+            c.dim("intermediate_size", default=11008),
+            act=c.text("hidden_act", default="silu"),
+        ),
+        input_layernorm=_norm(c, h),
+        post_attention_layernorm=_norm(c, h),
+    )
+    return Module(
+        f"{_NAME}Model",  # what stands there in memory
+        embed_tokens=Embedding(c.dim("vocab_size", default=290943), h),
+        layers=Layers.of(c.count("num_hidden_layers", default=32), layer),
+        norm=_norm(c, h),
+        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
+    )
+
+
+# ---- together
+
+
+def generation(c: ModelConfig) -> Module:
+    # The first release has the decoder's keys at the top.
+    text = c.section("text_config") if c.has("text_config") else c
+    tied = c.tied() or text.tied()
+    head = Linear(
+        _hidden(text),
+        text.dim("vocab_size", default=290943),
+        bias=False,
+        tied_to="model.embed_tokens.weight" if tied else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module(
+        f"{_NAME}ForConditionalGeneration",
+        model=text_model(text),
+        vit=vision_model(c.section("vision_config"), _hidden(text)),
+        lm_head=head,
+    )
+
+
+register(
+    "hunyuan_vl",
+    {f"{_NAME}ForConditionalGeneration": generation},
+    base=f"{_NAME}ForConditionalGeneration",
+    aliases={"model.language_model.": "model.", "model.vision_tower.": "vit."},
+    category="multimodal",
+)
