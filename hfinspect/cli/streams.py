@@ -14,6 +14,8 @@ from ..errors import HfinspectError, UnreadableError
 #: Longest sentence shown; paths and lists of known names take room.
 MAX_SHOWN = 1000
 
+_ELSEWHERE = "--output FILE writes to a file"
+
 
 def flushed() -> None:
     """Standard output, as far as there is one, has taken everything. Raises UnreadableError."""
@@ -27,7 +29,7 @@ def standard_output() -> Iterator[TextIO]:
     """Standard output; a full disk behind it is an error like others, a reader that has hung up
     is not."""
     if sys.stdout is None:
-        raise UnreadableError("standard output", "is closed", hint="--output FILE writes to a file")
+        raise UnreadableError("standard output", "is closed", hint=_ELSEWHERE)
     try:
         yield sys.stdout
     except BrokenPipeError:
@@ -35,7 +37,9 @@ def standard_output() -> Iterator[TextIO]:
     except OSError as error:
         drop_stdout()
         reason = error.strerror or str(error)
-        raise UnreadableError("standard output", f"cannot be written: {reason}") from None
+        raise UnreadableError(
+            "standard output", f"cannot be written: {reason}", hint=_ELSEWHERE
+        ) from None
 
 
 def drop_stdout() -> None:

@@ -29,7 +29,7 @@ class Pipeline:
         for slot in reversed(range(IN_FLIGHT)):
             self._slots.put(slot)
         self._lock = threading.Lock()
-        self._sessions: dict[int, Session] = {}
+        self._sessions: dict[int, Session | None] = {}
         self._pid = 0
 
     @contextmanager
@@ -49,8 +49,9 @@ class Pipeline:
                 self._pid = os.getpid()
                 self._sessions = {}
             if pool not in self._sessions:
-                self._sessions[pool] = own_session(_IN_POOL) or users_session()
-            return self._sessions[pool]
+                self._sessions[pool] = own_session(_IN_POOL)
+            session = self._sessions[pool]
+        return session or users_session()  # which the user may set anew at any time
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -58,4 +59,5 @@ class Pipeline:
             sessions, self._sessions = self._sessions, {}
         if self._pid == os.getpid():
             for session in sessions.values():
-                session.close()
+                if session is not None:
+                    session.close()

@@ -74,8 +74,7 @@ class Session:
             response.close()
 
     def close(self) -> None:
-        if self._own:
-            self._client.close()
+        self._client.close()
 
 
 def users_session() -> Session:
