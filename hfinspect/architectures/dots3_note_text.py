@@ -62,6 +62,8 @@ def sizes(c: ModelConfig, i: int, kind: str) -> Latent:
         return usual
     swa = {key: c.dim(f"swa_{key}", default=value) for key, value in _SLIDING.items()}
     plain = swa["qk_nope_head_dim"]
+    if plain >= swa["head_dim"]:
+        raise c.error("swa_qk_nope_head_dim", int(plain), f"less than the head's {swa['head_dim']}")
     rotary = c.dim("swa_qk_rope_head_dim", default=swa["head_dim"] - plain)
     return Latent(
         heads=swa["num_attention_heads"],

@@ -1,7 +1,7 @@
 """Florence-2 (Xiao et al. 2023). Source of shapes: transformers/models/florence2.
 
 DaViT, which attends within windows of patches and then among channels, a projection with learned
-rows and columns, and BART.
+rows and columns, and BART. As released, with code of its own: florence2_released.py.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from . import florence2_released
 from .modules import (
     Buffer,
     Conv,
@@ -139,6 +140,8 @@ def base(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
+    if florence2_released.is_released(c):
+        return florence2_released.conditional_generation(c)
     model = base(c)
     text = model["language_model"]
     assert isinstance(text, Module)

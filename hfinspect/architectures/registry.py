@@ -39,6 +39,7 @@ _VOCABULARY = frozenset(
         "timm_resnet",
         "composing",
         "encoders",
+        "florence2_released",
         "primes",
         "seq2seq",
         "speech",
