@@ -156,6 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
         hub = self.server.hub
         if reply.file is None or not _RANGES.fullmatch(asked) or not hub.joins_ranges:
             return reply
+        if hub.refuses_several:
+            return Reply(hub.refuses_several, b"<Error><Code>InvalidRange</Code></Error>")
         size, body = reply.file.size, b""
         for part in asked.removeprefix("bytes=").split(","):
             start, stop = int(part.split("-")[0]), min(int(part.split("-")[1]) + 1, size)

@@ -148,7 +148,7 @@ class Answer:
     def _begins_at(self, start: int) -> bool:
         """Whether ``part`` can take bytes from ``start`` on out of this answer."""
         said = self.headers.get("content-range", "").strip()
-        return self.status != 206 or said.startswith(f"bytes {start}-")
+        return self.status == 200 or (self.status == 206 and said.startswith(f"bytes {start}-"))
 
     def _partial(self, start: int, stop: int) -> Part:
         match = _CONTENT_RANGE.fullmatch(self.headers.get("content-range", "").strip())

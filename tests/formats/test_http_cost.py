@@ -101,6 +101,20 @@ def test_storage_that_sends_one_range_at_a_time(hub: HubServer) -> None:
     assert sum(r.sent for r in hub.meter.requests if r not in several) < 1_000_000
 
 
+@pytest.mark.parametrize("status", [400, 403, 416, 500, 501])
+def test_storage_that_refuses_several_ranges(hub: HubServer, status: int) -> None:
+    """Whatever it says, the ranges are then asked for one by one."""
+    hub.refuses_several = status
+    hub.add("org/model", {"pytorch_model.bin": stored(sparse_archive(300, 10**10))})
+    model = source(hub, "org/model")
+    for _ in range(2):
+        reader = model.reader("pytorch_model.bin")
+        assert len(torch.FORMAT.read_header(reader).tensors) == 300
+    asked = [request.headers.get("range", "") for request in hub.meter.requests if request.sent]
+    assert sum("," not in ranges for ranges in asked if ranges) == 4
+    assert not model.client.joins_ranges
+
+
 def test_a_5_gb_gguf_costs_its_header_and_one_step_further(hub: HubServer) -> None:
     head = tokenizer(150_000).header()
     file = SparseReader("m.gguf", 5 * 10**9, {0: head})
