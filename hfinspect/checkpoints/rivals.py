@@ -51,10 +51,20 @@ def rivals_of(chosen: Sequence[str], files: Mapping[str, FileEntry], *, local: b
         paths = tuple(name.path for name in item.files)
         if not paths or item.missing or not taken.isdisjoint(paths) or len(paths) > room:
             continue
+        if same_bytes(chosen, paths, files):
+            continue  # its hash has told it already
         if item.first.directory == folder and _is_worth_it(item, local=local):
             found.append(Rival(item.first.format, paths))
             room -= len(paths)
     return found
+
+
+def same_bytes(chosen: Sequence[str], paths: Sequence[str], files: Mapping[str, FileEntry]) -> bool:
+    """Whether the list of files has the same hash for a single file as for the chosen one."""
+    if len(chosen) != 1 or len(paths) != 1:
+        return False
+    mine, other = (files[path].sha256 if path in files else None for path in (chosen[0], paths[0]))
+    return mine is not None and mine == other
 
 
 def _is_worth_it(item: Candidate, *, local: bool) -> bool:
@@ -62,6 +72,10 @@ def _is_worth_it(item: Candidate, *, local: bool) -> bool:
     if name.kind not in _KINDS or name.format not in ("safetensors", "torch"):
         return False
     return local or (name.format == "safetensors" and name.kind is Kind.WEIGHTS)
+
+
+#: Why a file was not taken whose hash is that of the one that was.
+SAME_BYTES = "the same bytes, by its hash"
 
 
 def with_judgement(reason: str, judgement: str | None) -> str:

@@ -17,7 +17,7 @@ from .assemble import compare_with_index, repeated_tensors
 from .choose import Choice, OtherFile
 from .index import read_index, shard_paths
 from .reader import FirstGuess, is_incompressible, is_local, read_shard, typical_header
-from .rivals import Rival, judged, rivals_of, with_judgement
+from .rivals import SAME_BYTES, Rival, judged, rivals_of, same_bytes, with_judgement
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], object]
@@ -164,6 +164,9 @@ class WeightReading:
             if not isinstance(found, HfinspectError)
             for path in rival.files
         }
+        for other in self.choice.others:
+            if same_bytes(self.paths, [other.path], self.files):
+                judgements[other.path] = SAME_BYTES
         others = [
             other._replace(reason=with_judgement(other.reason, judgements.get(other.path)))
             for other in self.choice.others

@@ -11,7 +11,7 @@ from hfinspect.checkpoints.rivals import MAX_HUB_FILES
 
 from ..builders import Tensors, write_safetensors, write_sharded
 from ..formats.torch_files import state_zip
-from ..hub_repos import weights
+from ..hub_repos import StoredFile, weights
 from ..hub_server import HubServer
 
 MODEL: Tensors = {f"layers.{n}.weight": ("F32", (8, 8)) for n in range(4)}
@@ -70,10 +70,20 @@ def test_what_lies_beside_is_told_by_its_header(
 
 @pytest.mark.parametrize(("name", "tensors", "reason"), CASES)
 def test_the_same_on_the_hub(hub: HubServer, name: str, tensors: Tensors, reason: str) -> None:
-    hub.add("org/model", {"model.safetensors": weights(MODEL), name: weights(tensors)})
+    other = weights(tensors)
+    if tensors == MODEL:  # of another hash: the data differs
+        other = StoredFile(other.head + b"\1", other.size, lfs=True)
+    hub.add("org/model", {"model.safetensors": weights(MODEL), name: other})
     found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
     assert found.other_files == {name: reason}
     assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (3, 2)
+
+
+def test_a_hash_tells_the_same_bytes_without_a_request(hub: HubServer) -> None:
+    hub.add("org/model", {"model.safetensors": weights(MODEL), "copy.safetensors": weights(MODEL)})
+    found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
+    assert found.other_files == {"copy.safetensors": "the same bytes, by its hash"}
+    assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (2, 1)
 
 
 def test_of_many_files_on_the_hub_few_are_read(hub: HubServer) -> None:
@@ -90,7 +100,8 @@ def test_of_many_files_on_the_hub_few_are_read(hub: HubServer) -> None:
 def test_conventional_names_are_believed_on_the_hub(hub: HubServer) -> None:
     """The usual copies cost no request; the reason says that only a name spoke."""
     beside = ["model.fp16.safetensors", "pytorch_model.bin", "adapter_model.safetensors"]
-    hub.add("org/model", dict.fromkeys(["model.safetensors", *beside], weights(MODEL)))
+    files = {name: weights({**MODEL, name: ("F32", (n,))}) for n, name in enumerate(beside)}
+    hub.add("org/model", {"model.safetensors": weights(MODEL), **files})
     found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
     assert hub.meter.count("cdn") == 1
     assert set(found.other_files) == set(beside)
