@@ -1,18 +1,16 @@
 """Marian (Junczys-Dowmunt et al. 2018), the opus-mt models. Source: transformers/models/marian.
 
 Post-norm encoder and decoder without norms of the embeddings; the languages may have vocabularies
-of their own.  Positions are sines: a fresh save of the translation class leaves them out and does
-not count them, the released files hold them.
+of their own.  Positions are sines, in parameters that are not trained: a save of the translation
+class leaves them out, but the model counts them and the released files hold them.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from . import seq2seq
-from .modules import Buffer, Module, Parameter
+from .modules import Buffer, Module
 from .registry import register
 
 STYLE = seq2seq.Style(
@@ -42,14 +40,6 @@ def model(c: ModelConfig, *, at: str = "") -> Module:
 def translation(c: ModelConfig) -> Module:
     shared = _one_table(c)
     inner = model(c, at="model.")
-    for side in ("encoder", "decoder"):
-        stack = inner[side]
-        assert isinstance(stack, Module)
-        table = stack["embed_positions"]
-        assert isinstance(table, Module)
-        weight = table["weight"]
-        assert isinstance(weight, Parameter)
-        table.children["weight"] = replace(weight, saved=False)
     size = seq2seq.vocab(c, STYLE) if shared else _target_vocab(c)
     words = "model.shared.weight" if shared else "model.decoder.embed_tokens.weight"
     return Module(

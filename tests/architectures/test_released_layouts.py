@@ -149,6 +149,16 @@ PUBLISHED = [
         22_140_032_000,
         id="solar-pro-preview",
     ),
+    # 58101·512 + 6·(4·512² + ...) twice, and 2·512² of sines that the released files hold
+    pytest.param(
+        {
+            "model_type": "marian", "d_model": 512, "encoder_layers": 6, "decoder_layers": 6,
+            "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "encoder_attention_heads": 8,
+            "decoder_attention_heads": 8, "max_position_embeddings": 512, "vocab_size": 58101,
+        },
+        74_410_496 + 58_101,
+        id="opus-mt-en-de",
+    ),
     # The index of the repo holds 2,707 names, all of these; its total is the file's size.
     pytest.param(DEEPSEEK_OCR_2, 3_389_119_360, id="deepseek-ocr-2"),
 ]  # fmt: skip

@@ -14,7 +14,8 @@ A case file lists small random models to build and whole default configs to coun
 
 ``"remove": ["key"]`` in a case drops keys of ``tiny``.  ``"library": "diffusers"`` takes the class
 from diffusers.  A file may hold a list of such objects, one per model_type.  ``"names": "module"``
-takes names as the modules have them, where save_pretrained writes names no released file has.
+takes names as the modules have them, where save_pretrained writes names no released file has, or
+leaves out what released files hold and the model counts.
 
 Each case is built, written with ``save_pretrained`` and read back from the file's header; the
 recording holds the config as given, as saved and (once a model_type) in full, and every tensor as
@@ -122,10 +123,8 @@ def record_case(entry: dict[str, Any], case: dict[str, Any], *, first: bool) -> 
 
 
 def _unique_parameters(model: Any) -> int:
-    """Parameters counted once each; without those that are computed anew instead of saved."""
-    ignored = set(getattr(model, "_keys_to_ignore_on_save", None) or ())
-    named = model.named_parameters()
-    return sum(parameter.numel() for name, parameter in named if name not in ignored)
+    """Parameters counted once each, those that a save leaves out as well."""
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def _save_plainly(model: Any, folder: Path) -> None:
@@ -146,8 +145,9 @@ def record_default(entry: dict[str, Any], architecture: str) -> dict[str, Any]:
     with torch.device("meta"):
         model = _build(entry, architecture, {})
     state = model.state_dict()
-    for key in getattr(model, "_keys_to_ignore_on_save", None) or ():
-        state.pop(key, None)
+    if entry.get("names") != "module":
+        for key in getattr(model, "_keys_to_ignore_on_save", None) or ():
+            state.pop(key, None)
     tied = getattr(model, "all_tied_weights_keys", None) or {}
     for name in tied:
         state.pop(name, None)
