@@ -198,3 +198,15 @@ register(
     base="Qwen2_5OmniToken2WavModel",
     category="audio",
 )
+register(
+    "qwen2_5_omni_dit",
+    {"Qwen2_5OmniToken2WavDiTModel": diffusion},
+    base="Qwen2_5OmniToken2WavDiTModel",
+    category="audio",
+)
+register(
+    "qwen2_5_omni_bigvgan",
+    {"Qwen2_5OmniToken2WavBigVGANModel": bigvgan},
+    base="Qwen2_5OmniToken2WavBigVGANModel",
+    category="audio",
+)

@@ -87,3 +87,9 @@ register(
     base="Qwen2_5_VLTextModel",
     category="text decoder",
 )
+register(
+    "qwen2_5_vl_vision",
+    {"Qwen2_5_VisionTransformerPretrainedModel": vision_model},
+    base="Qwen2_5_VisionTransformerPretrainedModel",
+    category="vision",
+)
