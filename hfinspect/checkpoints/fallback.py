@@ -83,7 +83,8 @@ def _name_the_other(error: HfinspectError, other: Choice | None) -> None:
         return
     name = other.index or other.files[0]
     hint = f"another copy is there: --file {name}"
-    error.hint = f"{error.hint}; {hint}" if error.hint else hint
+    mark = " " if error.hint and error.hint.endswith("?") else "; "
+    error.hint = f"{error.hint}{mark}{hint}" if error.hint else hint
 
 
 def _with_refused(

@@ -42,4 +42,4 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help="Change a config key (dotted for nested); repeatable."
     ),
 ]
-File = Annotated[str | None, typer.Option("--file", help="Read this weight file, or folder, of it.")]
+File = Annotated[str | None, typer.Option("--file", help="Read this weight file or folder of it.")]

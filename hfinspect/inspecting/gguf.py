@@ -29,15 +29,19 @@ def with_promise(inspection: Inspection, prediction: Prediction | None, where: s
     facts = describe(inspection.metadata)
     if facts.architecture is None or facts.type != "model" or not inspection.complete:
         return inspection
-    source = where
+    source, is_catalogued = where, prediction is not None
     if prediction is None:
         prediction, source = _own_promise(inspection), OWN_VALUES
     if prediction is None:
         return inspection
     verdict = compare_names(inspection.tensors, prediction, facts.architecture)
     found = _findings(inspection, verdict, source)
-    findings = (*inspection.findings, *found)
-    return replace(inspection, expectation=verdict.expectation, findings=findings)
+    return replace(
+        inspection,
+        catalogued=is_catalogued,
+        expectation=verdict.expectation,
+        findings=(*inspection.findings, *found),
+    )
 
 
 def _own_promise(inspection: Inspection) -> Prediction | None:

@@ -151,6 +151,7 @@ def test_a_config_beside_it_is_compared_tensor_by_tensor(tmp_path: Path) -> None
     assert found.expectation is not None
     assert found.expectation.agrees
     assert found.expectation.parameters == found.parameters
+    assert found.catalogued
     assert differences(found) == []
     write_config(tmp_path, {**twins.CONFIG, "num_hidden_layers": 3})
     differing = hfinspect.inspect(tmp_path)
@@ -163,6 +164,17 @@ def test_a_config_beside_it_is_compared_tensor_by_tensor(tmp_path: Path) -> None
     assert "of another size: blk.0.ffn_gate.weight" in text
     assert ", promised 999x256)" in text
     assert "promised 999x256" in run(str(tmp_path)).out.replace("\n", "").replace("  ", "")
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"num_hidden_layers": 3}, {"intermediate_size": 999}, {"num_hidden_layers": 1}]
+)
+def test_explain_accounts_for_every_difference(tmp_path: Path, change: dict[str, int]) -> None:
+    write_config(tmp_path, {**twins.CONFIG, **change})
+    write(tmp_path, gguf(llama(), Q4_0))
+    measured = hfinspect.explain(tmp_path).to_dict()["measured"]
+    assert measured["unexplained"] == 0
+    assert bool(measured["differences"]) is bool(change)
 
 
 def test_its_own_key_values_promise_too(tmp_path: Path) -> None:
