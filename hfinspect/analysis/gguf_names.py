@@ -14,7 +14,7 @@ from ..core.tensors import TensorSpec
 #: llama.cpp's name -> paths of the module inside a layer, as files on the Hub spell them.
 _IN_A_LAYER = {
     "attn_norm": """input_layernorm ln_1 ln_mlp norm norm_1 operator_norm attention_layernorm
-        ln1""",
+        ln1 attention_norm""",
     "attn_norm_2": "ln_attn",
     "attn_qkv": """attn.c_attn attn.Wqkv attention.query_key_value self_attention.query_key_value
         self_attn.qkv_proj self_attn.query_key_value self_attn.W_pack attention.wqkv""",
@@ -39,35 +39,41 @@ _IN_A_LAYER = {
     "attn_sub_norm": "self_attn.attn_sub_norm",
     "post_attention_norm": "post_self_attn_layernorm",
     "ffn_norm": """post_attention_layernorm pre_feedforward_layernorm ln_2 norm_2 ffn_norm ln2
-        feedforward_layernorm""",
+        feedforward_layernorm pre_ff_layernorm""",
     "post_ffw_norm": "post_feedforward_layernorm post_mlp_layernorm",
     "layer_output_norm": "output.LayerNorm",
-    "ffn_gate": "mlp.gate_proj feed_forward.w1 mlp.w2",
+    "ffn_gate": "mlp.gate_proj feed_forward.gate_proj feed_forward.w1 mlp.w2",
     "ffn_up": """mlp.up_proj mlp.gate_up_proj mlp.c_fc mlp.fc1 mlp.fc_in mlp.dense_h_to_4h
-        mlp.w1 ffn.up_proj feed_forward.w3 intermediate.dense""",
+        mlp.w1 ffn.up_proj feed_forward.up_proj feed_forward.w3 intermediate.dense""",
     "ffn_down": """mlp.down_proj mlp.c_proj mlp.fc2 mlp.fc_out mlp.dense_4h_to_h ffn.down_proj
-        feed_forward.w2 output.dense""",
+        feed_forward.down_proj feed_forward.w2 output.dense""",
     "ffn_sub_norm": "mlp.ffn_sub_norm",
     "ffn_gate_inp": """mlp.gate mlp.router block_sparse_moe.gate block_sparse_moe.router.layer
-        mlp.gate.wg""",
+        mlp.gate.wg feed_forward.router""",
     "ffn_gate_inp_shexp": "mlp.shared_expert_gate",
-    "ffn_gate_exps": "mlp.experts.gate_proj block_sparse_moe.experts.w1",
-    "ffn_up_exps": "mlp.experts.up_proj block_sparse_moe.experts.w3",
+    "ffn_gate_exps": """mlp.experts.gate_proj block_sparse_moe.experts.w1
+        feed_forward.experts.gate_proj""",
+    "ffn_up_exps": """mlp.experts.up_proj block_sparse_moe.experts.w3
+        feed_forward.experts.up_proj""",
     "ffn_down_exps": """mlp.experts.down_proj block_sparse_moe.experts.w2
-        block_sparse_moe.output_linear""",
-    "ffn_gate_up_exps": "mlp.experts.gate_up_proj block_sparse_moe.input_linear",
+        block_sparse_moe.output_linear feed_forward.experts.down_proj""",
+    "ffn_gate_up_exps": """mlp.experts.gate_up_proj block_sparse_moe.input_linear
+        feed_forward.experts.gate_up_proj""",
     **{
         f"ffn_{kind}_shexp": f"""mlp.shared_expert.{kind}_proj mlp.shared_experts.{kind}_proj
-            mlp.shared_mlp.{kind}_proj"""
+            mlp.shared_mlp.{kind}_proj feed_forward.shared_expert.{kind}_proj"""
         for kind in ("gate", "up", "down")
     },
-    "ssm_in": "mixer.in_proj",
-    "ssm_conv1d": "mixer.conv1d",
-    "ssm_x": "mixer.x_proj",
-    "ssm_dt": "mixer.dt_proj",
-    "ssm_a": "mixer.A_log",
-    "ssm_d": "mixer.D",
-    "ssm_out": "mixer.out_proj",
+    "ssm_in": "mixer.in_proj mamba.in_proj",
+    "ssm_conv1d": "mixer.conv1d mamba.conv1d",
+    "ssm_x": "mixer.x_proj mamba.x_proj",
+    "ssm_dt": "mixer.dt_proj mamba.dt_proj",
+    "ssm_a": "mixer.A_log mamba.A_log",
+    "ssm_d": "mixer.D mamba.D",
+    "ssm_out": "mixer.out_proj mamba.out_proj",
+    "ssm_dt_norm": "mamba.dt_layernorm",
+    "ssm_b_norm": "mamba.b_layernorm",
+    "ssm_c_norm": "mamba.c_layernorm",
     "shortconv.conv": "conv.conv",
     "shortconv.in_proj": "conv.in_proj",
     "shortconv.out_proj": "conv.out_proj",
@@ -81,7 +87,7 @@ _OUTSIDE = {
     "token_types": "embeddings.token_type_embeddings",
     "token_embd_norm": "word_embeddings_layernorm embeddings.LayerNorm embedding_norm",
     "output_norm": "norm ln_f norm_f final_layernorm final_layer_norm",
-    "output": "lm_head embed_out",
+    "output": "lm_head embed_out output output_layer",
 }
 
 #: Where the norm after the attention is one of its own, not the one before the MLP.

@@ -36,6 +36,7 @@ ARCHITECTURES = {
     "ernie4_5": "ernie4_5", "seed_oss": "seed_oss", "nemotron": "nemotron", "gptj": "gptj",
     "gpt_bigcode": "starcoder", "mamba": "mamba", "arcee": "arcee", "lfm2": "lfm2",
     "dots1": "dots1", "bitnet": "bitnet", "phimoe": "phimoe",
+    "llama4_text": "llama4", "jamba": "jamba",
 }  # fmt: skip
 
 #: What the gguf package has no name for: the converters write them by other means.
