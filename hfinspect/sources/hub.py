@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 from ..errors import (
@@ -22,6 +22,7 @@ from ..errors import (
     UnauthorizedError,
 )
 from .base import FileEntry, Origin
+from .file_reader import FileReader
 from .hub_answer import Answer, BrokenAnswerError, Part, TooLongError, UnusableAnswerError
 from .hub_client import GZIP, Ask, HubClient, RefusedError, api_json
 from .hub_errors import Asked
@@ -264,32 +265,6 @@ class HubSource:
     def asked(self, path: str | None) -> Asked:
         """What a request about a file, or about the model, is for."""
         return self.client.asked(self.repo_id, self.revision, path)
-
-
-class _Ranged(Protocol):
-    def known_size(self, path: str) -> int | None: ...
-
-    def read(self, path: str, start: int, stop: int) -> bytes: ...
-
-    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]: ...
-
-
-@dataclass(frozen=True)
-class FileReader:
-    """One file of a source (see ``formats.base.Reader``)."""
-
-    source: _Ranged
-    path: str
-
-    @property
-    def size(self) -> int | None:
-        return self.source.known_size(self.path)
-
-    def read(self, start: int, stop: int) -> bytes:
-        return self.source.read(self.path, start, stop)
-
-    def read_spans(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        return self.source.read_spans(self.path, spans)
 
 
 def _file_part(answer: Answer, path: str, start: int, stop: int) -> Part:

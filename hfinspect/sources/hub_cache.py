@@ -32,7 +32,8 @@ from ..errors import (
     UnreadableError,
 )
 from .base import FileEntry, Origin
-from .hub import FileReader, HubSource
+from .file_reader import FileReader
+from .hub import HubSource
 from .hub_client import HubClient
 from .hub_listing import Listing, check_repo_id, is_commit
 from .hub_settings import hub_constants
