@@ -17,29 +17,40 @@ from .registry import register
 _NAME = "HyperCLOVAXVisionV2"
 
 
+def _projector(c: ModelConfig, hidden: int) -> Module:
+    seen = c.section("vision_config").dim("out_hidden_size", default=3584)
+    built = Linear(seen, hidden, component=Component.PROJECTOR)
+    built.part = "projector"
+    return built
+
+
 def base(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), decoder(c, "hyperclovax")
-    seen = vision.dim("out_hidden_size", default=3584)
-    projector = Linear(seen, text.hidden, component=Component.PROJECTOR)
-    projector.part = "projector"
+    text = decoder(c, "hyperclovax")
     return Module(
         f"{_NAME}Model",
-        vision_model=qwen2_5_vl.vision_model(vision),
-        vision_projector=projector,
+        vision_model=qwen2_5_vl.vision_model(c.section("vision_config")),
+        projector=_projector(c, text.hidden),
         language_model=text.base,
     )
 
 
 def generation(c: ModelConfig) -> Module:
-    to = "model.language_model.embed_tokens.weight" if c.tied() else None
-    head = lm_head(decoder(c, "hyperclovax"), to)
-    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
+    """Files keep the head within the decoder and call the projector ``vision_projector``."""
+    text = decoder(c, "hyperclovax")
+    to = "embed_tokens.weight" if c.tied() else None  # within the decoder's own names
+    text.base.children["lm_head"] = lm_head(text, to)
+    model = Module(
+        f"{_NAME}Model",
+        vision_model=qwen2_5_vl.vision_model(c.section("vision_config")),
+        vision_projector=_projector(c, text.hidden),
+        language_model=text.base,
+    )
+    return Module(f"{_NAME}ForConditionalGeneration", model=model)
 
 
 register(
     "hyperclovax_vision_v2",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
     base=f"{_NAME}Model",
-    base_prefix="model",
     category="multimodal",
 )
