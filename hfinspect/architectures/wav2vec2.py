@@ -44,13 +44,11 @@ def project_q(c: ModelConfig) -> Module:
     return Linear(inner, size, component=Component.HEAD)
 
 
+_LETTERS = {"wav2vec2": model, "dropout": speech_heads.dropout, "lm_head": speech_heads.ctc_head}
+
 _CLASSES = composed(
     {
-        "Wav2Vec2ForCTC": {
-            "wav2vec2": model,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
+        "Wav2Vec2ForCTC": _LETTERS,
         "Wav2Vec2Model": model,
         "Wav2Vec2ForPreTraining": {
             "wav2vec2": model,
@@ -61,6 +59,7 @@ _CLASSES = composed(
         "Wav2Vec2ForSequenceClassification": {"wav2vec2": model, **speech_heads.SEQUENCE},
         "Wav2Vec2ForAudioFrameClassification": {"wav2vec2": model, **speech_heads.FRAMES},
         "Wav2Vec2ForXVector": {"wav2vec2": model, **speech_heads.SPEAKER},
+        "Wav2Vec2ForMaskedLM": _LETTERS,  # Until transformers 5.
     },
     part="audio",
 )

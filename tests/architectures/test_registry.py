@@ -66,6 +66,7 @@ def test_the_first_code_of_phi_has_modules_of_its_own() -> None:
     [
         ("t5", "T5WithLMHeadModel", "T5ForConditionalGeneration"),
         ("llama", "LLaMAForCausalLM", "LlamaForCausalLM"),
+        ("wav2vec2", "Wav2Vec2ForMaskedLM", "Wav2Vec2ForCTC"),
     ],
 )
 def test_the_first_name_of_a_class(model_type: str, old: str, new: str) -> None:
