@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ..core.components import Component
-from .name_words import PROJECTIONS
+from .name_words import PROJECTIONS, module_word
 from .names import Hints, NameLabels, of_template, template_of
 
 _A, _M, _S = Component.ATTENTION, Component.MLP, Component.SSM
+_E, _O = Component.EMBEDDING, Component.OTHER
 
 #: Parameters that only a recurrence has: state-space models and linear attention keep a decay.
 _DECAYS = frozenset({"A_log", "dt_bias", "time_decay", "time_decay_w1", "decay"})
@@ -24,7 +25,9 @@ _TABLES = frozenset({"positional_embedding", "class_embedding"})
 
 #: Projections that only an attention has.
 _QKV = frozenset(word for word, component in PROJECTIONS.items() if component is _A) - {"value"}
-_QKV |= {"Wqkv", "W_pack"}
+_QKV |= {"Wqkv", "W_pack", "q", "k", "v"}
+
+_PARAMETRIZED = ".parametrizations"
 
 _VECTOR, _FILTER, _POINTWISE = "vector", "filter", "pointwise"
 
@@ -44,8 +47,10 @@ class _Surroundings:
         self._routing: set[str] = set()
         self._recurrent: set[str] = set()
         self._patching: set[str] = set()
+        self._parametrized = False
         self._known: dict[tuple[object, ...], NameLabels] = {}
         affine: dict[str, set[str]] = {}
+        tensors = list(tensors)
         for name, shape in tensors:
             self._templates[name] = template_of(name)
             module, _, leaf = name.rpartition(".")
@@ -61,18 +66,28 @@ class _Surroundings:
                 self._patching.add(module)
             elif leaf in ("gamma", "beta"):
                 affine.setdefault(module, set()).add(leaf)
+            elif leaf == "original":  # of torch.nn.utils.parametrize
+                self._parametrized = True
+                parent, _, child = module.partition(_PARAMETRIZED)[0].rpartition(".")
+                if child in _QKV:
+                    self._attending.add(parent)
             if ".experts." in name:
                 self._routing.add(name.partition(".experts.")[0])
         self._shapes.update((module, _VECTOR) for module in affine if len(affine[module]) == 2)
         templates = set(self._templates.values())
         self._positions = _positions(templates)
         self._bodies = _bodies(templates)
+        self._unembedding = _unembedding(
+            templates, ((self._templates[name], shape) for name, shape in tensors)
+        )
 
     def labels_of(self, name: str) -> NameLabels:
         template = self._templates.get(name)
         if template is None:
             template = template_of(name)
         module = name.rpartition(".")[0]
+        if self._parametrized:
+            module = module.partition(_PARAMETRIZED)[0]
         parent = module.rpartition(".")[0]
         told = (
             template,
@@ -101,6 +116,7 @@ class _Surroundings:
             is_routing=routing,
             is_head=head,
             is_patching=patching and kind == _FILTER and template.endswith("conv1.weight"),
+            is_unembedding=template.rpartition(".")[0] == self._unembedding,
             position=self._positions.get(template),
         )
 
@@ -115,13 +131,18 @@ def _positions(templates: Iterable[str]) -> dict[str, int]:
     """Which segment numbers the layer, for names whose list no word calls one of layers."""
     holds: dict[str, set[Component]] = {}
     listed: dict[str, tuple[str, int]] = {}
+    stacks: set[str] = set()
     for template in templates:
         labels = of_template(template)
+        if labels.position is not None:
+            stacks.add(".".join(template.split(".")[: labels.position]))
+            continue
         head, number, _ = template.partition(".0.")
-        if labels.position is None and number:
+        if number:
             listed[template] = head, head.count(".") + 1
             holds.setdefault(head, set()).add(labels.component)
     layers = {head for head, kinds in holds.items() if _M in kinds and kinds & {_A, _S}}
+    layers |= stacks  # of whose members some have no modules of their own
     # XLM's lists stand side by side: attentions.0, ffns.0, layer_norm1.0 are parts of layer 0.
     beside: dict[str, set[Component]] = {}
     for head, kinds in holds.items():
@@ -132,6 +153,36 @@ def _positions(templates: Iterable[str]) -> dict[str, int]:
         for template, (head, position) in listed.items()
         if head in layers or head.rpartition(".")[0] in rows
     }
+
+
+def _unembedding(
+    templates: Iterable[str], tensors: Iterable[tuple[str, Sequence[int]]]
+) -> str | None:
+    """The one matrix of the same shape as the tokens' table that no word calls a head, if any.
+
+    ``tensors``: template and shape of each. A list's member is looked at only where its name says
+    nothing at all: in a small model an MLP's matrix may have that shape.
+    """
+    kinds: dict[str, bool] = {}
+    for template in templates:
+        module, _, leaf = template.rpartition(".")
+        component = of_template(template).component
+        if component is _E and module_word(module.rpartition(".")[2].lower()) is _E:
+            kinds[template] = True
+        elif leaf == "weight" and (component is _O or (component is _M and ".0." not in template)):
+            kinds[template] = False
+    if len(set(kinds.values())) < 2:
+        return None
+    tables: set[tuple[int, ...]] = set()
+    others: list[tuple[str, tuple[int, ...]]] = []
+    for template, shape in tensors:
+        is_table = kinds.get(template)
+        if is_table and len(shape) == 2:
+            tables.add(tuple(shape))
+        elif is_table is False:
+            others.append((template, tuple(shape)))
+    found = [template for template, shape in others if shape in tables]
+    return found[0].rpartition(".")[0] if len(found) == 1 else None
 
 
 def _bodies(templates: Iterable[str]) -> frozenset[str]:

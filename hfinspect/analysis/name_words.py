@@ -47,7 +47,7 @@ _MODULES: Final = _table({
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
-        embd_to_logits generation_aligner""",
+        embd_to_logits""",
     _N: "img_mod txt_mod layer_output_scale",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
@@ -79,7 +79,7 @@ _WEAK: Final = {
 #: What a word of a segment says, the last one first: the end of a compound decides, as in English
 #: (``token_embedding_projection`` is a projection).
 _NOUNS: Final = _table({
-    _E: """embedding embeddings embed embeds embd emb embs embedder embedders token tokens
+    _E: """embedding embeddings embed embeds embd emb embs embedder embedders token tokens latents
         position positions quantizer guidance""",
     _A: "attn attention attentions att selfattention crossattention kv qkv",
     _M: "mlp mlps ffn ffns moe ff forward",
@@ -88,7 +88,7 @@ _NOUNS: Final = _table({
     _C: """conv convs convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv pwconv
         resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
         upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling""",
-    _P: "projector projection projections resampler merger",
+    _P: "projector projection projections resampler merger aligner",
     _H: """head heads classifier classifiers classification predictions logits pooler transform
         pred unembed ctc clf postnet linker""",
 })  # fmt: skip
@@ -97,7 +97,7 @@ _NOUNS: Final = _table({
 _BARE: Final = frozenset({"projection", "projections", "token", "classification"})
 
 #: Words that make any segment a norm, wherever in it they stand, as does one that ends in -norm.
-_NORMS: Final = frozenset({"norms", "ln", "bn", "gn", "grn", "normalization"})
+_NORMS: Final = frozenset({"norms", "ln", "bn", "grn", "normalization"})
 
 #: With a bias, attention's table of relative positions or what makes it.
 _POSITIONS: Final = frozenset({"position", "pos", "relative", "rel"})
@@ -114,6 +114,9 @@ _MODALITIES: Final = frozenset(
 _ANY_PROJECTION: Final = frozenset({"proj", "projection", "mapper"})
 _BRIDGES: Final = _ANY_PROJECTION | {"adapter"}
 
+#: Learned queries and coordinates.
+_LEARNED: Final = frozenset({"query", "queries", "features"})
+
 #: First words that tell of all that begins with them, as a projection's name does (RWKV's).
 _BEGINNINGS: Final = {"time_mix_": _S, "channel_mix_": _M}
 
@@ -127,7 +130,7 @@ def module_word(segment: str) -> Component | None:
     if segment in PROJECTIONS or segment in _BARE:
         return None
     words = [word.rstrip("0123456789") for word in segment.split("_")]
-    if any(word in _NORMS or word.endswith("norm") for word in words):
+    if words[0] == "gn" or any(word in _NORMS or word.endswith("norm") for word in words):
         return _N
     if not _BRIDGES.isdisjoint(words) and not _MODALITIES.isdisjoint(words):
         return _P
@@ -137,6 +140,10 @@ def module_word(segment: str) -> Component | None:
     around = _AROUND.intersection(words) or _AROUND_AT_END.intersection(words[-2:])
     if around and not {_C, _R}.intersection(nouns):
         return _O
+    if words[-1] == "model" and nouns[:1] in ([_A], [_M]):
+        return None  # "latent_attention_model" has more than attention
+    if words[-1] == "weights" and nouns[:1] == [_E]:
+        return _O  # "concept_embeds_weights": thresholds
     if words[-1] == "proj" and nouns[:1] not in ([_H], [_C]):
         return None
     if _MODULES.get("_".join(words[-2:])) is _H:
@@ -151,7 +158,11 @@ def projection_word(segment: str) -> Component | None:
     for beginning, component in _BEGINNINGS.items():
         if segment.startswith(beginning):
             return component
-    return PROJECTIONS.get(segment)
+    known = PROJECTIONS.get(segment)
+    if known is None and segment.endswith("_proj"):
+        nouns = [_NOUNS[word] for word in segment.split("_") if word in _NOUNS]
+        return nouns[-1] if nouns and nouns[-1] in (_A, _M) else None  # "ff_proj", "attn_proj"
+    return known
 
 
 @lru_cache(maxsize=20_000)
@@ -161,4 +172,6 @@ def weak_word(segment: str) -> Component | None:
     words = [word.rstrip("0123456789") for word in segment.split("_")]
     if known is None and not _ANY_PROJECTION.isdisjoint(words):
         return _P
+    if known is None and not _LEARNED.isdisjoint(words):
+        return _E
     return known

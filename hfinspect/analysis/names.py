@@ -25,7 +25,7 @@ _H, _O = Component.HEAD, Component.OTHER
 #: connector's layers, an attention's table of relative positions, the convolutions of a
 #: segmentation head or of a norm's modulation, the classifier that is a router.
 _WHOLES = {
-    _S: {_C, _A}, _P: {_A, _M, _C, _E}, _A: {_E, _H, _P}, _M: {_E}, _H: {_C}, _N: {_C},
+    _S: {_C, _A}, _P: {_A, _M, _C, _E}, _A: {_E, _H, _P}, _M: {_E}, _H: {_C, _P}, _N: {_C},
     _R: {_H, _M, _A, _P}, _O: {_A, _M, _H, _P},
 }  # fmt: skip
 
@@ -88,7 +88,8 @@ class Hints(NamedTuple):
     more, of these all but two are 1. ``is_recurrent``, ``is_attending``, ``is_routing``: beside
     the module stand a decay, q, k and v, experts. ``is_head``: it stands beside a classifier.
     ``is_patching``: an image's convolution beside a table of positions (CLIP's ``conv1``).
-    ``position``: of the layer's number, where no word tells it.
+    ``is_unembedding``: it has the shape of the table of tokens. ``position``: of the layer's
+    number, where no word tells it.
     """
 
     is_vector: bool = False
@@ -99,6 +100,7 @@ class Hints(NamedTuple):
     is_routing: bool = False
     is_head: bool = False
     is_patching: bool = False
+    is_unembedding: bool = False
     position: int | None = None
 
 
@@ -147,6 +149,8 @@ def _component(words: list[str], position: int | None, hints: Hints) -> Componen
         return _R
     if hints.is_patching:
         return _E
+    if hints.is_unembedding:
+        return _H
     found = _by_words(words, position, hints)
     if hints.is_recurrent and found not in (_N, _R):
         return _S
@@ -160,12 +164,13 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
     path = [word for word in words[:-1] if word != "0"]
     if words in (["output", "weight"], ["output", "bias"], ["output"]):
         return _H  # GGUF's and the original Llama's LM head
-    if path[-1:] in (["decoder"], ["encoder"]) and words[-1] in ("weight", "bias"):
+    if path and words[-1] in ("weight", "bias"):
         # The decoder of a masked LM's head is one matrix, as Inkling's encoder of sounds is; any
         # other has modules.
-        return _H if path[-1] == "decoder" else _E
-    if path[-1:] == ["encoder"] and words[-1] == "weight":
-        return _E  # nor is an encoder one tensor, unless it is a table
+        if path[-1] == "decoder":
+            return _H
+        if path[-1].endswith("encoder") and not hints.is_filter:
+            return _E
     # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
     starts = [i for i in range(1, len(words)) if words[i] == "0" and words[i - 1] in _LAYER_LISTS]
     start = max([*starts[-1:], position or 0])
@@ -189,7 +194,9 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
 
 def _is_beside_layers(words: list[str]) -> bool:
     """Of an MLP in no layer: whether it connects two models, as InternVL's ``mlp1`` does."""
-    return words[words[0] == "model"].startswith("mlp") or "adapter" in words
+    if words[words[0] == "model"].startswith("mlp") or "adapter" in words:
+        return True
+    return any("proj" in word.split("_") for word in words[:-2])  # "proj_mlp.fc1"
 
 
 def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Component:
@@ -201,6 +208,10 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
         return _C
     if weak is _H and position is not None:
         return _M  # a head is not in a layer
+    if weak in (None, _A) and words[1:] in (["weight"], ["bias"]):
+        return _H  # a linear beside the whole model
+    if weak is None and words[-3:-1] == ["net", "0"]:
+        return _M  # of Linears in a row
     if weak is _H and not _PART_TABLE.keys().isdisjoint(words[:3]):
         return _P  # nor in a tower
     return weak or _O

@@ -88,7 +88,7 @@ def next_token_layer(c: ModelConfig) -> Module:
         {
             "enorm": _norm(c),
             "hnorm": _norm(c),
-            "eh_proj": Linear(h * 2, h, bias=False),
+            "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
             **layer(c, second=True, sparse=True).children,
             "final_layernorm": _norm(c),
         },

@@ -99,7 +99,7 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
     )
     merging = None
     if merged is not None:
-        merging = Conv(width, merged, 2, stride=2, component=Component.PROJECTOR)
+        merging = Conv(width, merged, 2, stride=2)
     layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v))
     mark = Weight(1, 1, _hidden(c), component=Component.EMBEDDING)
     return Module(

@@ -156,7 +156,7 @@ def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Modul
             "embed_tokens": Embedding(vocab, hidden),
             "enorm": norm(),
             "hnorm": norm(),
-            "eh_proj": Linear(hidden * 2, hidden, bias=False),
+            "eh_proj": Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
             **layer.children,
             "shared_head": shared_head,
         },

@@ -46,7 +46,7 @@ def _pooling(c: ModelConfig, width: Dim) -> Module:
         proj=Linear(width, width, kind="output"),
         norm=LayerNorm(width, eps=1e-6),
         mlp=_mlp(c, width),
-        component=Component.HEAD,
+        component=Component.ATTENTION,
         kind="pooler",
     )
 

@@ -32,7 +32,9 @@ def _norm(width: int, class_name: str = "RmsNormAct2d") -> Module:
 
 
 def _scale(width: int) -> Module:
-    return Module("LayerScale2d", gamma=Weight(exact(width), kind="scale"))
+    return Module(
+        "LayerScale2d", gamma=Weight(exact(width), kind="scale"), component=Component.OTHER
+    )
 
 
 def fused_residual(inputs: int, outputs: int) -> Module:
@@ -69,7 +71,7 @@ def attention(width: int, heads: int, head: int, *, strided: bool) -> Module:
     def reduced(kind: str) -> Module:
         coarser: dict[str, Module] = {}
         if strided:
-            grid = Conv(exact(width), exact(width), 3, groups=width, bias=False, component=None)
+            grid = Conv(exact(width), exact(width), 3, groups=width, bias=False)
             coarser = {"down_conv": grid, "norm": _norm(width, "RmsNorm2d")}
         return Module("Sequential", {**coarser, "proj": _pointwise(width, head)}, kind=kind)
 
@@ -111,12 +113,12 @@ def vision_model(c: ModelConfig) -> Module:
     found = c.text("architecture", default=_ARCHITECTURE)
     if found != _ARCHITECTURE:
         raise c.error("architecture", found, _ARCHITECTURE)
-    stem = Conv(exact(3), exact(64), 3, stride=2, component=Component.EMBEDDING, kind="patch")
+    stem = Conv(exact(3), exact(64), 3, stride=2)
     fusion = inverted_residual(640 + 1280, _FUSED, 2 * (640 + 1280), scaled=False)
     encoder = Module(
         "MobileNetV5Encoder",
         conv_stem=Module("ConvNormAct", conv=stem, bn=_norm(64)),
-        blocks=Sequential(*[Layers(stage, class_name="Sequential") for stage in stages()]),
+        blocks=Layers((Sequential(*stage) for stage in stages()), class_name="Sequential"),
         msfa=Module(
             "MobileNetV5MultiScaleFusionAdapter",
             ffn=fusion,

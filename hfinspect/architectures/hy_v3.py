@@ -94,7 +94,7 @@ def next_token_layer(c: ModelConfig) -> Module:
         {
             "enorm": _norm(c, h),
             "hnorm": _norm(c, h),
-            "eh_proj": Linear(h * 2, h, bias=False),
+            "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
             **layer(c, "sparse").children,
             "final_layernorm": _norm(c, h),
         },

@@ -109,7 +109,7 @@ def predictor(c: ModelConfig) -> Module | None:
     dense = gated_mlp("LongcatFlashMLP", h, inner, act=c.text("hidden_act", default="silu"))
     row = Module(
         "LongcatFlashMTPLayer",
-        eh_proj=Linear(h * 2, h, bias=False),
+        eh_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
         enorm=Module("LongcatFlashMTPNorm", m=_norm(c)),
         hnorm=Module("LongcatFlashMTPNorm", m=_norm(c)),
         input_layernorm=_norm(c),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from .heads import causal_lm
-from .modules import Linear, Module, ModuleList, RMSNorm
+from .modules import Layers, Linear, Module, RMSNorm
 from .qwen2 import layer
 from .qwen2 import model as qwen2_model
 from .registry import register
@@ -27,7 +27,7 @@ def mtp_layer(c: ModelConfig) -> Module:
         post_attention_layernorm=norm,
         token_layernorm=norm,
         hidden_layernorm=norm,
-        input_proj=Linear(h * 2, h, bias=False, component=Component.OTHER),
+        input_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
         final_layernorm=norm,
         self_attn=block["self_attn"],
         mlp=block["mlp"],
@@ -39,7 +39,7 @@ def model(c: ModelConfig) -> Module:
     module.class_name = "MiMoModel"
     count = int(c.count("num_nextn_predict_layers", default=0))
     if count:
-        module.children["mtp_layers"] = ModuleList([mtp_layer(c)] * count, part="mtp", kind="mtp")
+        module.children["mtp_layers"] = Layers([mtp_layer(c)] * count, part="mtp")
     return module
 
 

@@ -90,7 +90,7 @@ def predictor(c: ModelConfig) -> Module | None:
         "MiMoV2MTPLayer",
         enorm=_norm(c),
         hnorm=_norm(c),
-        eh_proj=Linear(h * 2, h, bias=False),
+        eh_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
         input_layernorm=_norm(c),
         self_attn=attention(c, "sliding_attention"),
         pre_mlp_layernorm=_norm(c),

@@ -105,12 +105,14 @@ def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
     With ``fixed``, positions of the queries are kept, a parameter that is not trained.
     """
     h, queries = c.dim("hidden_size", default=2304), c.dim("query_num", default=64)
+    attention = multihead_attention(h)
+    attention.component = None  # a connector's
     return Module(
         "Resampler",
         query=Weight(queries, h),
         pos_embed=Weight(queries, h, kind="position") if fixed else None,
         kv_proj=Linear(width, h, bias=False) if width != h else None,
-        attn=multihead_attention(h),
+        attn=attention,
         ln_q=LayerNorm(h, eps=1e-6),
         ln_kv=LayerNorm(h, eps=1e-6),
         ln_post=LayerNorm(h, eps=1e-6),

@@ -90,7 +90,7 @@ def vision_backbone(c: ModelConfig) -> Module:
     inner, both = VISION.dim("inner"), c.dim("intermediate_size", default=22016)
     positions = VISION.dim("positions")
     pooling = _attention(read * width, width)
-    pooling.component, pooling.part = Component.PROJECTOR, "projector"
+    pooling.part = "projector"
     return Module(
         "MolmoVisionBackbone",
         image_vit=Module(

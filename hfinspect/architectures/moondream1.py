@@ -94,10 +94,10 @@ def region_model(c: ModelConfig) -> Module:
         coord_features=Weight(1, point // 2),
         size_features=Weight(2, size // 2),
         coord_encoder=Linear(point, width),
-        coord_decoder=_two(width, inner, c.dim("coord_out_dim", default=1024), Component.HEAD),
+        coord_decoder=_two(width, inner, c.dim("coord_out_dim", default=1024), Component.MLP),
         size_encoder=Linear(size, width),
-        size_decoder=_two(width, inner, c.dim("size_out_dim", default=2048), Component.HEAD),
-        component=Component.HEAD,
+        size_decoder=_two(width, inner, c.dim("size_out_dim", default=2048), Component.MLP),
+        component=Component.EMBEDDING,
     )
 
 

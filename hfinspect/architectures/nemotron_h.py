@@ -159,7 +159,9 @@ def prediction_layers(c: ModelConfig) -> Module | None:
                 "NemotronHMTPBlock",
                 enorm=_norm(c) if first else None,
                 hnorm=_norm(c) if first else None,
-                eh_proj=Linear(exact(2) * h, h, bias=False) if first else None,
+                eh_proj=Linear(exact(2) * h, h, bias=False, component=Component.PROJECTOR)
+                if first
+                else None,
                 norm=_norm(c),
                 mixer=_mixer(c, kind),
                 final_layernorm=_norm(c) if last else None,

@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from .composing import renamed
 from .mistral import model as mistral_model
-from .modules import Activation, LayerNorm, Linear, Module, ModuleList, Sequential, Weight
+from .modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from .registry import register
 
 
@@ -30,10 +30,12 @@ def latent_attention(c: ModelConfig) -> Module:
         to_q=Linear(width, inner, bias=False, kind="query"),
         to_kv=Linear(outer, inner * 2, bias=False),
         to_out=Linear(inner, width, bias=False, kind="output"),
+        component=Component.ATTENTION,
     )
     mlp = Module(
         "FeedForward",
         net=Sequential(Linear(width, width * 8), Activation("GEGLU"), Linear(width * 4, width)),
+        component=Component.MLP,
     )
     blocks = [
         Module(
@@ -43,9 +45,10 @@ def latent_attention(c: ModelConfig) -> Module:
     ]  # fmt: skip
     return Module(
         "LatentAttentionModel",
-        latents=Weight(c.dim("num_latents_value", default=512), width),
-        cross_attend_blocks=ModuleList(blocks),
-        component=Component.HEAD,
+        latents=Weight(
+            c.dim("num_latents_value", default=512), width, component=Component.EMBEDDING
+        ),
+        cross_attend_blocks=Layers(blocks),
         kind="pooler",
     )
 

@@ -15,6 +15,7 @@ from .modules import (
     Conv,
     Embedding,
     LayerNorm,
+    Layers,
     Linear,
     Module,
     Sequential,
@@ -33,7 +34,7 @@ def _mixing(width: Dim) -> Module:
         channelwise=Sequential(
             Linear(width, 4 * width), Activation("GELU"), Linear(4 * width, width)
         ),
-        gammas=Weight(6, kind="scale"),
+        gammas=Weight(6, component=Component.OTHER, kind="scale"),
         component=Component.CONV,
     )
 
@@ -51,7 +52,7 @@ def encoder(c: ModelConfig, latent: Dim) -> Module:
             steps.append(Conv(widths[i - 1], width, 4, stride=2))
         steps.append(_mixing(width))
     steps.append(Sequential(Conv(widths[-1], latent, 1, bias=False), BatchNorm(latent)))
-    return Sequential(*steps)
+    return Layers(steps, class_name="Sequential")
 
 
 def decoder(c: ModelConfig, latent: Dim) -> Module:
@@ -62,7 +63,7 @@ def decoder(c: ModelConfig, latent: Dim) -> Module:
         steps += [_mixing(width)] * (int(deep) if i == 0 else 1)
         if i < len(widths) - 1:
             steps.append(Conv(width, widths[i + 1], 4, stride=2, transposed=True))
-    return Sequential(*steps)
+    return Layers(steps, class_name="Sequential")
 
 
 def model(c: ModelConfig) -> Module:

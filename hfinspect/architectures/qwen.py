@@ -125,7 +125,7 @@ def _resampler(queries: Dim, out: Dim, width: Dim) -> Module:
         ),
         ln_q=LayerNorm(out, eps=1e-6),
         ln_kv=LayerNorm(out, eps=1e-6),
-        component=Component.PROJECTOR,
+        component=Component.ATTENTION,
         part="projector",
     )
 

@@ -177,7 +177,7 @@ def next_token_layers(c: ModelConfig, layers: int) -> list[Module]:
             {
                 "enorm": _norm(c, h),
                 "hnorm": _norm(c, h),
-                "eh_proj": Linear(h * 2, h, bias=False),
+                "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
                 **layer(c, query, "dense").children,
                 "transformer": Module("Step3p5MTPTransformer", shared_head=head),
             },

@@ -1,31 +1,112 @@
-"""Labels from the tree and labels from names alone, on every recorded model.
+"""Labels from the tree and labels from names alone, on every class of the catalog.
 
-``python -m tests.architectures.test_agreement [FAMILY ...]`` prints where they differ.
+Recorded models are taken as they were recorded, all other classes with the sizes that they have by
+default and with small ones.
+``python -m tests.architectures.test_agreement [FAMILY ...]`` prints where the two differ.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
 
 import pytest
 
 from hfinspect.analysis.name_context import labeller
 from hfinspect.analysis.names import layer_of
+from hfinspect.architectures import registry
 from hfinspect.architectures.prediction import Prediction, predict
 from hfinspect.core.components import Role
 
-from . import recordings
+from . import recordings, test_remote_catalog, test_remote_code
+
+SMALL = test_remote_catalog.SMALL
+MOE = {"n_routed_experts": 2, "num_experts_per_tok": 1, "num_hidden_layers": 2}
+
+#: Small sizes by model_type.
+SAMPLES: dict[str, dict[str, Any]] = {
+    **test_remote_code.SAMPLES,
+    **test_remote_catalog.SAMPLES,
+    "aquila": SMALL,
+    "solar": SMALL,
+    "kimi_k2": MOE,
+    "kimi_k25": {"text_config": {"model_type": "kimi_k2", **MOE}},
+}
+
+#: Classes that need sizes, and those whose default ones are too large for a test.
+WITHOUT_DEFAULTS = frozenset(
+    {"aquila", "baichuan", "llama_bidirec", "openelm", "qwen2_reward", "solar"}
+    | {"kimi_k2", "kimi_k25", "kimi_vl"}
+)
 
 FAMILIES = recordings.families()
 
 
+def named(model_type: str, class_name: str) -> dict[str, Any]:
+    """A config of default sizes; model_type is empty for diffusers."""
+    if not model_type:
+        return {"_class_name": class_name}
+    return {"model_type": model_type, "architectures": [class_name]}
+
+
+@cache
+def recorded_configs() -> dict[str, tuple[dict[str, Any], ...]]:
+    """Of each recorded family."""
+    records = {family: map(recordings.load, FAMILIES[family]) for family in FAMILIES}
+    return {
+        family: tuple(
+            recordings.spellings(record)["given"]
+            for record in found
+            if not recordings.is_default(record)
+        )
+        for family, found in records.items()
+    }
+
+
+@cache
+def other_configs() -> dict[str, tuple[dict[str, Any], ...]]:
+    """Of each family with classes that are not recorded."""
+    recorded = reached(recorded_configs())
+    found: dict[str, tuple[dict[str, Any], ...]] = {}
+    for family in registry.families():
+        for class_name in missing(family, recorded):
+            key = (family.model_types or (class_name,))[0]
+            found[key] = (*found.get(key, ()), *sized(family, class_name))
+    return found
+
+
+def sized(family: registry.Family, class_name: str) -> Iterator[dict[str, Any]]:
+    types = family.model_types or ("",)
+    for model_type in types:
+        sample = SAMPLES.get(model_type)
+        if sample is not None:
+            yield {**sample, **named(model_type, class_name)}
+    if types[0] not in WITHOUT_DEFAULTS:
+        yield named(types[0], class_name)
+
+
+def reached(configs: Mapping[str, Iterable[dict[str, Any]]]) -> set[tuple[str, str]]:
+    """The pairs of model_type and class that some configs name."""
+    return {
+        (config.get("model_type", ""), class_name)
+        for group in configs.values()
+        for config in group
+        for class_name in config.get("architectures") or [config["_class_name"]]
+    }
+
+
+def missing(family: registry.Family, pairs: set[tuple[str, str]]) -> list[str]:
+    """The classes of a family that are in no pair with any of its types."""
+    types = family.model_types or ("",)
+    return [name for name in family.classes if pairs.isdisjoint((t, name) for t in types)]
+
+
 def predictions(family: str) -> Iterator[Prediction]:
-    for path in FAMILIES[family]:
-        record = recordings.load(path)
-        if not recordings.is_default(record):
-            yield predict(recordings.spellings(record)["given"])
+    for config in (*recorded_configs().get(family, ()), *other_configs().get(family, ())):
+        yield predict(config)
 
 
 def disagreements(family: str) -> frozenset[str]:
@@ -34,13 +115,13 @@ def disagreements(family: str) -> frozenset[str]:
     for prediction in predictions(family):
         labels_of = labeller((tensor.name, tensor.shape) for tensor in prediction.tensors)
         for tensor in prediction.tensors:
-            labels, where = labels_of(tensor.name), f"{family} {template(tensor.name)}"
+            labels, told = labels_of(tensor.name), (tensor.stack, tensor.layer)
             if labels.component is not tensor.component and tensor.role is Role.PARAMETER:
-                found.add(f"{where}: {labels.component}, {tensor.component}")
-            told, said = layer_of(tensor.name, labels), (tensor.stack, tensor.layer)
-            if told != said:
-                kind = "no layer" if told[1] is None else "a layer" if said[1] is None else "other"
-                found.add(f"{where}: {kind} by its name")
+                said = f"{labels.component}, {tensor.component}"
+                found.add(f"{family} {template(tensor.name)}: {said}")
+            if layer_of(tensor.name, labels) != told:
+                kind = "no layer" if labels.position is None else f"layer at {labels.position}"
+                found.add(f"{family} {template(tensor.name)}: {kind} by its name")
     return frozenset(found)
 
 
@@ -49,14 +130,24 @@ def template(name: str) -> str:
     return re.sub(r"(?<![^.])\d+(?![^.])", "N", name)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+ALL = sorted({*recorded_configs(), *other_configs()})
+
+
+@pytest.mark.parametrize("family", ALL)
 def test_names_and_tree_agree(family: str) -> None:
     differing = sorted(disagreements(family))
     assert not differing, "\n".join(["names say, the tree says", *differing])
 
 
+def test_every_class_is_reached() -> None:
+    pairs = reached(recorded_configs()) | reached(other_configs())
+    assert not {str(family.model_types): names
+                for family in registry.families()
+                if (names := missing(family, pairs))}  # fmt: skip
+
+
 def main() -> None:
-    for family in sys.argv[1:] or FAMILIES:
+    for family in sys.argv[1:] or ALL:
         for line in sorted(disagreements(family)):
             sys.stdout.write(f"{line}\n")
 
