@@ -50,6 +50,7 @@ class _Surroundings:
         self._parametrized = False
         self._known: dict[tuple[object, ...], NameLabels] = {}
         affine: dict[str, set[str]] = {}
+        experts = ".experts."
         tensors = list(tensors)
         for name, shape in tensors:
             self._templates[name] = template_of(name)
@@ -71,8 +72,10 @@ class _Surroundings:
                 parent, _, child = module.partition(_PARAMETRIZED)[0].rpartition(".")
                 if child in _QKV:
                     self._attending.add(parent)
-            if ".experts." in name:
-                self._routing.add(name.partition(".experts.")[0])
+            if ".experts." in name and not name.startswith(experts):
+                routed = name.partition(".experts.")[0]
+                self._routing.add(routed)
+                experts = f"{routed}.experts."  # of the names to come
         self._shapes.update((module, _VECTOR) for module in affine if len(affine[module]) == 2)
         templates = set(self._templates.values())
         self._positions = _positions(templates)
