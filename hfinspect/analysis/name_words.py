@@ -114,8 +114,8 @@ _MODALITIES: Final = frozenset(
 _ANY_PROJECTION: Final = frozenset({"proj", "projection", "mapper"})
 _BRIDGES: Final = _ANY_PROJECTION | {"adapter"}
 
-#: Learned queries and coordinates.
-_LEARNED: Final = frozenset({"query", "queries", "features"})
+#: Compounds that end so are learned tokens: ``query_768``, ``object_queries``, ``coord_features``.
+_LEARNED: Final = ("query", "queries", "features")
 
 #: First words that tell of all that begins with them, as a projection's name does (RWKV's).
 _BEGINNINGS: Final = {"time_mix_": _S, "channel_mix_": _M}
@@ -172,6 +172,6 @@ def weak_word(segment: str) -> Component | None:
     words = [word.rstrip("0123456789") for word in segment.split("_")]
     if known is None and not _ANY_PROJECTION.isdisjoint(words):
         return _P
-    if known is None and not _LEARNED.isdisjoint(words):
+    if known is None and len(words) > 1 and segment.rstrip("_0123456789").endswith(_LEARNED):
         return _E
     return known

@@ -37,6 +37,16 @@ def told(shapes: Shapes) -> dict[str, str]:
         ("head.conv1.weight", "head"),
         ("cross_attn_token_to_image.out.weight", "attention"),
         ("layers.0.hc_attn_fn", "other"),
+        ("layers.0.ff_proj.weight", "mlp"),
+        ("layers.0.attn_proj.weight", "attention"),
+        ("vision.proj_mlp.fc1.weight", "projector"),
+        ("vision.blocks.0.mlp.fc1.weight", "mlp"),
+        ("latent_attention_model.latents", "embedding"),
+        ("queries.query_768.weight", "embedding"),
+        ("features.0.weight", "other"),
+        ("linear.weight", "head"),
+        ("glb_GN", "other"),
+        ("mask_head.gn1.weight", "norm"),
         ("cls.predictions.decoder.weight", "head"),
         ("decoder.lstm.weight_ih_l0", "other"),
         ("layers.0.something.weight", "other"),
@@ -103,6 +113,28 @@ def test_what_stands_beside_a_classifier_is_of_the_head() -> None:
     }
     assert told(shapes)["projector.weight"] == "projector"
     assert told({**shapes, "classifier.weight": (2, 4)})["projector.weight"] == "head"
+
+
+def test_the_one_matrix_shaped_as_the_tokens_table_is_the_head() -> None:
+    shapes: Shapes = {
+        "layers.0.wte.weight": (99, 8),
+        "layers.1.mlp.fc1.weight": (32, 8),
+        "layers.1.linear.weight": (8, 8),
+        "layers.2.linear.weight": (99, 8),
+    }
+    # Names that differ in numbers only are labelled alike.
+    assert told(shapes)["layers.2.linear.weight"] == "head"
+    assert told({**shapes, "ff_up.weight": (99, 8)})["layers.2.linear.weight"] == "other"
+    assert told({**shapes, "layers.0.wte.weight": (98, 8)})["layers.2.linear.weight"] == "other"
+
+
+def test_parametrized_projections_are_still_projections() -> None:
+    shapes: Shapes = {
+        "layers.0.mixer.Wqkv.parametrizations.weight.original": (24, 8),
+        "layers.0.mixer.out_proj.parametrizations.weight.original": (8, 8),
+        "layers.0.mixer.out_proj.parametrizations.weight.0.lora_A": (5, 4, 8),
+    }
+    assert set(told(shapes).values()) == {"attention"}
 
 
 def test_a_list_that_holds_attention_and_mlp_is_one_of_layers() -> None:
