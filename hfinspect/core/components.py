@@ -7,8 +7,10 @@ parameters are counted as parameters.
 
 What belongs where, so that families agree with each other and with what names alone tell:
 
-- embedding: tables of tokens and positions, patch and time embeddings, learned tokens, codebooks
-- attention: softmax attention with all its parts, tables of relative positions, gates and sinks
+- embedding: tables of tokens and positions, patch and time embeddings, learned tokens, codebooks;
+  what makes a token of coordinates
+- attention: softmax attention with all its parts, tables of relative positions, gates and sinks;
+  pooling by attention (``attn_pool``), its learned query included
 - mlp: feed-forward layers, experts, gates of their outputs
 - router: what chooses experts
 - ssm: state-space models and linear attention (Mamba, RG-LRU, RWKV, mLSTM, gated DeltaNet, KDA)
@@ -16,7 +18,8 @@ What belongs where, so that families agree with each other and with what names a
 - conv: convolutions, the depthwise ones beside attention and in an MLP too; the pointwise Linears
   of a ConvNeXt block, up- and downsampling, necks. A 1x1 convolution that is a projection of an
   attention or an MLP belongs to that
-- projector: from one modality or width to another, the attention and MLP of a connector included
+- projector: from one modality or width to another, the attention and MLP of a connector included;
+  what joins state and embedding before a layer that predicts a further token (``eh_proj``)
 - norm: every normalisation layer wherever it stands, and the modulation of adaptive ones
 - head: what a task adds at the end (LM head, classifier, pooler, transform, a segmentation head's
   convolutions); an attention or MLP block in a head is attention or mlp
