@@ -31,6 +31,7 @@ def mtp_layer(c: ModelConfig) -> Module:
         final_layernorm=norm,
         self_attn=block["self_attn"],
         mlp=block["mlp"],
+        kind="mtp",
     )
 
 
