@@ -20,28 +20,41 @@ def _neck_widths(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("neck_hidden_sizes", default=(48, 96, 192, 384))
 
 
-def _reassemble(c: ModelConfig, width: Dim, factor: object) -> Module:
-    """A 1x1 convolution, then larger by a transposed one or smaller by a strided one."""
-    hidden = c.dim("reassemble_hidden_size", default=384)
+def resized(c: ModelConfig, width: Dim, factor: object) -> Module:
+    """Larger by a transposed convolution, or smaller by a strided one."""
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor <= 64:
         raise c.error("reassemble_factors", factor, "numbers above 0 and at most 64")
     if factor > 1:
         if int(factor) != factor:
             raise c.error("reassemble_factors", factor, "whole numbers where above 1")
-        resize = Conv(width, width, int(factor), stride=int(factor), transposed=True)
-    elif factor == 1:
-        resize = Activation("Identity")
-    else:
-        resize = Conv(width, width, 3, stride=int(1 / factor))
-    return Module("DepthAnythingReassembleLayer", projection=Conv(hidden, width, 1), resize=resize)
+        return Conv(width, width, int(factor), stride=int(factor), transposed=True)
+    if factor == 1:
+        return Activation("Identity")
+    return Conv(width, width, 3, stride=int(1 / factor))
+
+
+def reassemble_factors(c: ModelConfig) -> list[object]:
+    """By which each stage of the neck changes the size of the image."""
+    factors = c.raw("reassemble_factors")
+    if factors is None:
+        return list(_FACTORS)
+    if not isinstance(factors, list):
+        raise c.error("reassemble_factors", factors, "a list of numbers")
+    return factors
+
+
+def _reassemble(c: ModelConfig, width: Dim, factor: object) -> Module:
+    """A 1x1 convolution, then another size."""
+    hidden = c.dim("reassemble_hidden_size", default=384)
+    return Module(
+        "DepthAnythingReassembleLayer",
+        projection=Conv(hidden, width, 1),
+        resize=resized(c, width, factor),
+    )
 
 
 def neck(c: ModelConfig) -> Module:
     widths, fused = _neck_widths(c), c.dim("fusion_hidden_size", default=64)
-    factors = c.raw("reassemble_factors")
-    factors = list(_FACTORS) if factors is None else factors
-    if not isinstance(factors, list):
-        raise c.error("reassemble_factors", factors, "a list of numbers")
     residual = Module(
         "DepthAnythingPreActResidualLayer",
         convolution1=Conv(fused, fused, 3),
@@ -54,7 +67,7 @@ def neck(c: ModelConfig) -> Module:
         residual_layer2=residual,
     )
     # As many layers as both lists have, as zip does there.
-    layers = [_reassemble(c, *both) for both in zip(widths, factors, strict=False)]
+    layers = [_reassemble(c, *both) for both in zip(widths, reassemble_factors(c), strict=False)]
     return Module(
         "DepthAnythingNeck",
         reassemble_stage=Module("DepthAnythingReassembleStage", layers=Layers(layers)),

@@ -124,24 +124,44 @@ def thinker(c: ModelConfig, *, at: str = "") -> Module:
     )
 
 
+def thinker_model(c: ModelConfig) -> Module:
+    """Without a head."""
+    return Module(
+        f"{_NAME}ThinkerModel",
+        audio_tower=audio_model(c.section("audio_config")),
+        visual=vision_model(c.section("vision_config")),
+        language_model=only_text(c.section("text_config")),
+    )
+
+
+def only_text(c: ModelConfig) -> Module:
+    return text_model(c, f"{_NAME}ThinkerTextModel")
+
+
 # ---- talker and all together
 
 
-def talker(c: ModelConfig) -> Module:
+def talker_model(c: ModelConfig) -> Module:
     """A decoder over speech codes whose inputs are as wide as the thinker, itself narrower."""
     h, wide = c.dim("hidden_size", default=3584), c.dim("embedding_size", default=3584)
-    vocab = c.dim("vocab_size", default=8448)
     layer = decoder_layer(c, h, grouped_heads(c, h, heads=28, kv=4, head_dim=128))
+    return Module(
+        f"{_NAME}TalkerModel",
+        embed_tokens=Embedding(c.dim("vocab_size", default=8448), wide),
+        layers=Layers.of(c.count("num_hidden_layers", default=28), layer),
+        norm=_norm(h, c),
+        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
+        part="audio",
+    )
+
+
+def talker(c: ModelConfig) -> Module:
+    h, wide = c.dim("hidden_size", default=3584), c.dim("embedding_size", default=3584)
+    vocab = c.dim("vocab_size", default=8448)
     return Module(
         f"{_NAME}TalkerForConditionalGeneration",
         thinker_to_talker_proj=Linear(wide, h, component=Component.PROJECTOR),
-        model=Module(
-            f"{_NAME}TalkerModel",
-            embed_tokens=Embedding(vocab, wide),
-            layers=Layers.of(c.count("num_hidden_layers", default=28), layer),
-            norm=_norm(h, c),
-            rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-        ),
+        model=talker_model(c),
         codec_head=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
         part="audio",
     )
@@ -171,12 +191,16 @@ register(
 )
 register(
     "qwen2_5_omni_thinker",
-    {f"{_NAME}ThinkerForConditionalGeneration": only_thinker},
+    {
+        f"{_NAME}ThinkerForConditionalGeneration": only_thinker,
+        f"{_NAME}ThinkerModel": thinker_model,
+    },
     aliases={**ALIASES, "model.audio_tower.": "audio_tower.", "thinker.": ""},
     category="multimodal",
 )
 register(
     "qwen2_5_omni_talker",
-    {f"{_NAME}TalkerForConditionalGeneration": talker},
+    {f"{_NAME}TalkerForConditionalGeneration": talker, f"{_NAME}TalkerModel": talker_model},
     category="audio",
 )
+register("qwen2_5_omni_text", {f"{_NAME}ThinkerTextModel": only_text}, category="text decoder")

@@ -1,0 +1,155 @@
+"""MobileNetV2 (Sandler et al. 2018). Source: transformers/models/mobilenet_v2.
+
+Inverted residuals: 1x1 to a greater width, a 3x3 on each channel alone, 1x1 back.  The widths are
+the paper's times ``depth_multiplier``, rounded to a multiple of ``depth_divisible_by``.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from .blocks import activation
+from .modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
+from .registry import register
+from .vision import labels_classifier
+
+_WIDTHS = (16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 320)
+#: A hundred times any real multiplier or expansion.
+_MAX_RATIO = 1000
+
+
+def _ratio(c: ModelConfig, key: str, default: float) -> float:
+    found = c.number(key, default=default)
+    if not 0 < found <= _MAX_RATIO:
+        raise c.error(key, found, f"above 0 and at most {_MAX_RATIO:,}")
+    return found
+
+
+def _divisible(c: ModelConfig, value: float) -> int:
+    """The nearest multiple that is not more than a tenth below ``value`` (make_divisible there)."""
+    rounded = round(value)
+    divisor = int(c.dim("depth_divisible_by", default=8))
+    least = int(c.dim("min_depth", default=8))
+    found = max(least, int(rounded + divisor / 2) // divisor * divisor)
+    return found + divisor if found < 0.9 * rounded else found
+
+
+def scaled(c: ModelConfig, width: int) -> Dim:
+    ratio = _ratio(c, "depth_multiplier", 1.0)
+    text = f"{width} times depth_multiplier = {ratio:g}, rounded to depth_divisible_by"
+    return named(_divisible(c, width * ratio), f"width({width})", text)
+
+
+def expanded(c: ModelConfig, width: Dim) -> Dim:
+    ratio = _ratio(c, "expand_ratio", 6.0)
+    text = f"expand_ratio = {ratio:g} times {int(width)}, rounded to depth_divisible_by"
+    return named(_divisible(c, int(width) * ratio), f"expanded({int(width)})", text)
+
+
+def convolution(
+    c: ModelConfig,
+    inputs: int,
+    outputs: int,
+    kernel: int = 1,
+    *,
+    groups: int = 1,
+    act: bool | str = True,
+    last: bool = False,
+    component: Component = Component.CONV,
+) -> Module:
+    """``last`` has a bias in place of the norm."""
+    chosen = act if isinstance(act, str) else c.text("hidden_act", default="relu6")
+    return Module(
+        "MobileNetV2ConvLayer",
+        convolution=Conv(inputs, outputs, kernel, groups=groups, bias=last, component=component),
+        normalization=None if last else BatchNorm(outputs, eps=0.001),
+        activation=activation(chosen) if act else None,
+        component=component,
+    )
+
+
+def stem(c: ModelConfig, outputs: Dim) -> Module:
+    wide = scaled(c, 32)
+    merged = c.flag("first_layer_is_expansion", default=True)
+    return Module(
+        "MobileNetV2Stem",
+        first_conv=convolution(c, c.dim("num_channels", default=3), wide, 3),
+        expand_1x1=None if merged else convolution(c, wide, wide),
+        conv_3x3=convolution(c, wide, wide, 3, groups=int(wide)),
+        reduce_1x1=convolution(c, wide, outputs, act=False),
+    )
+
+
+def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
+    wide = expanded(c, inputs)
+    return Module(
+        "MobileNetV2InvertedResidual",
+        expand_1x1=convolution(c, inputs, wide),
+        conv_3x3=convolution(c, wide, wide, 3, groups=int(wide)),
+        reduce_1x1=convolution(c, wide, outputs, act=False),
+    )
+
+
+def width(c: ModelConfig) -> Dim:
+    """Of the last convolution: as in the paper, even where all others are narrower."""
+    fine = c.flag("finegrained_output", default=True)
+    if fine and _ratio(c, "depth_multiplier", 1.0) < 1:
+        return Dim(1280)
+    return scaled(c, 1280)
+
+
+def model(c: ModelConfig, *, pooling: bool = True) -> Module:
+    widths = [scaled(c, size) for size in _WIDTHS]
+    return Module(
+        "MobileNetV2Model",
+        conv_stem=stem(c, widths[0]),
+        layer=Layers(block(c, *both) for both in pairwise(widths)),
+        conv_1x1=convolution(c, widths[-1], width(c)),
+        pooler=Activation("AdaptiveAvgPool2d") if pooling else None,
+        part="vision",
+    )
+
+
+def image_classification(c: ModelConfig) -> Module:
+    return Module(
+        "MobileNetV2ForImageClassification",
+        mobilenet_v2=model(c),
+        dropout=Dropout(c.number("classifier_dropout_prob", default=0.8)),
+        classifier=labels_classifier(c, width(c)),
+        part="vision",
+    )
+
+
+def segmentation(c: ModelConfig) -> Module:
+    """DeepLabV3+'s head over the last block (the widest convolution is unused)."""
+    head, inputs = Component.HEAD, scaled(c, 320)
+    deep = Module(
+        "MobileNetV2DeepLabV3Plus",
+        conv_pool=convolution(c, inputs, 256, act="relu", component=head),
+        conv_aspp=convolution(c, inputs, 256, act="relu", component=head),
+        conv_projection=convolution(c, 512, 256, act="relu", component=head),
+        classifier=convolution(c, 256, c.num_labels, act=False, last=True, component=head),
+        component=head,
+    )
+    return Module(
+        "MobileNetV2ForSemanticSegmentation",
+        mobilenet_v2=model(c, pooling=False),
+        segmentation_head=deep,
+        part="vision",
+    )
+
+
+register(
+    "mobilenet_v2",
+    {
+        "MobileNetV2ForImageClassification": image_classification,
+        "MobileNetV2Model": model,
+        "MobileNetV2ForSemanticSegmentation": segmentation,
+    },
+    base="MobileNetV2Model",
+    base_prefix="mobilenet_v2",
+    category="vision",
+)
