@@ -25,7 +25,6 @@ from .modules import (
     Layers,
     Linear,
     Module,
-    ModuleList,
     Parameter,
     RMSNorm,
     Weight,
@@ -253,15 +252,15 @@ def _predictors(c: ModelConfig) -> Module | None:
         "DeepseekV4ModelNextN",
         {
             **layer(c, SLIDING, "moe").children,
-            "e_proj": Linear(h, h, bias=False),
-            "h_proj": Linear(h, h, bias=False),
+            "e_proj": Linear(h, h, bias=False, component=Component.PROJECTOR),
+            "h_proj": Linear(h, h, bias=False, component=Component.PROJECTOR),
             **{name: _norm(c, h) for name in ("enorm", "hnorm", "norm")},
             **_joining(c, "hc_head_"),
         },
         part="mtp",
         kind="mtp",
     )
-    return ModuleList([block] * count, part="mtp", kind="mtp", saved=False)
+    return Layers([block] * count, part="mtp", saved=False)
 
 
 def causal(c: ModelConfig) -> Module:

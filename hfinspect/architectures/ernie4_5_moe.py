@@ -98,13 +98,16 @@ def predictors(c: ModelConfig) -> dict[str, Module]:
         return {}
     h = _hidden(c)
     sparse = has_experts(c, count)
+    joint = Linear(h * 2, h, bias=_bias(c), component=Component.PROJECTOR)
     rows: dict[str, list[Module]] = {
-        "mtp_block": [layer(c, kind) for kind in sparse],
         "mtp_emb_norm": [_norm(c)] * count,
         "mtp_hidden_norm": [_norm(c)] * count,
-        "mtp_linear_proj": [Linear(h * 2, h, bias=_bias(c))] * count,
+        "mtp_linear_proj": [joint] * count,
     }
-    return {
+    blocks = [layer(c, kind) for kind in sparse]
+    for block in blocks:
+        block.kind = "mtp"
+    return {"mtp_block": Layers(blocks, part="mtp", saved=False)} | {
         name: ModuleList(items, part="mtp", kind="mtp", saved=False) for name, items in rows.items()
     }
 

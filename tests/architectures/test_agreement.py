@@ -42,6 +42,17 @@ WITHOUT_DEFAULTS = frozenset(
     | {"kimi_k2", "kimi_k25", "kimi_vl"}
 )
 
+#: Sizes of models with layers that predict further tokens.
+PREDICTORS: dict[str, dict[str, Any]] = {
+    **{name: config for name, (config, _, _) in test_remote_catalog.PREDICTORS.items()},
+    "deepseek_v3": {"num_hidden_layers": 2, "n_routed_experts": 8, "num_nextn_predict_layers": 1},
+    "deepseek_v4": {"num_hidden_layers": 2, "n_routed_experts": 2, "num_experts_per_tok": 1,
+                    "num_nextn_predict_layers": 1},
+    "qwen3_next": {"num_hidden_layers": 2, "num_experts": 2, "num_experts_per_tok": 1},
+    "nemotron_h": {"num_hidden_layers": 4, "hybrid_override_pattern": "M*-E",
+                   "num_nextn_predict_layers": 1},
+}  # fmt: skip
+
 FAMILIES = recordings.families()
 
 
@@ -105,16 +116,21 @@ def missing(family: registry.Family, pairs: set[tuple[str, str]]) -> list[str]:
 
 
 def predictions(family: str) -> Iterator[Prediction]:
+    """The last with further tokens' layers, of which the others have none."""
     for config in (*recorded_configs().get(family, ()), *other_configs().get(family, ())):
         yield predict(config)
+    if family in PREDICTORS:
+        yield predict({"model_type": family, **PREDICTORS[family]})
 
 
 def disagreements(family: str) -> frozenset[str]:
     """``family template: component of the name, component of the tree``, and the same of layers."""
     found: set[str] = set()
     for prediction in predictions(family):
-        labels_of = labeller((tensor.name, tensor.shape) for tensor in prediction.tensors)
-        for tensor in prediction.tensors:
+        # Files on the Hub have more tensors than transformers saves.
+        tensors = [*prediction.tensors, *prediction.extras]
+        labels_of = labeller((tensor.name, tensor.shape) for tensor in tensors)
+        for tensor in tensors:
             labels, told = labels_of(tensor.name), (tensor.stack, tensor.layer)
             if labels.component is not tensor.component and tensor.role is Role.PARAMETER:
                 said = f"{labels.component}, {tensor.component}"
