@@ -59,7 +59,8 @@ def coverage_markdown(families: Sequence[Family]) -> str:
     known = sorted({f.category for f in families} - set(_CATEGORIES))
     for category in (*_CATEGORIES, *known):
         names = sorted(
-            {name for f in families if f.category == category for name in _names(f)}, key=str.lower
+            {name for f in families if f.category == category for name in _names(f)},
+            key=lambda name: (name.lower(), name),
         )
         if names:
             lines.append(f"| {category} ({len(names)}) | {', '.join(names)} |")
