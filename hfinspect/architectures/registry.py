@@ -38,6 +38,7 @@ _VOCABULARY = frozenset(
         "multimodal",
         "timm_resnet",
         "composing",
+        "deformable",
         "encoders",
         "florence2_released",
         "primes",

@@ -1,0 +1,234 @@
+"""Grounding DINO (Liu et al. 2023). Source: transformers/models/grounding_dino.
+
+A Swin and a BERT; each encoder layer attends within the text, between text and image, and to points
+of the image, and the decoder's queries look at both.  Boxes come from one head per decoder layer,
+which share their weights unless ``decoder_bbox_embed_share`` is false; the decoder holds the same
+once more.  Without ``two_stage`` transformers 5 cannot build it: shapes are as its code says.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig, exact
+from ..core.dims import Dim
+from .blocks import activation
+from .deformable import deformable_attention, levels, positions, predictor, projections, width
+from .detr import freeze
+from .modules import (
+    Activation,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    Weight,
+)
+from .registry import auto_class, auto_model, register
+from .vision import chosen_stages
+
+_NAME = "GroundingDino"
+#: What GroundingDinoConfig makes of an absent backbone_config.
+BACKBONE = {"model_type": "swin", "out_indices": [2, 3, 4]}
+
+
+# ---- backbones
+
+
+def _features(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
+    """Widths of the stages that the backbone hands on."""
+    if c.model_type == "swin":
+        norms = network["hidden_states_norms"]
+        assert isinstance(norms, Module)
+        found = [norm["weight"] for norm in norms.children.values() if isinstance(norm, Module)]
+        shapes = [weight.shape for weight in found if isinstance(weight, Parameter)]
+        return tuple(exact(shape[0]) for shape in shapes)
+    if c.model_type != "resnet":
+        raise c.error("model_type", c.model_type, "swin or resnet")
+    sizes = (
+        c.dim("embedding_size", default=64),
+        *c.dims("hidden_sizes", default=(256, 512, 1024, 2048)),
+    )
+    names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
+    return tuple(sizes[i] for i in chosen_stages(c, names))
+
+
+def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
+    section = c.section("backbone_config", default=BACKBONE)
+    network = auto_class(section, "Backbone", default_type="swin", part="vision")
+    sizes = _features(section.with_defaults(model_type="swin"), network)
+    freeze(network)
+    encoder = Module(f"{_NAME}ConvEncoder", model=network)
+    where = positions(c, _NAME)
+    return Module(f"{_NAME}ConvModel", conv_encoder=encoder, position_embedding=where), sizes
+
+
+# ---- layers
+
+
+def _norm(c: ModelConfig) -> Module:
+    return LayerNorm(width(c), eps=c.number("layer_norm_eps", default=1e-5))
+
+
+def attention(c: ModelConfig) -> Module:
+    d = width(c)
+    return Module(
+        f"{_NAME}MultiheadAttention",
+        query=Linear(d, d, kind="query"),
+        key=Linear(d, d, kind="key"),
+        value=Linear(d, d, kind="value"),
+        out_proj=Linear(d, d, kind="output"),
+        dropout=Dropout(c.number("attention_dropout", default=0.0)),
+        component=Component.ATTENTION,
+    )
+
+
+def _forward(d: Dim, inner: Dim) -> dict[str, Module]:
+    return {
+        "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
+        "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
+    }
+
+
+def _act(c: ModelConfig) -> Module:
+    return activation(c.text("activation_function", default="relu"))
+
+
+def fusion_layer(c: ModelConfig) -> Module:
+    """Text and image attend to each other, at half the width of the MLP."""
+    d = width(c)
+    inner = c.dim("encoder_ffn_dim", default=2048) // 2
+    return Module(
+        f"{_NAME}FusionLayer",
+        vision_param=Weight(d),
+        text_param=Weight(d),
+        layer_norm_vision=_norm(c),
+        layer_norm_text=_norm(c),
+        attn=Module(
+            f"{_NAME}BiMultiHeadAttention",
+            vision_proj=Linear(d, inner),
+            text_proj=Linear(d, inner),
+            values_vision_proj=Linear(d, inner, kind="value"),
+            values_text_proj=Linear(d, inner, kind="value"),
+            out_vision_proj=Linear(inner, d, kind="output"),
+            out_text_proj=Linear(inner, d, kind="output"),
+            component=Component.ATTENTION,
+        ),
+    )
+
+
+def encoder_layer(c: ModelConfig) -> Module:
+    d, inner = width(c), c.dim("encoder_ffn_dim", default=2048)
+    return Module(
+        f"{_NAME}EncoderLayer",
+        text_enhancer_layer=Module(
+            f"{_NAME}TextEnhancerLayer",
+            self_attn=attention(c),
+            **_forward(d, inner // 2),
+            layer_norm_before=_norm(c),
+            layer_norm_after=_norm(c),
+            activation=_act(c),
+        ),
+        fusion_layer=fusion_layer(c),
+        deformable_layer=Module(
+            f"{_NAME}DeformableLayer",
+            self_attn=deformable_attention(c, _NAME, 0),
+            self_attn_layer_norm=_norm(c),
+            activation_fn=_act(c),
+            **_forward(d, inner),
+            final_layer_norm=_norm(c),
+        ),
+    )
+
+
+def decoder_layer(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}DecoderLayer",
+        self_attn=attention(c),
+        activation_fn=_act(c),
+        self_attn_layer_norm=_norm(c),
+        encoder_attn_text=attention(c),
+        encoder_attn_text_layer_norm=_norm(c),
+        encoder_attn=deformable_attention(c, _NAME, 1),
+        encoder_attn_layer_norm=_norm(c),
+        **_forward(width(c), c.dim("decoder_ffn_dim", default=2048)),
+        final_layer_norm=_norm(c),
+    )
+
+
+def decoder(c: ModelConfig) -> Module:
+    d, coordinates = width(c), c.dim("query_dim", default=4, minimum=2) // 2
+    return Module(
+        f"{_NAME}Decoder",
+        layer_norm=_norm(c),
+        layers=Layers.of(c.count("decoder_layers", default=6), decoder_layer(c)),
+        reference_points_head=predictor(_NAME, (coordinates * d, d, d)),
+    )
+
+
+# ---- classes
+
+
+def model(c: ModelConfig) -> Module:
+    d, two = width(c), c.flag("two_stage", default=True)
+    network, sizes = backbone(c)
+    queries = c.dim("num_queries", default=900)
+    text = c.section("text_config")
+    words = auto_model(text, default_type="bert", part="text")
+    words.children.pop("pooler", None)
+    asked = c.flag("embedding_init_target", default=True) or not two
+    layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c))
+    return Module(
+        f"{_NAME}Model",
+        backbone=network,
+        input_proj_vision=projections(c, sizes, d),
+        text_backbone=words,
+        text_projection=Linear(
+            text.dim("hidden_size", default=768), d, component=Component.PROJECTOR
+        ),
+        query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
+        encoder=Module(f"{_NAME}Encoder", layers=layers),
+        decoder=decoder(c),
+        level_embed=Weight(levels(c), d, component=Component.EMBEDDING, kind="position"),
+        enc_output=Linear(d, d) if two else None,
+        enc_output_norm=_norm(c) if two else None,
+        encoder_output_bbox_embed=predictor(_NAME, (d, d, d, 4)) if two else None,
+        encoder_output_class_embed=Activation(f"{_NAME}ContrastiveEmbedding") if two else None,
+        reference_points=None if two else Embedding(queries, 4, kind="position"),
+        part="vision",
+    )
+
+
+def object_detection(c: ModelConfig) -> Module:
+    d, tied = width(c), c.tied(default=True)
+    shared = tied and c.flag("decoder_bbox_embed_share", default=True)
+    count = int(c.count("decoder_layers", default=6))
+    base = model(c)
+    inner = base["decoder"]
+    assert isinstance(inner, Module)
+
+    def head(tied_to: str | None) -> Module:
+        return predictor(_NAME, (d, d, d, 4), tied_to)
+
+    kept = [f"bbox_embed.{0 if shared else i}" for i in range(count)]
+    inner.children["bbox_embed"] = ModuleList(head(name if tied else None) for name in kept)
+    own = [head(kept[i] if shared and i else None) for i in range(count)]
+    words = [Activation(f"{_NAME}ContrastiveEmbedding")] * count
+    return Module(
+        f"{_NAME}ForObjectDetection",
+        model=base,
+        bbox_embed=ModuleList(own),
+        class_embed=ModuleList(words),
+        part="vision",
+    )
+
+
+register(
+    "grounding-dino",
+    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="multimodal",
+)
