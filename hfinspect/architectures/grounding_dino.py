@@ -121,41 +121,41 @@ def fusion_layer(c: ModelConfig) -> Module:
 
 def encoder_layer(c: ModelConfig) -> Module:
     d, inner = width(c), c.dim("encoder_ffn_dim", default=2048)
+    enhanced: dict[str, Module] = {
+        "self_attn": attention(c),
+        **_forward(d, inner // 2),
+        "layer_norm_before": _norm(c),
+        "layer_norm_after": _norm(c),
+        "activation": _act(c),
+    }
+    deformed: dict[str, Module] = {
+        "self_attn": deformable_attention(c, _NAME, 0),
+        "self_attn_layer_norm": _norm(c),
+        "activation_fn": _act(c),
+        **_forward(d, inner),
+        "final_layer_norm": _norm(c),
+    }
     return Module(
         f"{_NAME}EncoderLayer",
-        text_enhancer_layer=Module(
-            f"{_NAME}TextEnhancerLayer",
-            self_attn=attention(c),
-            **_forward(d, inner // 2),
-            layer_norm_before=_norm(c),
-            layer_norm_after=_norm(c),
-            activation=_act(c),
-        ),
+        text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", dict(enhanced)),
         fusion_layer=fusion_layer(c),
-        deformable_layer=Module(
-            f"{_NAME}DeformableLayer",
-            self_attn=deformable_attention(c, _NAME, 0),
-            self_attn_layer_norm=_norm(c),
-            activation_fn=_act(c),
-            **_forward(d, inner),
-            final_layer_norm=_norm(c),
-        ),
+        deformable_layer=Module(f"{_NAME}DeformableLayer", dict(deformed)),
     )
 
 
 def decoder_layer(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=attention(c),
-        activation_fn=_act(c),
-        self_attn_layer_norm=_norm(c),
-        encoder_attn_text=attention(c),
-        encoder_attn_text_layer_norm=_norm(c),
-        encoder_attn=deformable_attention(c, _NAME, 1),
-        encoder_attn_layer_norm=_norm(c),
+    children: dict[str, Module] = {
+        "self_attn": attention(c),
+        "activation_fn": _act(c),
+        "self_attn_layer_norm": _norm(c),
+        "encoder_attn_text": attention(c),
+        "encoder_attn_text_layer_norm": _norm(c),
+        "encoder_attn": deformable_attention(c, _NAME, 1),
+        "encoder_attn_layer_norm": _norm(c),
         **_forward(width(c), c.dim("decoder_ffn_dim", default=2048)),
-        final_layer_norm=_norm(c),
-    )
+        "final_layer_norm": _norm(c),
+    }
+    return Module(f"{_NAME}DecoderLayer", dict(children))
 
 
 def decoder(c: ModelConfig) -> Module:

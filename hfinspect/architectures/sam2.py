@@ -1,0 +1,251 @@
+"""SAM 2 (Ravi et al. 2024), on images. Source: transformers/models/sam2/modeling_sam2.py.
+
+Hiera in place of SAM's ViT: stages that grow wider, each entered through attention with pooled
+queries; their outputs come to one width.  The decoder of masks is SAM's with finer features of the
+image beside it and a score for whether there is an object at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from .blocks import activation
+from .modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    Weight,
+)
+from .registry import auto_model, register
+from .vision import bounded, pair, patch_conv, scaled
+
+
+def _norm(size: int) -> Module:
+    return LayerNorm(size, eps=1e-6, class_name="Sam2LayerNorm")
+
+
+def forward(
+    sizes: tuple[int, int, int],
+    *,
+    depth: int = 2,
+    act: str | None = "relu",
+    component: Component | None = Component.MLP,
+) -> Module:
+    """``depth`` linear layers, all but the ends of the inner size."""
+    inputs, inner, outputs = sizes
+    return Module(
+        "Sam2FeedForward",
+        activation=activation(act),
+        proj_in=Linear(inputs, inner, kind="up"),
+        proj_out=Linear(inner, outputs, kind="down"),
+        layers=ModuleList([Linear(inner, inner)] * max(depth - 2, 0)),
+        component=component,
+    )
+
+
+# ---- image
+
+
+def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
+    """Wider after the attention where a stage begins."""
+    eps = c.number("layer_norm_eps", default=1e-6)
+    inner = scaled(c, outputs, "mlp_ratio", default=4.0)
+    act = c.text("hidden_act", default="gelu")
+    shortcut = Linear(inputs, outputs, component=Component.PROJECTOR)
+    return Module(
+        "Sam2MultiScaleBlock",
+        layer_norm1=LayerNorm(inputs, eps=eps),
+        attn=Module(
+            "Sam2MultiScaleAttention",
+            qkv=Linear(inputs, outputs * 3, kind="qkv"),
+            proj=Linear(outputs, outputs, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        layer_norm2=LayerNorm(outputs, eps=eps),
+        mlp=forward((outputs, inner, outputs), act=act),
+        proj=shortcut if int(inputs) != int(outputs) else None,
+    )
+
+
+def _per_stage(c: ModelConfig, key: str, default: Sequence[int], stages: int) -> tuple[Dim, ...]:
+    found = c.dims(key, default=default)
+    if len(found) < stages or not found:
+        raise c.error(key, c.raw(key), f"{stages} entries, one per stage")
+    return found
+
+
+def hiera(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=96)
+    depths = bounded(
+        c, "blocks_per_stage", c.dims("blocks_per_stage", default=(1, 2, 7, 2), minimum=0)
+    )
+    widths = _per_stage(c, "embed_dim_per_stage", (96, 192, 384, 768), len(depths))
+    side = _per_stage(c, "window_size_per_stage", (8, 4, 14, 7), len(depths))[0]
+    rows, columns = pair(c, "window_positional_embedding_background_size", default=7)
+    blocks: list[Module] = []
+    for stage, depth in enumerate(depths):
+        entry = block(c, widths[max(stage - 1, 0)], widths[stage])
+        rest = block(c, widths[stage], widths[stage])
+        blocks += [entry, *[rest] * (int(depth) - 1)] if depth else []
+    patch = pair(c, "patch_kernel_size", default=7)
+    channels = c.dim("num_channels", default=3)
+
+    def table(first: int, second: int) -> Parameter:
+        return Weight(1, h, first, second, component=Component.EMBEDDING, kind="position")
+
+    return Module(
+        "Sam2HieraDetModel",
+        pos_embed=table(rows, columns),
+        pos_embed_window=table(side, side),
+        patch_embed=Module("Sam2PatchEmbeddings", projection=patch_conv(channels, h, patch)),
+        blocks=Layers(blocks),
+        part="vision",
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    out, kernel = c.dim("fpn_hidden_size", default=256), c.dim("fpn_kernel_size", default=1)
+    widths = c.dims("backbone_channel_list", default=(768, 384, 192, 96))
+    return Module(
+        "Sam2VisionModel",
+        backbone=auto_model(
+            c.section("backbone_config"), default_type="sam2_hiera_det_model", part="vision"
+        ),
+        neck=Module(
+            "Sam2VisionNeck",
+            position_encoding=Activation("Sam2SinePositionEmbedding"),
+            convs=ModuleList(Conv(width, out, kernel) for width in widths),
+            component=Component.CONV,
+        ),
+        part="vision",
+    )
+
+
+# ---- prompts
+
+
+def _frequencies(c: ModelConfig) -> Module:
+    half = c.dim("hidden_size", default=256) // 2
+    return Module("Sam2PositionalEmbedding", positional_embedding=Buffer(2, half, kind="position"))
+
+
+def prompt_encoder(c: ModelConfig) -> Module:
+    d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
+    quarter, points = masked // 4, c.dim("num_point_embeddings", default=4)
+    return Module(
+        "Sam2PromptEncoder",
+        shared_embedding=_frequencies(c),
+        mask_embed=Module(
+            "Sam2MaskEmbedding",
+            activation=activation(c.text("hidden_act", default="gelu")),
+            conv1=Conv(1, quarter, 2, stride=2),
+            conv2=Conv(quarter, masked, 2, stride=2),
+            conv3=Conv(masked, d, 1),
+            layer_norm1=_norm(quarter),
+            layer_norm2=_norm(quarter * 4),
+        ),
+        no_mask_embed=Embedding(1, d),
+        point_embed=Embedding(points, d),
+        not_a_point_embed=Embedding(1, d),
+        component=Component.EMBEDDING,
+        part="vision",
+    )
+
+
+# ---- masks
+
+
+def attention(c: ModelConfig, d: Dim, rate: int | None = None) -> Module:
+    """Narrower inside by the downsampling rate."""
+    down = c.dim("attention_downsample_rate", default=2) if rate is None else rate
+    inner = d // down if int(down) != 1 else d
+    return Module(
+        "Sam2Attention",
+        q_proj=Linear(d, inner, kind="query"),
+        k_proj=Linear(d, inner, kind="key"),
+        v_proj=Linear(d, inner, kind="value"),
+        o_proj=Linear(inner, d, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def two_way_layer(c: ModelConfig, d: Dim) -> Module:
+    return Module(
+        "Sam2TwoWayAttentionBlock",
+        self_attn=attention(c, d, 1),
+        layer_norm1=LayerNorm(d),
+        cross_attn_token_to_image=attention(c, d),
+        layer_norm2=LayerNorm(d),
+        mlp=forward((d, c.dim("mlp_dim", default=2048), d)),
+        layer_norm3=LayerNorm(d),
+        layer_norm4=LayerNorm(d),
+        cross_attn_image_to_token=attention(c, d),
+    )
+
+
+def mask_decoder(c: ModelConfig) -> Module:
+    d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
+    depth = int(c.count("iou_head_depth", default=3))
+    score = c.dim("iou_head_hidden_dim", default=256)
+    layers = Layers.of(c.count("num_hidden_layers", default=2), two_way_layer(c, d))
+    return Module(
+        "Sam2MaskDecoder",
+        iou_token=Embedding(1, d),
+        mask_tokens=Embedding(masks, d),
+        transformer=Module(
+            "Sam2TwoWayTransformer",
+            layers=layers,
+            final_attn_token_to_image=attention(c, d),
+            layer_norm_final_attn=LayerNorm(d),
+        ),
+        upscale_conv1=Conv(d, d // 4, 2, stride=2, transposed=True),
+        upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
+        upscale_layer_norm=_norm(d // 4),
+        activation=Activation("GELU"),
+        output_hypernetworks_mlps=ModuleList([forward((d, d, d // 8), depth=3)] * int(masks)),
+        iou_prediction_head=forward((d, score, masks), depth=depth, component=Component.HEAD),
+        conv_s0=Conv(d, d // 8, 1),
+        conv_s1=Conv(d, d // 4, 1),
+        obj_score_token=Embedding(1, d),
+        pred_obj_score_head=forward((d, d, 1), depth=3, component=Component.HEAD),
+        part="vision",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    vision, prompts = c.section("vision_config"), c.section("prompt_encoder_config")
+    width = vision.dim("fpn_hidden_size", default=256)
+    return Module(
+        "Sam2Model",
+        shared_image_embedding=_frequencies(prompts),
+        vision_encoder=auto_model(vision, default_type="sam2_vision_model", part="vision"),
+        prompt_encoder=prompt_encoder(prompts),
+        mask_decoder=mask_decoder(c.section("mask_decoder_config")),
+        no_memory_embedding=Weight(1, 1, width, component=Component.EMBEDDING),
+        part="vision",
+    )
+
+
+register("sam2", {"Sam2Model": model}, base="Sam2Model", category="vision")
+register(
+    "sam2_vision_model",
+    {"Sam2VisionModel": vision_model},
+    base="Sam2VisionModel",
+    category="vision",
+)
+register(
+    "sam2_hiera_det_model",
+    {"Sam2HieraDetModel": hiera},
+    base="Sam2HieraDetModel",
+    category="vision",
+)
