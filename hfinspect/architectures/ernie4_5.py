@@ -48,9 +48,12 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+_CLASSES = decoder_classes("Ernie4_5", model, hidden=_hidden, tied_default=True, heads=())
+
 register(
     "ernie4_5",
-    decoder_classes("Ernie4_5", model, hidden=_hidden, tied_default=True, heads=()),
+    # As the first released config.json spelled it.
+    {**_CLASSES, "Ernie4_5_ForCausalLM": _CLASSES["Ernie4_5ForCausalLM"]},
     base="Ernie4_5Model",
     base_prefix="model",
     category="text decoder",

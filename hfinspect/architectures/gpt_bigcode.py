@@ -75,14 +75,17 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+_CLASSES = decoder_classes(
+    "GPTBigCode", model, prefix="transformer", embedding="wte", hidden=_hidden,
+    tied_default=True, labeller="classifier",
+    heads=("ForSequenceClassification", "ForTokenClassification"),
+)  # fmt: skip
+
 register(
     "gpt_bigcode",
-    decoder_classes(
-        "GPTBigCode", model, prefix="transformer", embedding="wte", hidden=_hidden,
-        tied_default=True, labeller="classifier",
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
+    # The name before transformers took the model in, which converted checkpoints still give.
+    {**_CLASSES, "GPTBigCodeLMHeadModel": _CLASSES["GPTBigCodeForCausalLM"]},
     base="GPTBigCodeModel",
     base_prefix="transformer",
     category="text decoder",
-)  # fmt: skip
+)

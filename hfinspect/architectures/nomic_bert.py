@@ -164,6 +164,28 @@ def words(c: ModelConfig) -> Module:
     return Module("NomicBertOnlyMLMHead", predictions=predictions, component=Component.HEAD)
 
 
+def pretraining(c: ModelConfig) -> Module:
+    """The class of the released code: the model is called ``bert``, the head has biases only where
+    the MLP has, and no bias of its own beside them."""
+    h, bias = _hidden(c), c.flag("mlp_fc1_bias", default=False)
+    tied_to = "bert.embeddings.word_embeddings.weight"
+    predictions = Module(
+        "NomicBertLMPredictionHead",
+        transform=Module(
+            "NomicBertPredictionHeadTransform",
+            dense=Linear(h, h, bias=bias, kind="transform"),
+            layer_norm=_norm(c),
+        ),
+        decoder=Linear(h, _vocab(c), bias=bias, tied_to=tied_to, kind="lm_head"),
+    )
+    pooled = c.flag("add_pooling_layer", default=False)
+    return Module(
+        "NomicBertForPreTraining",
+        bert=model(c, pooling=pooled),
+        cls=Module("NomicBertPreTrainingHeads", predictions=predictions, component=Component.HEAD),
+    )
+
+
 def _labels(c: ModelConfig) -> Module:
     return classifier(_hidden(c), c.num_labels)
 
@@ -184,6 +206,7 @@ register(
                 "dropout": dropout,
                 "classifier": _labels,
             },
+            "NomicBertForPreTraining": pretraining,
         }
     ),
     base="NomicBertModel",
