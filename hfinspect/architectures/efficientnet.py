@@ -1,0 +1,194 @@
+"""EfficientNet (Tan, Le 2019). Source: transformers/models/efficientnet/modeling_efficientnet.py.
+
+Inverted residuals with squeeze and excitation; the sizes are those of B0, made wider and deeper by
+two coefficients, widths rounded to a multiple of ``depth_divisor``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..core.components import Component
+from ..core.config import MAX_COUNT, ModelConfig
+from ..core.dims import Dim, named
+from .blocks import activation
+from .modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
+from .registry import register
+from .vision import labels_classifier
+
+#: A hundred times any real coefficient.
+_MAX_RATIO = 1000
+_LISTS = {
+    "in_channels": (32, 16, 24, 40, 80, 112, 192),
+    "out_channels": (16, 24, 40, 80, 112, 192, 320),
+    "strides": (1, 2, 2, 2, 1, 2, 1),
+    "kernel_sizes": (3, 3, 5, 3, 5, 5, 3),
+    "expand_ratios": (1, 6, 6, 6, 6, 6, 6),
+    "num_block_repeats": (1, 2, 2, 3, 3, 4, 1),
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One row of the paper's table 1, scaled."""
+
+    inputs: Dim
+    outputs: Dim
+    kernel: Dim
+    ratio: Dim
+    depth: int
+
+
+def _ratio(c: ModelConfig, key: str, default: float) -> float:
+    found = c.number(key, default=default)
+    if not 0 < found <= _MAX_RATIO:
+        raise c.error(key, found, f"above 0 and at most {_MAX_RATIO:,}")
+    return found
+
+
+def rounded(c: ModelConfig, width: Dim | int) -> Dim:
+    """The nearest multiple that is not more than a tenth below (round_filters there)."""
+    ratio, divisor = _ratio(c, "width_coefficient", 2.0), int(c.dim("depth_divisor", default=8))
+    wanted = int(width) * ratio
+    found = max(divisor, int(wanted + divisor / 2) // divisor * divisor)
+    if found < 0.9 * wanted:
+        found += divisor
+    text = f"width_coefficient = {ratio:g} times {int(width)}, rounded to depth_divisor"
+    return named(found, f"width({int(width)})", text)
+
+
+def stages(c: ModelConfig) -> list[Stage]:
+    """As many as ``in_channels`` names."""
+    lists = {key: c.dims(key, default=default) for key, default in _LISTS.items()}
+    count = len(lists["in_channels"])
+    for key, values in lists.items():
+        if len(values) < count or not values:
+            raise c.error(key, f"{len(values)} entries", f"{max(count, 1)}, one per stage")
+    deeper = _ratio(c, "depth_coefficient", 3.1)
+    depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"][:count]]
+    if sum(depths) > MAX_COUNT:
+        raise c.error("num_block_repeats", c.raw("num_block_repeats"), f"at most {MAX_COUNT:,}")
+    return [
+        Stage(
+            rounded(c, lists["in_channels"][i]),
+            rounded(c, lists["out_channels"][i]),
+            lists["kernel_sizes"][i],
+            lists["expand_ratios"][i],
+            depths[i],
+        )
+        for i in range(count)
+    ]
+
+
+# ---- modules
+
+
+def _norm(c: ModelConfig, width: Dim) -> Module:
+    return BatchNorm(width, eps=c.number("batch_norm_eps", default=0.001))
+
+
+def _act(c: ModelConfig) -> Module:
+    return activation(c.text("hidden_act", default="swish"))
+
+
+def weighing(c: ModelConfig, inputs: Dim, wide: Dim) -> Module:
+    """The mean of each channel decides how much all of them count."""
+    ratio = _ratio(c, "squeeze_expansion_ratio", 0.25)
+    size = max(1, int(int(inputs) * ratio))
+    reduced = named(size, "int(squeeze_expansion_ratio * inputs)", f"{ratio:g} of {int(inputs)}")
+    return Module(
+        "EfficientNetSqueezeExciteLayer",
+        squeeze=Activation("AdaptiveAvgPool2d"),
+        reduce=Conv(wide, reduced, 1),
+        expand=Conv(reduced, wide, 1),
+        act_reduce=_act(c),
+        act_expand=Activation("Sigmoid"),
+    )
+
+
+def block(c: ModelConfig, stage: Stage, inputs: Dim) -> Module:
+    expands = int(stage.ratio) != 1
+    wide = inputs * stage.ratio if expands else inputs
+    depthwise = Conv(wide, wide, int(stage.kernel), groups=int(wide), bias=False)
+    depthwise.class_name = "EfficientNetDepthwiseConv2d"
+    expansion = Module(
+        "EfficientNetExpansionLayer",
+        expand_conv=Conv(inputs, wide, 1, bias=False),
+        expand_bn=_norm(c, wide),
+        expand_act=_act(c),
+    )
+    return Module(
+        "EfficientNetBlock",
+        expansion=expansion if expands else None,
+        depthwise_conv=Module(
+            "EfficientNetDepthwiseLayer",
+            depthwise_conv_pad=Activation("ZeroPad2d"),
+            depthwise_conv=depthwise,
+            depthwise_norm=_norm(c, wide),
+            depthwise_act=_act(c),
+        ),
+        squeeze_excite=weighing(c, inputs, wide),
+        projection=Module(
+            "EfficientNetFinalBlockLayer",
+            project_conv=Conv(wide, stage.outputs, 1, bias=False),
+            project_bn=_norm(c, stage.outputs),
+            dropout=Dropout(c.number("drop_connect_rate", default=0.2)),
+        ),
+        component=Component.CONV,
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    blocks: list[Module] = []
+    found = stages(c)
+    for stage in found:
+        entry, rest = block(c, stage, stage.inputs), block(c, stage, stage.outputs)
+        blocks += [entry, *[rest] * (stage.depth - 1)]
+    top = rounded(c, 1280)
+    return Module(
+        "EfficientNetEncoder",
+        blocks=Layers(blocks),
+        top_conv=Conv(found[-1].outputs, top, 1, bias=False),
+        top_bn=_norm(c, c.dim("hidden_dim", default=2560)),
+        top_activation=_act(c),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    first, channels = rounded(c, 32), c.dim("num_channels", default=3)
+    return Module(
+        "EfficientNetModel",
+        embeddings=Module(
+            "EfficientNetEmbeddings",
+            padding=Activation("ZeroPad2d"),
+            convolution=Conv(channels, first, 3, stride=2, bias=False),
+            batchnorm=_norm(c, first),
+            activation=_act(c),
+            component=Component.EMBEDDING,
+        ),
+        encoder=encoder(c),
+        part="vision",
+    )
+
+
+def image_classification(c: ModelConfig) -> Module:
+    return Module(
+        "EfficientNetForImageClassification",
+        efficientnet=model(c),
+        dropout=Dropout(c.number("dropout_rate", default=0.5)),
+        classifier=labels_classifier(c, c.dim("hidden_dim", default=2560)),
+        part="vision",
+    )
+
+
+register(
+    "efficientnet",
+    {
+        "EfficientNetForImageClassification": image_classification,
+        "EfficientNetModel": model,
+    },
+    base="EfficientNetModel",
+    base_prefix="efficientnet",
+    category="vision",
+)
