@@ -1,0 +1,160 @@
+"""Moonshine for streams (Useful Sensors). Source: transformers/models/moonshine_streaming.
+
+Frames of a few milliseconds through one matrix and two causal convolutions; an encoder that looks
+at a window, without positions, and Moonshine's decoder, which adds positions to what it hears.  The
+config class has no number of key heads of the decoder: released files give it, and where one does
+not, it is that of the query heads (transformers builds none then).
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from .blocks import activation, grouped_attention, grouped_heads
+from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
+from .registry import register
+
+_NAME = "MoonshineStreaming"
+#: Kernel and stride of both convolutions (MoonshineStreamingEncoderEmbedder).
+_KERNEL, _STRIDE = 5, 2
+#: A second of the highest rate of recordings.
+_MAX_FRAME = 1_000_000
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=320)
+
+
+def _attention(c: ModelConfig, name: str, *, out_bias: bool, kv: int | None) -> Module:
+    """The encoder's output projection has a bias where the others have, the decoder's never."""
+    h, bias = _hidden(c), c.flag("attention_bias", default=False)
+    heads = grouped_heads(c, h, heads=8, kv=kv)
+    return grouped_attention(name, h, heads, bias=bias, out_bias=bias and out_bias)
+
+
+def _inner(c: ModelConfig) -> Dim:
+    return c.dim("intermediate_size", default=1280)
+
+
+# ---- encoder
+
+
+def _frame(c: ModelConfig) -> Dim:
+    rate, time = c.number("sample_rate", default=16000), c.number("frame_ms", default=5.0)
+    found = round(rate * time / 1000.0)
+    if not 1 <= found <= _MAX_FRAME:
+        raise c.error("frame_ms", time, f"frames of 1 to {_MAX_FRAME:,} samples")
+    return named(found, "frame_length", "sample_rate * frame_ms / 1000, rounded")
+
+
+def _norm(h: Dim) -> Module:
+    return Module(f"{_NAME}LayerNorm", gamma=Weight(h), component=Component.NORM)
+
+
+def embedder(c: ModelConfig) -> Module:
+    h = _hidden(c)
+
+    def convolution(inputs: Dim, outputs: Dim) -> Module:
+        made = Conv(inputs, outputs, _KERNEL, dims=1, stride=_STRIDE)
+        made.class_name = f"{_NAME}CausalConv1d"
+        return made
+
+    return Module(
+        f"{_NAME}EncoderEmbedder",
+        cmvn=Activation(f"{_NAME}FrameCMVN"),
+        comp=Module(f"{_NAME}AsinhCompression", log_k=Weight()),
+        conv1=convolution(h, h * 2),
+        conv2=convolution(h * 2, h),
+        linear=Linear(_frame(c), h, bias=False),
+        component=Component.EMBEDDING,
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    block = Module(
+        f"{_NAME}EncoderLayer",
+        self_attn=_attention(c, f"{_NAME}EncoderAttention", out_bias=True, kv=8),
+        mlp=Module(
+            f"{_NAME}EncoderMLP",
+            activation_fn=activation(c.text("hidden_act", default="gelu")),
+            fc1=Linear(h, _inner(c), kind="up"),
+            fc2=Linear(_inner(c), h, kind="down"),
+            component=Component.MLP,
+        ),
+        input_layernorm=_norm(h),
+        post_attention_layernorm=_norm(h),
+    )
+    return Module(
+        f"{_NAME}Encoder",
+        embedder=embedder(c),
+        layers=Layers.of(c.count("num_hidden_layers", default=6), block),
+        final_norm=_norm(h),
+        part="audio",
+    )
+
+
+# ---- decoder
+
+
+def decoder(c: ModelConfig) -> Module:
+    h, heard = _hidden(c), _hidden(c.section("encoder_config"))
+
+    def norm() -> Module:
+        return LayerNorm(h, bias=False)
+
+    attend = _attention(c, f"{_NAME}Attention", out_bias=False, kv=None)
+    block = Module(
+        f"{_NAME}DecoderLayer",
+        self_attn=attend,
+        encoder_attn=attend,
+        mlp=Module(
+            f"{_NAME}DecoderMLP",
+            activation_fn=activation(c.text("hidden_act", default="silu")),
+            fc1=Linear(h, _inner(c) * 2, kind="gate_up"),
+            fc2=Linear(_inner(c), h, kind="down"),
+            component=Component.MLP,
+        ),
+        input_layernorm=norm(),
+        post_attention_layernorm=norm(),
+        final_layernorm=norm(),
+    )
+    positions = c.dim("max_position_embeddings", default=4096)
+    same = int(heard) == int(h)
+    return Module(
+        f"{_NAME}Decoder",
+        embed_tokens=Embedding(c.dim("vocab_size", default=32768), h),
+        layers=Layers.of(c.count("num_hidden_layers", default=6), block),
+        norm=norm(),
+        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
+        pos_emb=Embedding(positions, heard, kind="position"),
+        proj=Activation("Identity")
+        if same
+        else Linear(heard, h, bias=False, component=Component.PROJECTOR),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(f"{_NAME}Model", encoder=encoder(c.section("encoder_config")), decoder=decoder(c))
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    head = Linear(
+        _hidden(c),
+        c.dim("vocab_size", default=32768),
+        bias=False,
+        tied_to="model.decoder.embed_tokens.weight" if c.tied(default=False) else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+    return Module(f"{_NAME}ForConditionalGeneration", model=model(c), proj_out=head)
+
+
+register(
+    "moonshine_streaming",
+    {f"{_NAME}ForConditionalGeneration": conditional_generation, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="audio",
+)
