@@ -148,6 +148,16 @@ def thinker(c: ModelConfig, *, at: str = "") -> Module:
     )
 
 
+def thinker_model(c: ModelConfig) -> Module:
+    """Without a head."""
+    return Module(
+        f"{NAME}ThinkerModel",
+        audio_tower=audio_model(c.section("audio_config")),
+        visual=vision_model(c.section("vision_config")),
+        language_model=text_model(c.section("text_config"), "ThinkerTextModel"),
+    )
+
+
 def whole(c: ModelConfig) -> Module:
     speaks = c.flag("enable_audio_output", default=True)
     return Module(
@@ -170,7 +180,10 @@ register(
 )
 register(
     "qwen3_omni_moe_thinker",
-    {f"{NAME}ThinkerForConditionalGeneration": only_thinker},
+    {
+        f"{NAME}ThinkerForConditionalGeneration": only_thinker,
+        f"{NAME}ThinkerModel": thinker_model,
+    },
     aliases={"thinker.": ""},
     category="multimodal",
 )
