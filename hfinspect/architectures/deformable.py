@@ -27,11 +27,13 @@ def levels(c: ModelConfig) -> Dim:
     return c.count("num_feature_levels", default=4, minimum=1)
 
 
-def projections(c: ModelConfig, sizes: Sequence[Dim], d: Dim) -> ModuleList:
+def projections(
+    c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV
+) -> ModuleList:
     """Each scale at the model's width; scales that the backbone has not are made from its last."""
 
     def projection(inputs: Dim, kernel: int) -> Module:
-        return Sequential(Conv(inputs, d, kernel, component=Component.CONV), GroupNorm(GROUPS, d))
+        return Sequential(Conv(inputs, d, kernel, component=component), GroupNorm(GROUPS, d))
 
     c.divided(d, GROUPS, "d_model", "d_model")
     wanted = int(levels(c))

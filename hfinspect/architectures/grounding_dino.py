@@ -55,11 +55,22 @@ def _features(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
     return tuple(sizes[i] for i in chosen_stages(c, names))
 
 
+def _counted_as_convolution(module: Module) -> None:
+    """Swin's ``output.dense``, the second half of its MLP, is named in files as part of a
+    ``conv_encoder`` and no more; counts from names put it there, and so does this tree."""
+    if module.class_name == "SwinOutput":
+        module.component = Component.CONV
+    for child in module.children.values():
+        if isinstance(child, Module):
+            _counted_as_convolution(child)
+
+
 def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     section = c.section("backbone_config", default=BACKBONE)
     network = auto_class(section, "Backbone", default_type="swin", part="vision")
     sizes = _features(section.with_defaults(model_type="swin"), network)
     freeze(network)
+    _counted_as_convolution(network)
     encoder = Module(f"{_NAME}ConvEncoder", model=network)
     where = positions(c, _NAME)
     return Module(f"{_NAME}ConvModel", conv_encoder=encoder, position_embedding=where), sizes
@@ -171,7 +182,8 @@ def decoder(c: ModelConfig) -> Module:
 # ---- classes
 
 
-def model(c: ModelConfig) -> Module:
+def model(c: ModelConfig, *, inside: bool = False) -> Module:
+    """``inside`` a class with heads, where what the encoder's output goes through is not one."""
     d, two = width(c), c.flag("two_stage", default=True)
     network, sizes = backbone(c)
     queries = c.dim("num_queries", default=900)
@@ -183,7 +195,7 @@ def model(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}Model",
         backbone=network,
-        input_proj_vision=projections(c, sizes, d),
+        input_proj_vision=projections(c, sizes, d, Component.PROJECTOR),
         text_backbone=words,
         text_projection=Linear(
             text.dim("hidden_size", default=768), d, component=Component.PROJECTOR
@@ -192,7 +204,7 @@ def model(c: ModelConfig) -> Module:
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c),
         level_embed=Weight(levels(c), d, component=Component.EMBEDDING, kind="position"),
-        enc_output=Linear(d, d) if two else None,
+        enc_output=Linear(d, d, component=None if inside else Component.HEAD) if two else None,
         enc_output_norm=_norm(c) if two else None,
         encoder_output_bbox_embed=predictor(_NAME, (d, d, d, 4)) if two else None,
         encoder_output_class_embed=Activation(f"{_NAME}ContrastiveEmbedding") if two else None,
@@ -205,7 +217,7 @@ def object_detection(c: ModelConfig) -> Module:
     d, tied = width(c), c.tied(default=True)
     shared = tied and c.flag("decoder_bbox_embed_share", default=True)
     count = int(c.count("decoder_layers", default=6))
-    base = model(c)
+    base = model(c, inside=True)
     inner = base["decoder"]
     assert isinstance(inner, Module)
 
