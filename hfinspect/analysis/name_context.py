@@ -167,11 +167,13 @@ def _unembedding(
     nothing at all: in a small model an MLP's matrix may have that shape.
     """
     kinds: dict[str, bool] = {}
-    for template in templates:
+    distinct = set(templates)
+    for template in distinct:
         module, _, leaf = template.rpartition(".")
         component = of_template(template).component
         if component is _E and module_word(module.rpartition(".")[2].lower()) is _E:
-            kinds[template] = True
+            if f"{module}.bias" not in distinct:  # which patches have, and tokens never
+                kinds[template] = True
         elif leaf == "weight" and (component is _O or (component is _M and ".0." not in template)):
             kinds[template] = False
     if len(set(kinds.values())) < 2:
