@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import add, mul
+from operator import add, itemgetter
 
 from ..core.checkpoint import Finding
 from ..core.tensors import StoredTensor
 from .collect import FindingList
 from .safetensors_header import LIBRARY_DTYPES, MAX_U64, Header, element_count
+
+#: Dtype, elements and bytes of a stored tensor.
+_KIND = itemgetter(1, 3, 4)
 
 #: Tensor data should start at a multiple of this, so that every dtype can be mapped in place.
 ALIGNMENT = 8
@@ -45,13 +48,15 @@ def refused(findings: Sequence[Finding]) -> Finding | None:
 
 def _all_spans_fit(tensors: Sequence[StoredTensor]) -> bool:
     """Whether every tensor has a known dtype, a span of the right size and a plain shape."""
-    if not tensors:
-        return True
-    _, dtypes, _, elements, nbytes, _, _ = zip(*tensors, strict=True)
-    bits = [LIBRARY_DTYPES.get(dtype, 0) for dtype in dtypes]
-    if min(elements) < 1 or max(nbytes) > MAX_U64 // 8 or 0 in bits:
-        return False
-    return list(map(mul, elements, bits)) == [count * 8 for count in nbytes]
+    # Of 100,000 tensors a dozen differ in these.
+    kinds = set(map(_KIND, tensors))
+    return all(
+        dtype in LIBRARY_DTYPES
+        and count >= 1
+        and nbytes <= MAX_U64 // 8
+        and count * LIBRARY_DTYPES[dtype] == nbytes * 8
+        for dtype, count, nbytes in kinds
+    )
 
 
 def _check_tensor(tensor: StoredTensor, found: FindingList) -> None:

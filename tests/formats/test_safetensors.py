@@ -57,6 +57,11 @@ def test_unknown_dtype_is_sized_by_its_offsets_and_said() -> None:
     assert error.value.rule == "dtype"
 
 
+def test_unknown_dtype_of_no_bytes_is_said_too() -> None:
+    text = json.dumps({"a": {"dtype": "F5_E1M3", "shape": [2], "data_offsets": [0, 0]}}).encode()
+    assert "dtype" in [found.rule for found in shard_from_header("a", text, None).findings]
+
+
 def test_one_read_suffices_where_the_guess_covers_the_header() -> None:
     reader = MeteredReader("x", safetensors_bytes(TWO))
     FORMAT.read_header(reader)
