@@ -49,10 +49,10 @@ def vision_block(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def merger(c: ModelConfig) -> Module:
-    out, inner = c.dim("out_hidden_size", default=4096), c.dim("intermediate_size", default=13696)
+def merger(c: ModelConfig, name: str, out: Dim, inner: Dim) -> Module:
+    """``inner`` is the width inside the gated MLP, ``out`` that of the decoder."""
     return Module(
-        "Glm4vVisionPatchMerger",
+        name,
         proj=Linear(out, out, bias=False),
         post_projection_norm=LayerNorm(out),
         gate_proj=Linear(out, inner, bias=False, kind="gate"),
@@ -84,7 +84,9 @@ def vision_model(c: ModelConfig) -> Module:
         ),
         rotary_pos_emb=Activation("Glm4vVisionRotaryEmbedding"),
         blocks=Layers.of(c.count("depth", "num_hidden_layers", default=24), vision_block(c, h)),
-        merger=merger(c),
+        merger=merger(
+            c, "Glm4vVisionPatchMerger", out, c.dim("intermediate_size", default=13696)
+        ),
         post_conv_layernorm=_norm(c, h),
         downsample=Conv(h, out, (merge, merge), stride=(merge, merge)),
         post_layernorm=_norm(c, h),

@@ -10,8 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from .blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from .glm4v import composite
-from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from .glm4v import composite, merger
+from .modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
 from .registry import register
 
 
@@ -47,21 +47,6 @@ def _bias(c: ModelConfig) -> bool:
     return c.flag("attention_bias", default=True)
 
 
-def merger(c: ModelConfig, out: Dim, inner: Dim) -> Module:
-    return Module(
-        "GlmOcrVisionPatchMerger",
-        proj=Linear(out, out, bias=False),
-        post_projection_norm=LayerNorm(out),
-        gate_proj=Linear(out, inner, bias=False, kind="gate"),
-        up_proj=Linear(out, inner, bias=False, kind="up"),
-        down_proj=Linear(inner, out, bias=False, kind="down"),
-        act1=Activation("GELU"),
-        act_fn=activation(c.text("hidden_act", default="silu")),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
-
-
 def vision_model(c: ModelConfig, *, merged: Dim | None = None) -> Module:
     """``merged`` is the width inside the merger; absent, its output's times an image's channels."""
     h, patch = c.dim("hidden_size", default=1024), c.dim("patch_size", default=14)
@@ -76,7 +61,9 @@ def vision_model(c: ModelConfig, *, merged: Dim | None = None) -> Module:
         patch_embed=Module("GlmOcrVisionPatchEmbed", proj=patches),
         rotary_pos_emb=Activation("GlmOcrVisionRotaryEmbedding"),
         blocks=Layers.of(c.count("depth", "num_hidden_layers", default=24), vision_block(c, h)),
-        merger=merger(c, out, merged or out * c.dim("in_channels", default=3)),
+        merger=merger(
+            c, "GlmOcrVisionPatchMerger", out, merged or out * c.dim("in_channels", default=3)
+        ),
         downsample=Conv(h, out, (merge, merge), stride=(merge, merge)),
         post_layernorm=_norm(c, h),
         part="vision",
