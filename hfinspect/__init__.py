@@ -13,14 +13,14 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .api import audit, compare, explain, inspect, predict
-    from .architectures.prediction import Prediction
-    from .core.audit import AuditFinding, AuditResult
     from .core.components import Component, Role
     from .core.explanation import Explanation
     from .core.results import Failure, Inspection, Totals
     from .core.tensors import TensorInfo, TensorSpec
+    from .core.verdicts import AuditFinding, AuditResult
     from .errors import HfinspectError
     from .scanning import scan
+    from .trees.prediction import Prediction
 
 #: Where each public name lives. They are imported on first use, so that ``import hfinspect`` and
 #: ``hfinspect --version`` cost nothing.
@@ -31,11 +31,11 @@ _HOMES = {
     "inspect": "api",
     "predict": "api",
     "scan": "scanning",
-    "Prediction": "architectures.prediction",
+    "Prediction": "trees.prediction",
     "Component": "core.components",
     "Role": "core.components",
-    "AuditFinding": "core.audit",
-    "AuditResult": "core.audit",
+    "AuditFinding": "core.verdicts",
+    "AuditResult": "core.verdicts",
     "Explanation": "core.explanation",
     "Failure": "core.results",
     "Inspection": "core.results",

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from .checkpoints.choose import choose
-from .checkpoints.config import read_config
-from .checkpoints.parts import PIPELINE_FILE, Layout, config_folders
 from .checkpoints.read import folder_of, no_weights, read_model
+from .checkpoints.repo_layout import PIPELINE_FILE, Layout, config_folders
+from .checkpoints.small_files import read_config
 from .core.checkpoint import Finding
 from .core.overrides import applied
 from .core.refs import ModelRef, Origin
@@ -20,24 +20,24 @@ from .core.results import Inspection
 from .errors import UsageError
 from .inspecting.adapter import Reach
 from .inspecting.model import inspect_read
-from .inspecting.parts import (
+from .inspecting.pipelines import (
     DeclaredPart,
     declared_pipeline,
     inspect_declared,
     several_models,
 )
 from .inspecting.promised import no_config, predict, promised
-from .sources.base import Source
 from .sources.opening import errors_about, open_source, resolve
+from .sources.source import Source
 
 # What only one verb needs is imported by it: a command starts in a third of a second.
 if TYPE_CHECKING:
-    from .analysis.compare import Comparison
-    from .core.audit import AuditResult
+    from .analysis.differences import Comparison
     from .core.explanation import Explanation
+    from .core.verdicts import AuditResult
     from .sources.header_cache import HeaderCache
-    from .sources.hub_client import HubClient
-    from .sources.hub_listing import Listing
+    from .sources.hub.client import HubClient
+    from .sources.hub.model_info import Listing
 
 SourceChoice = Literal["auto", "checkpoint", "config"]
 Target = str | os.PathLike[str] | Mapping[str, Any]
@@ -113,7 +113,7 @@ def compare(
     """Models side by side, the others against the first. Raises UsageError for fewer than two."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from .analysis.compare import compare as compared
+    from .analysis.differences import compare as compared
 
     if len(targets) < 2:
         raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
@@ -146,9 +146,9 @@ def explain(
     Raises what ``inspect`` raises, NothingToInspectError for a model without a config.json to
     derive from, and UnknownArchitectureError for one that is not in the catalog.
     """
-    from .analysis.against import compared
-    from .analysis.explain import explained
-    from .analysis.explain_derivation import Derivation
+    from .explaining.derivation import Derivation
+    from .explaining.derive import explained
+    from .explaining.reconcile import compared
     from .reports.explanation import markdown
 
     found = inspect(

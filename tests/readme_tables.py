@@ -13,8 +13,8 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 def architectures() -> str:
-    from hfinspect.architectures.registry import families
-    from hfinspect.reports.catalog import coverage_markdown
+    from hfinspect.reports.model_types import coverage_markdown
+    from hfinspect.trees.catalog import families
 
     return coverage_markdown(families())
 

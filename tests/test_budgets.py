@@ -12,7 +12,7 @@ import pytest
 import hfinspect
 from hfinspect import Inspection
 from hfinspect.errors import MovedError
-from hfinspect.sources.hub_client import HubClient
+from hfinspect.sources.hub.client import HubClient
 
 from .builders import Tensors, write_sparse
 from .hub_api import Reply

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..architectures.prediction import Prediction, predict
 from ..core.components import Role
 from ..core.results import Inspection
 from ..core.tensors import TensorInfo
 from ..errors import HfinspectError
-from .lookup import spec_finder
+from ..trees.prediction import Prediction, predict
+from .labels.lookup import spec_finder
 
 #: Ends of packed weights' names, and of the names of the weights that they stand for
 #: (GPTQ and AWQ, compressed-tensors, HQQ and AQLM, MXFP4).

@@ -7,10 +7,10 @@ Both are Llama to the letter, under class names of their own.
 
 from __future__ import annotations
 
-from .composing import renamed_classes, with_defaults
-from .heads import decoder_classes
+from ..layers.composing import renamed_classes, with_defaults
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
 from .llama import model
-from .registry import register
 
 _classes = decoder_classes("Llama", model, heads=("ForSequenceClassification",))
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..layers.blocks import activation
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .aria_text import hidden
 from .aria_text import model as text_model
-from .blocks import activation
 from .idefics3 import vision_model
-from .modules import LayerNorm, Linear, Module, Weight
-from .registry import register
 
 
 def _queries(c: ModelConfig) -> Dim:

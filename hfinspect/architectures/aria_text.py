@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads, router
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
 
 
 def hidden(c: ModelConfig) -> Dim:

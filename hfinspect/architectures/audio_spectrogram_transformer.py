@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, norm
-from .heads import classifier
-from .modules import Conv, Layers, Module, Weight
-from .registry import register
-from .vision import google_layer, uneven_width
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, norm
+from ..layers.heads import classifier
+from ..layers.vision import google_layer, uneven_width
+from ..trees.catalog import register
+from ..trees.modules import Conv, Layers, Module, Weight
 
 
 def _steps(c: ModelConfig, key: str, default: int, stride_key: str, patch: Dim) -> Dim:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import Residual, attention, resnet_block, resnet_row, sampled_block, widths
-from .modules import Activation, Conv, GroupNorm, Layers, Module
-from .registry import register
+from ..layers.diffusion import Residual, attention, resnet_block, resnet_row, sampled_block, widths
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module
 
 
 def _channels(c: ModelConfig) -> tuple[Dim, ...]:

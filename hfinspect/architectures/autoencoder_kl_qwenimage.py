@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Conv, Layers, Module, ModuleList, Sequential, Weight
-from .registry import register
-from .vision import bounded
+from ..layers.vision import bounded
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Layers, Module, ModuleList, Sequential, Weight
 
 
 def _conv3d(inputs: int, outputs: int, kernel: int | tuple[int, int, int]) -> Module:

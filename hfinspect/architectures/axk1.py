@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import layer_types
+from ..layers.blocks import layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module
 from .deepseek_v3 import Variant, latent_attention, latent_sizes
 from .deepseek_v3 import layer as decoder_layer
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module
-from .registry import register
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:

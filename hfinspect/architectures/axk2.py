@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, layer_types
+from ..layers.blocks import gated_mlp, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .deepseek_v3 import corrected_router, latent_attention, latent_sizes, routed_and_shared
-from .heads import decoder_classes
-from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

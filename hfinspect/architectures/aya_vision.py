@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, LayerNorm, Linear, Module
-from .multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector, register_joined
+from ..trees.modules import Activation, LayerNorm, Linear, Module
 
 #: What AyaVisionConfig makes of an absent vision_config.
 _VISION = {

@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp
-from .heads import lm_head, sequence_classification
-from .modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import Builder, register
+from ..layers.blocks import gated_mlp
+from ..layers.heads import lm_head, sequence_classification
+from ..trees.catalog import Builder, register
+from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

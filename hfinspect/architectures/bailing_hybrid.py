@@ -11,10 +11,20 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, layer_types
+from ..layers.blocks import gated_mlp, layer_types
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Weight,
+)
 from .deepseek_v3 import latent_attention, latent_sizes, routed_and_shared
-from .modules import Activation, Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

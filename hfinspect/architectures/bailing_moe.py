@@ -13,11 +13,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_heads
+from ..layers.blocks import gated_mlp, grouped_heads
+from ..layers.heads import causal_lm, sequence_classification
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .deepseek_v3 import routed_and_shared
-from .heads import causal_lm, sequence_classification
-from .modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
 from . import mamba2
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module, RMSNorm
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import (
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Activation,
     Buffer,
     Embedding,
@@ -20,7 +21,6 @@ from .modules import (
     Module,
     ModuleList,
 )  # fmt: skip
-from .registry import auto_model, register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -5,8 +5,8 @@ Post-norm encoder and decoder, learned positions, one table of words for both an
 
 from __future__ import annotations
 
-from . import seq2seq
-from .registry import register
+from ..layers import seq2seq
+from ..trees.catalog import register
 
 STYLE = seq2seq.Style(
     "Bart",

@@ -10,8 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.vision import labels_classifier, pair, patch_conv, patch_count, uneven_width
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Buffer,
@@ -25,8 +27,6 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
-from .vision import labels_classifier, pair, patch_conv, patch_count, uneven_width
 
 
 def _hidden(c: ModelConfig) -> Dim:

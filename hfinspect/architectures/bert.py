@@ -8,11 +8,12 @@ that bring the code of ``mosaic_bert`` get that file's tensors.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders, mosaic_bert
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, labels, one_label
-from .modules import Module
-from .registry import Builder, register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, labels, one_label
+from ..trees.catalog import Builder, register
+from ..trees.modules import Module
+from . import mosaic_bert
 
 _NAME = "Bert"
 

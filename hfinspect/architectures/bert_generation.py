@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE
-from .modules import Buffer, Embedding, Linear, Module, Weight
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, Linear, Module, Weight
 
 _NAME = "BertGeneration"
 _DEFAULTS = {

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import Part, composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, one_label
-from .heads import classifier
-from .modules import Activation, Dropout, Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import Part, composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, one_label
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Activation, Dropout, Layers, Linear, Module
 
 _NAME = "BigBird"
 _DEFAULTS = {

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import seq2seq
-from .modules import Linear, Module
-from .registry import Builder, register
-from .seq2seq import Style
+from ..layers import seq2seq
+from ..layers.seq2seq import Style
+from ..trees.catalog import Builder, register
+from ..trees.modules import Linear, Module
 
 _NAME = "BigBirdPegasus"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import causal_lm, decoder_classes
-from .modules import Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm, decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import seq2seq
-from .registry import register
+from ..layers import seq2seq
+from ..trees.catalog import register
 
 STYLE = seq2seq.Style(
     "BlenderbotSmall",

@@ -9,16 +9,16 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import (
+from ..layers.blocks import activation
+from ..layers.vision import (
     clip_encoder,
     clip_layer,
     pair,
     patch_conv,
     patch_count,
 )
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 # ---- vision, shared with BLIP-2
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..trees.catalog import auto_class, register
+from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from .blip import bert_attention, bert_mlp
 from .blip import vision_model as blip_vision_model
-from .modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module, Parameter, Weight
-from .registry import auto_class, register
 
 Children = dict[str, Module | Parameter | None]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import Heads, gated_mlp, grouped_attention
-from .modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
-from .registry import register
+from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
 
 def _norm(c: ModelConfig, width: Dim) -> Module:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels
-from .heads import classifier
-from .modules import Buffer, Dropout, Linear, Module, Sequential, Weight
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Dropout, Linear, Module, Sequential, Weight
 
 _NAME = "Bros"
 

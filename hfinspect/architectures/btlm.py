@@ -6,10 +6,10 @@ Jais's tensors, whose code grew from it, under class names of its own.
 
 from __future__ import annotations
 
-from .composing import renamed_classes
-from .heads import causal_lm
+from ..layers.composing import renamed_classes
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
 from .jais import model
-from .registry import register
 
 _CLASSES = {
     "JAISLMHeadModel": causal_lm(

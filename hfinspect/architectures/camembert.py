@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .composing import renamed_classes, with_defaults
-from .encoders import BASE
-from .registry import register
+from ..layers.composing import renamed_classes, with_defaults
+from ..layers.encoders import BASE
+from ..trees.catalog import register
 from .roberta import CLASSES
 
 register(

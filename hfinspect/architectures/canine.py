@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE, dropout, hidden, norm, usual_classes
-from .modules import Activation, Buffer, Conv, Embedding, Layers, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, dropout, hidden, norm, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Conv, Embedding, Layers, Module
 
 _NAME = "Canine"
 _DEFAULTS = {

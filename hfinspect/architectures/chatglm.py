@@ -18,9 +18,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .cogvlm import vision_model
-from .heads import classifier, lm_head
-from .modules import (
+from ..layers.heads import classifier, lm_head
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Dropout,
@@ -32,7 +32,7 @@ from .modules import (
     RMSNorm,
     Sequential,
 )  # fmt: skip
-from .registry import register
+from .cogvlm import vision_model
 
 
 def _hidden(c: ModelConfig) -> Dim:

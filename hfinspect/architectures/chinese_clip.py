@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import clip, encoders
-from .composing import renamed
-from .encoders import BASE
-from .modules import Linear, Module, Weight
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import renamed
+from ..layers.encoders import BASE
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module, Weight
+from . import clip
 
 _NAME = "ChineseCLIP"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import out_channels, text_projection
+from ..layers.diffusion import out_channels, text_projection
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, ModuleList, RMSNorm
 from .flux_transformer_2d import double_block, single_block
-from .modules import Activation, LayerNorm, Layers, Linear, Module, ModuleList, RMSNorm
-from .registry import register
 
 
 def _pruned(class_name: str, width: Dim) -> Module:

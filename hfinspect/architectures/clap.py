@@ -9,10 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .blocks import activation
-from .encoders import BASE, hidden
-from .modules import (
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.encoders import BASE, hidden
+from ..layers.vision import pair, stage_depths
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Buffer,
@@ -25,9 +27,7 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
 from .swin import merging, stage_layer, window_attention
-from .vision import pair, stage_depths
 
 _NAME = "ClapText"
 _TEXT = {**BASE, "vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}

@@ -10,9 +10,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
-from .registry import register
-from .vision import (
+from ..layers.vision import (
     clip_encoder,
     clip_layer,
     labels_classifier,
@@ -21,6 +19,8 @@ from .vision import (
     patch_count,
     position_table,
 )
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
 
 
 def text_section(c: ModelConfig) -> ModelConfig:

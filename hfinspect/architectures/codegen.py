@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Dropout, Embedding, Layers, Linear, Module
 from .gptj import hidden, mlp, norm
-from .heads import causal_lm
-from .modules import Buffer, Dropout, Embedding, Layers, Linear, Module
-from .registry import register
 
 
 def attention(c: ModelConfig) -> Module:

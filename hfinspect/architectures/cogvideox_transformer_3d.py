@@ -10,8 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import attention, feed_forward, timestep_embedding
-from .modules import (
+from ..layers.diffusion import attention, feed_forward, timestep_embedding
+from ..layers.vision import patch_conv
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Dropout,
@@ -21,8 +23,6 @@ from .modules import (
     Module,
     Parameter,
 )
-from .registry import register
-from .vision import patch_conv
 
 
 def _norm(c: ModelConfig, width: Dim) -> Module:

@@ -14,9 +14,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp
-from .heads import lm_head
-from .modules import (
+from ..layers.blocks import activation, gated_mlp
+from ..layers.heads import lm_head
+from ..layers.vision import pair, patch_conv, plain_mlp, position_table
+from ..trees.catalog import register
+from ..trees.modules import (
     Buffer,
     Conv,
     Dropout,
@@ -28,8 +30,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )  # fmt: skip
-from .registry import register
-from .vision import pair, patch_conv, plain_mlp, position_table
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module, Weight
-from .registry import register
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module, Weight
 
 
 def hidden(c: ModelConfig) -> Dim:

@@ -7,11 +7,11 @@ tensor.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .blocks import grouped_attention, grouped_heads
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module
 from .cohere import hidden, mlp, norm
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module
-from .registry import register
 
 
 def model(c: ModelConfig) -> Module:

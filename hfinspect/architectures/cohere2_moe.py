@@ -10,10 +10,17 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, layer_types, router
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module, Weight
-from .registry import register
+from ..layers.blocks import (
+    experts,
+    gated_mlp,
+    grouped_attention,
+    grouped_heads,
+    layer_types,
+    router,
+)
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.multimodal import Joined, register_joined
+from ..trees.modules import Module
 from .aya_vision import gated_projector
-from .modules import Module
-from .multimodal import Joined, register_joined
 
 #: What Cohere2VisionConfig makes of an absent vision_config.
 _VISION = {

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .blocks import grouped_attention, grouped_heads
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.heads import causal_lm, sequence_classification
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module
 from .cohere import hidden, mlp, norm
-from .heads import causal_lm, sequence_classification
-from .modules import Activation, Embedding, Layers, Linear, Module
 from .qwen3_vl import vision_model
-from .registry import register
 
 _NAME = "CohereCompass"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 from .bert import model as bert_model
-from .composing import with_defaults
-from .encoders import BASE, hidden
-from .modules import Linear, Module
-from .registry import register
 
 
 def model(c: ModelConfig) -> Module:

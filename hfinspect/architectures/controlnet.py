@@ -12,10 +12,10 @@ from typing import Final
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Conv, Layers, Module, ModuleList
-from .registry import register
+from ..layers.unet_conditions import stem
+from ..trees.catalog import register
+from ..trees.modules import Conv, Layers, Module, ModuleList
 from .unet_2d_condition import down_blocks, middle, plan
-from .unet_conditions import stem
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
 _NOT_HERE: Final = frozenset(

@@ -9,12 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .blocks import activation
-from .composing import Part, composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, norm, one_label, vocab
-from .modules import Activation, Conv, Dropout, Linear, Module, Weight
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import Part, composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, norm, one_label, vocab
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Dropout, Linear, Module, Weight
 
 _NAME = "ConvBert"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Conv, LayerNorm, Layers, Linear, Module, ModuleList, Weight
-from .registry import Builder, register
-from .vision import chosen_stages, labels_classifier, pair, stage_depths
+from ..layers.blocks import activation
+from ..layers.vision import chosen_stages, labels_classifier, pair, stage_depths
+from ..trees.catalog import Builder, register
+from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 
 
 def widths(c: ModelConfig) -> tuple[Dim, ...]:

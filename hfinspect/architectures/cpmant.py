@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Embedding, Layers, Linear, Module, Weight
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -8,9 +8,18 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .heads import causal_lm, classifier
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module, Sequential
-from .registry import register
+from ..layers.heads import causal_lm, classifier
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Sequential,
+)
 
 
 def _hidden(c: ModelConfig) -> Dim:

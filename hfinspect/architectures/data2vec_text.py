@@ -6,11 +6,11 @@ Source of shapes: transformers/models/data2vec/modeling_data2vec_text.py. RoBERT
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, labels, one_label
-from .modules import Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, labels, one_label
+from ..trees.catalog import register
+from ..trees.modules import Module
 
 _NAME = "Data2VecText"
 _TABLE = "data2vec_text.embeddings.word_embeddings.weight"

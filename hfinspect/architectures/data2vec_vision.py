@@ -6,10 +6,10 @@ BEiT (beit.py) under other class names; its class for segmentation is not in the
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.composing import renamed_classes
+from ..trees.catalog import Builder, register
+from ..trees.modules import Module
 from . import beit
-from .composing import renamed_classes
-from .modules import Module
-from .registry import Builder, register
 
 _NAME = "Data2VecVision"
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .blocks import activation
-from .composing import composed, with_defaults
-from .encoders import dropout, hidden, labels, vocab
-from .heads import classifier
-from .modules import (
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import dropout, hidden, labels, vocab
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import (
     Buffer,
     Dropout,
     Embedding,
@@ -24,7 +25,6 @@ from .modules import (
     Module,
     Weight,
 )  # fmt: skip
-from .registry import register
 
 DEFAULTS = {
     "vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import dropout, hidden, labels, norm
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Conv, Dropout, Layers, Linear, Module
 from .deberta import (
     DEFAULTS,
     context_pooler,
@@ -21,10 +25,6 @@ from .deberta import (
     relative_positions,
     relative_table,
 )
-from .encoders import dropout, hidden, labels, norm
-from .heads import classifier
-from .modules import Conv, Dropout, Layers, Linear, Module
-from .registry import register
 
 _NAME = "DebertaV2"
 _DEFAULTS = {

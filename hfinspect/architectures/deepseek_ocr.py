@@ -12,11 +12,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
+from ..layers.blocks import activation
+from ..layers.vision import patch_conv, position_table
+from ..trees.catalog import register
+from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from .deepseek_vl_v2 import language_model, projector
-from .modules import Conv, LayerNorm, Layers, Linear, Module, Sequential, Weight
-from .registry import register
-from .vision import patch_conv, position_table
 
 #: build_sam_vit_b and build_clip_l of the model's code.
 SAM = ModelConfig(

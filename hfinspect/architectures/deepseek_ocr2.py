@@ -12,11 +12,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .deepseek_ocr import SAM, sam_model, text_section
 from .deepseek_vl_v2 import language_model, projector
-from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
 
 #: Qwen2-0.5B.
 QWEN2 = ModelConfig(

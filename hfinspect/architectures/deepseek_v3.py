@@ -17,10 +17,10 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp, layer_types
-from .heads import decoder_classes
-from .modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import experts, gated_mlp, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 @dataclass(frozen=True)

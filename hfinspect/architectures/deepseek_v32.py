@@ -9,10 +9,10 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Linear, Module
 from .deepseek_v3 import Latent, Variant, latent_attention, latent_sizes, model
-from .heads import decoder_classes
-from .modules import LayerNorm, Linear, Module
-from .registry import register
 
 
 def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) -> Module:

@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, experts
-from .heads import causal_lm
-from .modules import (
+from ..layers.blocks import activation, experts
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import (
     Buffer,
     Embedding,
     Layers,
@@ -29,7 +30,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .registry import register
 
 SLIDING, LIGHT, HEAVY = (
     "sliding_attention",

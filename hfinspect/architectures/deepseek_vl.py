@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Linear, Module
-from .multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector, register_joined
+from ..trees.modules import Activation, Linear, Module
 
 
 def _aligner(_: ModelConfig, width: Dim, text: Dim) -> Module:

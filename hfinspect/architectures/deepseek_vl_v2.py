@@ -11,9 +11,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .deepseek_v3 import latent_attention, latent_sizes, routed_and_shared, shared_width
-from .modules import (
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Embedding,
     LayerNorm,
@@ -25,8 +26,7 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
-from .vision import pair, patch_conv, patch_count, plain_mlp, scaled
+from .deepseek_v3 import latent_attention, latent_sizes, routed_and_shared, shared_width
 
 # ---- vision
 

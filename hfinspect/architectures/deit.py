@@ -6,9 +6,9 @@ A ViT with one more token, which learns from a teacher; files keep the names of 
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .modules import Module, Weight
-from .registry import register
-from .vision import labels_classifier
+from ..layers.vision import labels_classifier
+from ..trees.catalog import register
+from ..trees.modules import Module, Weight
 from .vit import hidden_size, masked_decoder
 from .vit import model as vit_model
 

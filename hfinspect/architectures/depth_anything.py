@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Conv, Layers, Module, ModuleList
-from .registry import auto_class, register
+from ..trees.catalog import auto_class, register
+from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
 
 #: What DepthAnythingConfig makes of an absent backbone_config: DINOv2 small at 518 pixels.
 BACKBONE = {"image_size": 518, "hidden_size": 384, "num_attention_heads": 6}

@@ -12,8 +12,11 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.timm_resnet import timm_resnet
+from ..layers.vision import chosen_stages, clip_attention
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -26,11 +29,8 @@ from .modules import (
     ModuleList,
     Parameter,
 )
-from .registry import register
 from .resnet import model as resnet_model
 from .resnet import widths as resnet_widths
-from .timm_resnet import timm_resnet
-from .vision import chosen_stages, clip_attention
 
 
 def width(c: ModelConfig) -> Dim:

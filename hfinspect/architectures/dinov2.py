@@ -9,10 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Dropout, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import (
+from ..layers.blocks import activation
+from ..layers.vision import (
     google_attention,
     labels_classifier,
     pair,
@@ -22,6 +20,8 @@ from .vision import (
     scaled,
     uneven_width,
 )
+from ..trees.catalog import register
+from ..trees.modules import Dropout, LayerNorm, Layers, Linear, Module, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.vision import labels_classifier
+from ..trees.catalog import register
+from ..trees.modules import Module, Parameter, Weight
 from . import dinov2
-from .composing import renamed
-from .modules import Module, Parameter, Weight
-from .registry import register
-from .vision import labels_classifier
 
 _NAME = "Dinov2WithRegisters"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp
-from .modules import Activation, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import pair, patch_conv
+from ..layers.blocks import activation, gated_mlp
+from ..layers.vision import pair, patch_conv
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

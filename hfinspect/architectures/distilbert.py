@@ -8,11 +8,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .composing import composed
-from .heads import classifier
-from .modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.composing import composed
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 _TABLE = "distilbert.embeddings.word_embeddings.weight"
 

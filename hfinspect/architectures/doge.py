@@ -11,10 +11,10 @@ import math
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,11 +7,11 @@ It comes inside a vision-encoder-decoder.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.vision import labels_classifier
+from ..trees.catalog import find_type, register
+from ..trees.modules import Buffer, Module, Parameter, Weight
 from . import swin
-from .composing import renamed
-from .modules import Buffer, Module, Parameter, Weight
-from .registry import find_type, register
-from .vision import labels_classifier
 
 
 def model(c: ModelConfig) -> Module:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import dots3_note_text
-from .blocks import activation, layer_overrides, layer_types
-from .modules import (
+from ..layers.blocks import activation, layer_overrides, layer_types
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -25,7 +25,7 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
+from . import dots3_note_text
 
 _NAME = "Dots3Note"
 #: Experts of each vision layer where the config lists none; -1 is a dense layer.

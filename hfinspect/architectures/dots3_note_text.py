@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, layer_overrides, layer_types
-from .composing import renamed
+from ..layers.blocks import gated_mlp, layer_overrides, layer_types
+from ..layers.composing import renamed
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .deepseek_v3 import Latent, corrected_router, latent_attention, latent_sizes, routed_and_shared
-from .heads import causal_lm
-from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .registry import register
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = {

@@ -10,12 +10,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import lm_head
-from .modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Sequential
+from ..layers.blocks import activation
+from ..layers.heads import lm_head
+from ..layers.vision import pair, patch_conv
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Sequential
 from .qwen2 import model as qwen2_model
-from .registry import register
-from .vision import pair, patch_conv
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:

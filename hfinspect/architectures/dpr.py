@@ -9,12 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 from . import bert
-from .composing import with_defaults
-from .encoders import BASE, hidden
-from .heads import classifier
-from .modules import Linear, Module
-from .registry import register
 
 
 def _projection(c: ModelConfig) -> Dim:

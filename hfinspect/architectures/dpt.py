@@ -9,11 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import vit
-from .blocks import activation
-from .composing import renamed
-from .depth_anything import reassemble_factors, resized
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.composing import renamed
+from ..trees.catalog import auto_class, register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
@@ -24,7 +23,8 @@ from .modules import (
     ModuleList,
     Sequential,
 )
-from .registry import auto_class, register
+from . import vit
+from .depth_anything import reassemble_factors, resized
 
 _READOUTS = ("ignore", "add", "project")
 

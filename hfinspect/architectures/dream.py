@@ -7,11 +7,11 @@ Qwen2's layers, from whose weights it was trained. DreamModel is the class with 
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Module
 from . import qwen2
-from .composing import renamed
-from .heads import causal_lm
-from .modules import Module
-from .registry import register
 
 
 def model(c: ModelConfig) -> Module:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
-from .blocks import activation
-from .modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
-from .registry import register
-from .vision import labels_classifier
+from ..layers.blocks import activation
+from ..layers.vision import labels_classifier
+from ..trees.catalog import register
+from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 #: A hundred times any real coefficient.
 _MAX_RATIO = 1000

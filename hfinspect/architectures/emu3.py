@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 from .emu3_text_model import hidden
 from .emu3_text_model import model as text_model
 from .emu3_vqgan import model as codec
-from .modules import Linear, Module
-from .registry import register
 
 
 def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:

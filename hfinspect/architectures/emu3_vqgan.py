@@ -9,8 +9,17 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import BatchNorm, Conv, Embedding, GroupNorm, Layers, Linear, Module, ModuleList
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import (
+    BatchNorm,
+    Conv,
+    Embedding,
+    GroupNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+)
 
 #: Resolutions halve at each level; sixteen levels would be images of half a million pixels' width.
 _MAX_LEVELS = 16

@@ -11,8 +11,10 @@ import math
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .composing import with_defaults
-from .modules import (
+from ..layers.composing import with_defaults
+from ..layers.speech import weight_normed
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -23,8 +25,6 @@ from .modules import (
     Parameter,
     Weight,
 )  # fmt: skip
-from .registry import register
-from .speech import weight_normed
 
 _DEFAULTS = {
     "audio_channels": 1, "hidden_size": 128, "num_filters": 32, "num_residual_layers": 1,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .modules import Linear, Module, Parameter
-from .registry import auto_class, auto_model, register
+from ..trees.catalog import auto_class, auto_model, register
+from ..trees.modules import Linear, Module, Parameter
 
 #: The keys under which model types keep the width of their states, in the order of frequency.
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "n_embed")

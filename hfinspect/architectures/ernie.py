@@ -6,11 +6,11 @@ BERT, with a table of task types where ``use_task_id`` asks for it.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, one_label
-from .modules import Embedding, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, one_label
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Module
 
 _NAME = "Ernie"
 

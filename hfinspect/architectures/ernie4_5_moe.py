@@ -13,9 +13,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
-from .heads import causal_lm
-from .modules import (
+from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Embedding,
     Layers,
@@ -25,7 +26,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )  # fmt: skip
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -13,8 +13,17 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_attention, grouped_heads, layer_types, router
-from .modules import (
+from ..layers.blocks import (
+    activation,
+    gated_mlp,
+    grouped_attention,
+    grouped_heads,
+    layer_types,
+    router,
+)
+from ..layers.vision import scaled
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Embedding,
     LayerNorm,
@@ -25,8 +34,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .registry import register
-from .vision import scaled
 
 _NAME = "Ernie4_5_VLMoe"
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, norm, vocab
-from .modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, norm, vocab
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
 
 
 def _positions(c: ModelConfig) -> str | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .composing import composed
-from .heads import classifier
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.composing import composed
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .composing import composed, with_defaults
-from .encoders import hidden, labels, vocab
-from .modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden, labels, vocab
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
 
 _DEFAULTS = {
     "vocab_size": 128256, "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .blocks import gated_mlp
+from ..layers.blocks import gated_mlp
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm
 from .glm4v import composite
-from .modules import Activation, Layers, Linear, Module, RMSNorm
 from .qwen2_vl import merger, patch_embed
-from .registry import auto_model, register
 
 _NAME = "Exaone4_5_"
 

@@ -11,11 +11,18 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, layer_types, router
-from .heads import decoder_classes
-from .modules import Activation, Buffer, Embedding, Layers, Module, RMSNorm
+from ..layers.blocks import (
+    experts,
+    gated_mlp,
+    grouped_attention,
+    grouped_heads,
+    layer_types,
+    router,
+)
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Embedding, Layers, Module, RMSNorm
 from .qwen3_next import token_predictor, with_predictor
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import decoder_classes
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import Builder, register
+from ..layers.blocks import activation
+from ..layers.heads import decoder_classes
+from ..trees.catalog import Builder, register
+from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 
 class _Names(NamedTuple):

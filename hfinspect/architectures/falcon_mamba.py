@@ -6,10 +6,10 @@ Mamba with norms of the time step and of B and C that have no weights.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .heads import causal_lm
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Module, RMSNorm
 from .mamba import mixer
-from .modules import Embedding, Layers, Module, RMSNorm
-from .registry import register
 
 
 def _norm(c: ModelConfig) -> Module:

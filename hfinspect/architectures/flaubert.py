@@ -5,9 +5,9 @@ XLM under other class names; norms before or after (``pre_norm``) are the same t
 
 from __future__ import annotations
 
+from ..layers.composing import renamed_classes
+from ..trees.catalog import register
 from . import xlm
-from .composing import renamed_classes
-from .registry import register
 
 register(
     "flaubert",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
+from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
 from .qwen2_moe import sparse_layers
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import florence2_released
-from .modules import (
+from ..layers.vision import bounded, plain_mlp, scaled
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Buffer,
     Conv,
     Embedding,
@@ -21,8 +22,7 @@ from .modules import (
     ModuleList,
     Parameter,
 )
-from .registry import auto_model, register
-from .vision import bounded, plain_mlp, scaled
+from . import florence2_released
 
 _NAME = "Florence2"
 _MAX_STAGES = 32

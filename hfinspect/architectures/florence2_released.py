@@ -11,8 +11,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.vision import bounded
+from ..trees.catalog import auto_class
+from ..trees.modules import (
     Buffer,
     Conv,
     Embedding,
@@ -23,8 +25,6 @@ from .modules import (
     ModuleList,
     Weight,
 )
-from .registry import auto_class
-from .vision import bounded
 
 _STAGES = {
     "dim_embed": (256, 512, 1024, 2048),

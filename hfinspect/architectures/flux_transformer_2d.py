@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import (
+from ..layers.diffusion import (
     attention,
     feed_forward,
     modulation,
@@ -18,8 +18,8 @@ from .diffusion import (
     text_projection,
     timestep_embedding,
 )
-from .modules import Activation, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module
 
 
 def double_block(width: Dim, head: Dim) -> Module:

@@ -6,11 +6,11 @@ BERT with Fourier transforms, which have no tensors, in place of attention.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE, hidden, norm, usual_classes
-from .modules import Activation, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden, norm, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Linear, Module
 
 _NAME = "FNet"
 _DEFAULTS = {**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"}

@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import activation
+from ..trees.catalog import register
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 
 _SIDES = ("encoder", "decoder")
 

@@ -9,11 +9,20 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .composing import composed
-from .heads import classifier
-from .modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.composing import composed
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import (
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
 
 #: Layers of one block: no release has above ten; what is listed one by one stays bounded.
 _MAX_BLOCK = 1_000

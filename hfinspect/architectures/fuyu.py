@@ -10,8 +10,8 @@ from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .modules import Linear, Module
-from .registry import auto_model, register
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Linear, Module
 
 #: What the config class sets where the text section leaves a key out.
 _TEXT: dict[str, Any] = {

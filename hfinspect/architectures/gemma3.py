@@ -11,10 +11,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import causal_lm, classifier, sequence_classification
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from . import gemma2
-from .heads import causal_lm, classifier, sequence_classification
-from .modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import auto_model, register
 
 
 def _hidden(c: ModelConfig) -> Dim:

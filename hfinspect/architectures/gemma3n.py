@@ -9,12 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Linear, Module, RMSNorm
 from .gemma3n_audio import audio_model
 from .gemma3n_text import hidden as text_hidden
 from .gemma3n_text import text_model
 from .gemma3n_vision import vision_model
-from .modules import Activation, Embedding, Linear, Module, RMSNorm
-from .registry import register
 
 
 def embedder(c: ModelConfig, width: Dim, text: ModelConfig) -> Module:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from .modules import Activation, Conv, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _width(c: ModelConfig) -> Dim:

@@ -11,10 +11,19 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_heads
-from .heads import causal_lm
-from .modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import activation, gated_mlp, grouped_heads
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Weight,
+)
 
 
 def hidden(c: ModelConfig) -> Dim:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
-from .modules import Conv, Layers, Module, RMSNorm, Sequential, Weight
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import Conv, Layers, Module, RMSNorm, Sequential, Weight
 
 #: The one architecture that published models name.
 _ARCHITECTURE = "mobilenetv5_300m_enc"

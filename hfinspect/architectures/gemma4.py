@@ -9,10 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from .blocks import activation
-from .gemma4_text import hidden as text_hidden
-from .gemma4_text import norm, text_model
-from .modules import (
+from ..layers.blocks import activation
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -22,7 +21,8 @@ from .modules import (
     Module,
     Weight,
 )
-from .registry import auto_model, register
+from .gemma4_text import hidden as text_hidden
+from .gemma4_text import norm, text_model
 
 
 def clippable(c: ModelConfig, inputs: int, outputs: int, *, default: bool, kind: str) -> Module:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..trees.catalog import Builder, register
+from ..trees.modules import Buffer, Linear, Module
 from . import gemma4_text, gemma4_unified
-from .modules import Buffer, Linear, Module
-from .registry import Builder, register
 
 
 def _text(c: ModelConfig) -> ModelConfig:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, activation, gated_mlp, layer_overrides, layer_types
+from ..layers.blocks import Heads, activation, gated_mlp, layer_overrides, layer_types
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .gemma3n_text import saved_unless
-from .heads import causal_lm
-from .modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
 
 
 def hidden(c: ModelConfig) -> Dim:

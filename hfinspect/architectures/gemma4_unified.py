@@ -10,11 +10,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
+from ..layers.composing import renamed
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Linear, Module, Weight
 from . import gemma4_text
-from .composing import renamed
-from .heads import causal_lm
-from .modules import Activation, LayerNorm, Linear, Module, Weight
-from .registry import register
 
 
 def text_model(c: ModelConfig) -> Module:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE
-from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Sequential, Weight
-from .registry import register
-from .vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE
+from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Sequential, Weight
 
 _DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}
 

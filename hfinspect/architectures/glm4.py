@@ -5,9 +5,9 @@ GLM with a norm after attention and after the MLP as well.
 
 from __future__ import annotations
 
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
 from . import glm
-from .heads import decoder_classes
-from .registry import register
 
 _NORMS = (
     "input_layernorm",

@@ -6,9 +6,9 @@ By default those of GLM-4.1V (glm4v.py), under other class names.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Module
 from .glm4v import composite
-from .modules import Module
-from .registry import auto_model, register
 
 
 def base(c: ModelConfig) -> Module:

@@ -10,11 +10,11 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import grouped_attention, grouped_heads
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Module
 from .deepseek_v3 import Variant, model
-from .heads import decoder_classes
-from .modules import Module
-from .registry import register
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
-from .modules import (
+from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.vision import position_table
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Embedding,
@@ -21,8 +23,6 @@ from .modules import (
     Parameter,
     RMSNorm,
 )
-from .registry import register
-from .vision import position_table
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.composing import renamed
+from ..trees.catalog import register
+from ..trees.modules import Activation, Module
 from . import deepseek_v3, glm4v
-from .blocks import grouped_attention, grouped_heads
-from .composing import renamed
 from .deepseek_v3 import Variant
-from .modules import Activation, Module
-from .registry import register
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:

@@ -11,13 +11,23 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import gated_mlp, layer_types
+from ..layers.composing import renamed
+from ..trees.catalog import register
+from ..trees.modules import (
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    RMSNorm,
+    Weight,
+)
 from . import glm_ocr
-from .blocks import gated_mlp, layer_types
-from .composing import renamed
 from .deepseek_v3 import corrected_router, latent_attention, latent_sizes, routed_and_shared
 from .glm4v import composite
-from .modules import Conv, Embedding, LayerNorm, Layers, Linear, Module, Parameter, RMSNorm, Weight
-from .registry import register
 
 _NAME = "Glm5Next"
 _TEXT = f"{_NAME}Text"

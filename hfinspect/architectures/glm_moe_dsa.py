@@ -11,12 +11,12 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import layer_types
+from ..layers.blocks import layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Module
 from .deepseek_v3 import Variant, latent_attention, latent_sizes, model
 from .deepseek_v32 import indexer
-from .heads import decoder_classes
-from .modules import Module
-from .registry import register
 
 _LETTERS = {"F": "full", "S": "shared"}
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
 from .glm4v import composite, merger
-from .modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:

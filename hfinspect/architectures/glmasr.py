@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_heads
-from .modules import Activation, Conv, LayerNorm, Layers, Linear, Module
-from .multimodal import LLAVA_ALIASES, decoder, language_model, projector
-from .registry import register
+from ..layers.blocks import activation, grouped_heads
+from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, projector
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
 
 _NAME = "GlmAsr"
 #: What GlmAsrConfig puts under whatever the text section says.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 from .deepseek_ocr import sam_model
-from .heads import lm_head
-from .modules import Linear, Module
 from .qwen2 import model as qwen2_model
-from .registry import register
 
 #: Channels of the tower's output.
 _TOWER = 1024

@@ -11,12 +11,12 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import lm_head
-from .modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
-from .multimodal import LLAVA_ALIASES
-from .registry import auto_model, register
-from .vision import pair, patch_conv
+from ..layers.blocks import activation
+from ..layers.heads import lm_head
+from ..layers.multimodal import LLAVA_ALIASES
+from ..layers.vision import pair, patch_conv
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 
 #: What the config class sets where the text section is left out.
 _TEXT: dict[str, Any] = {

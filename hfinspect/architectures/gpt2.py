@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import causal_lm, decoder_classes, sequence_summary
-from .modules import Buffer, Conv1D, Dropout, Embedding, LayerNorm, Layers, Module
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm, decoder_classes, sequence_summary
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Conv1D, Dropout, Embedding, LayerNorm, Layers, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:

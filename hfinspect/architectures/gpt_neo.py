@@ -13,11 +13,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from . import gptj
-from .blocks import activation
-from .heads import decoder_classes
-from .modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -14,10 +14,19 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import activation
-from .heads import causal_lm, decoder_classes
-from .modules import Activation, Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm, decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+)
 
 
 def _hidden(c: ModelConfig) -> Dim:

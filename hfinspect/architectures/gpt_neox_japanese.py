@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import causal_lm
-from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

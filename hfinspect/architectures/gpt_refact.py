@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .heads import causal_lm
-from .modules import Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 #: MLPs are rounded up to whole multiples of this (the model's own code).
 _MULTIPLE = 256

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .registry import find_type, register
+from ..trees.catalog import find_type, register
 
 _GPT2 = find_type("gpt2")
 assert _GPT2 is not None

@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import causal_lm, classifier, sequence_classification
-from .modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm, classifier, sequence_classification
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 
 def hidden(c: ModelConfig) -> Dim:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import (
+from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
@@ -21,8 +23,6 @@ from .modules import (
     Module,
     Weight,
 )
-from .multimodal import LLAVA_ALIASES, decoder, language_model
-from .registry import auto_model, register
 
 _NAME = "GraniteSpeech"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, router
+from ..layers.blocks import activation, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, Weight
 from .granitemoe import attention, hidden, norm
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Linear, Module, Weight
-from .registry import register
 
 
 def moe(c: ModelConfig) -> Module:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.blocks import activation, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module
 from . import mamba2
-from .blocks import activation, layer_types
 from .granitemoe import attention, hidden, moe, norm
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Linear, Module
-from .registry import register
 
 _NAME = "GraniteMoeHybrid"
 #: Files of the first release say "mamba", newer ones "linear_attention".

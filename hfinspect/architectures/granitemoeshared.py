@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
+from ..layers.blocks import activation
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module
 from .granitemoe import attention, hidden, moe, norm
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Linear, Module
-from .registry import register
 
 
 def shared_mlp(c: ModelConfig, inner: Dim) -> Module:

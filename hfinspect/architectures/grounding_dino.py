@@ -11,10 +11,18 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from .blocks import activation
-from .deformable import deformable_attention, levels, positions, predictor, projections, width
-from .detr import freeze
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.deformable import (
+    deformable_attention,
+    levels,
+    positions,
+    predictor,
+    projections,
+    width,
+)
+from ..layers.vision import chosen_stages
+from ..trees.catalog import auto_class, auto_model, register
+from ..trees.modules import (
     Activation,
     Dropout,
     Embedding,
@@ -26,8 +34,7 @@ from .modules import (
     Parameter,
     Weight,
 )
-from .registry import auto_class, auto_model, register
-from .vision import chosen_stages
+from .detr import freeze
 
 _NAME = "GroundingDino"
 #: What GroundingDinoConfig makes of an absent backbone_config.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .blocks import activation
-from .composing import composed, with_defaults
-from .encoders import dropout, hidden, labels, norm, vocab
-from .modules import Activation, Embedding, Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import dropout, hidden, labels, norm, vocab
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module
 
 _DEFAULTS = {
     "vocab_size": 250048, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,

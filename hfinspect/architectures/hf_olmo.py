@@ -11,9 +11,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
-from .vision import scaled
+from ..layers.vision import scaled
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:

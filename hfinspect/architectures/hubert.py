@@ -7,10 +7,10 @@ before the projection.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import speech, speech_heads
-from .composing import composed, with_defaults
-from .modules import Module
-from .registry import register
+from ..layers import speech, speech_heads
+from ..layers.composing import composed, with_defaults
+from ..trees.catalog import register
+from ..trees.modules import Module
 
 _NAME = "Hubert"
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import attention, modulation, timestep_embedding
-from .modules import (
+from ..layers.diffusion import attention, modulation, timestep_embedding
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Dropout,
@@ -23,7 +24,6 @@ from .modules import (
     ModuleList,
     Weight,
 )
-from .registry import register
 
 
 def _norm(width: int) -> Module:

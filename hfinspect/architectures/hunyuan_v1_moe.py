@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .blocks import experts
-from .heads import decoder_classes
+from ..layers.blocks import experts
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module
 from .hunyuan_v1_dense import attention, hidden, mlp, norm
-from .modules import Activation, Embedding, Layers, Linear, Module
-from .registry import register
 
 _NAME = "HunYuanMoEV1"
 #: Experts are listed once for each distinct moe_topk; published models have one.

@@ -10,8 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from .modules import (
+from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.vision import patch_conv, position_table
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Embedding,
@@ -23,8 +25,6 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
-from .vision import patch_conv, position_table
 
 _NAME = "HunYuanVL"
 

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, layer_types
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
-from .registry import register
+from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

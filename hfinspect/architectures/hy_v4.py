@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, layer_types
+from ..layers.blocks import activation, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .deepseek_v3 import corrected_router, latent_attention, latent_sizes, shared_width
 from .deepseek_v32 import indexer
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

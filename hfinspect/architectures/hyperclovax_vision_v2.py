@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.multimodal import decoder, lm_head
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 from . import qwen2_5_vl
-from .modules import Linear, Module
-from .multimodal import decoder, lm_head
-from .registry import register
 
 _NAME = "HyperCLOVAXVisionV2"
 

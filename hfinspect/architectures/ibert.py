@@ -9,12 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .blocks import activation
-from .composing import with_defaults
-from .encoders import BASE, dropout, hidden, usual_classes
-from .modules import Buffer, Dropout, Layers, Module, Parameter, Weight
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, dropout, hidden, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Dropout, Layers, Module, Parameter, Weight
 
 _NAME = "IBert"
 _BERT = "ibert"

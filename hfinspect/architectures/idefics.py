@@ -10,8 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp
-from .modules import (
+from ..layers.blocks import activation, gated_mlp
+from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Embedding,
     LayerNorm,
@@ -23,8 +25,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .registry import register
-from .vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
 
 _NAME = "Idefics"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
+from ..layers.blocks import activation
+from ..layers.multimodal import Decoder, decoder, lm_head
+from ..trees.catalog import register
+from ..trees.modules import Layers, Linear, Module, RMSNorm, Weight
 from .idefics3 import vision_model
-from .modules import Layers, Linear, Module, RMSNorm, Weight
-from .multimodal import Decoder, decoder, lm_head
-from .registry import register
 
 
 def _mlp(inputs: int, inner: int, outputs: int, act: str | None) -> Module:

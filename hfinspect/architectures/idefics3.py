@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .modules import LayerNorm, Linear, Module
-from .multimodal import decoder, lm_head
-from .registry import Builder, register
-from .vision import (
+from ..layers.multimodal import decoder, lm_head
+from ..layers.vision import (
     clip_encoder,
     clip_layer,
     pair,
@@ -19,6 +17,8 @@ from .vision import (
     patch_count,
     position_table,
 )
+from ..trees.catalog import Builder, register
+from ..trees.modules import LayerNorm, Linear, Module
 
 
 def vision_model(name: str, c: ModelConfig, *, width: int = 1152) -> Module:

@@ -6,10 +6,10 @@ A ViT (vit.py) without a class token.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.vision import labels_classifier
+from ..trees.catalog import register
+from ..trees.modules import Module
 from . import vit
-from .modules import Module
-from .registry import register
-from .vision import labels_classifier
 
 
 def model(c: ModelConfig) -> Module:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import renamed, with_defaults
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 from . import gpt2
-from .composing import renamed, with_defaults
-from .heads import classifier
-from .modules import Linear, Module
-from .registry import register
 
 _NAME = "ImageGPT"
 _DEFAULTS = {

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.vision import clip_attention, scaled
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 from . import inkling2_text
-from .blocks import activation
-from .modules import LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import clip_attention, scaled
 
 _NAME = "Inkling2"
 

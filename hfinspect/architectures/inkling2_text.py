@@ -11,11 +11,11 @@ from __future__ import annotations
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, layer_types
-from .heads import lm_head
+from ..layers.blocks import Heads, layer_types
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
 from .inkling_text import FULL, SLIDING
-from .modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module, Parameter, RMSNorm, Weight
 from . import inkling_text
-from .heads import classifier
-from .modules import Embedding, Linear, Module, Parameter, RMSNorm, Weight
-from .registry import register
 
 _NAME = "Inkling"
 #: Sides and depths of a patch, and steps, beyond any real tower: the planning is quadratic in them.

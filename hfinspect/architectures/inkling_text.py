@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, activation, layer_types
-from .heads import lm_head
-from .modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import Heads, activation, layer_types
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"
 

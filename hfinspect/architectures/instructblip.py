@@ -8,11 +8,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import renamed
+from ..trees.catalog import Builder, auto_class, auto_model, register
+from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Parameter, Weight
 from . import blip_2
-from .composing import renamed
 from .encoder_decoder import width_of
-from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Parameter, Weight
-from .registry import Builder, auto_class, auto_model, register
 
 #: The widths of models that a language model may be, where its section says none.
 _WIDTHS = {"opt": 768, "t5": 512, "llama": 4096}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_heads
-from .heads import causal_lm, classifier, decoder_classes
-from .modules import Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import activation, grouped_heads
+from ..layers.heads import causal_lm, classifier, decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
-from .multimodal import LLAVA_ALIASES, decoder, language_model
-from .registry import register
-from .vision import pair, patch_conv, patch_count, plain_mlp
+from ..layers.blocks import activation
+from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
+from ..layers.vision import pair, patch_conv, patch_count, plain_mlp
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

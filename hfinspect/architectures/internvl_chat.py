@@ -12,9 +12,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .composing import renamed_classes
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.composing import renamed_classes
+from ..trees.catalog import auto_class, register
+from ..trees.modules import (
     Activation,
     Conv,
     LayerNorm,
@@ -25,7 +26,6 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import auto_class, register
 
 
 def _width(c: ModelConfig) -> Dim:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .heads import causal_lm
-from .modules import Embedding, Layers, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .heads import causal_lm, classifier
-from .modules import Conv1D, Dropout, Embedding, LayerNorm, Layers, Module, Weight
-from .registry import register
+from ..layers.heads import causal_lm, classifier
+from ..trees.catalog import register
+from ..trees.modules import Conv1D, Dropout, Embedding, LayerNorm, Layers, Module, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -13,9 +13,20 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import multi_modality
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.multimodal import decoder, lm_head
+from ..layers.vision import (
+    MAX_STAGES,
+    bounded,
+    pair,
+    patch_conv,
+    patch_count,
+    plain_mlp,
+    position_table,
+    scaled,
+)
+from ..trees.catalog import register
+from ..trees.modules import (
     Conv,
     Embedding,
     GroupNorm,
@@ -26,18 +37,7 @@ from .modules import (
     ModuleList,
     Parameter,
 )
-from .multimodal import decoder, lm_head
-from .registry import register
-from .vision import (
-    MAX_STAGES,
-    bounded,
-    pair,
-    patch_conv,
-    patch_count,
-    plain_mlp,
-    position_table,
-    scaled,
-)
+from . import multi_modality
 
 # ---- images as they are
 

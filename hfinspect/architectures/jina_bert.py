@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .blocks import activation
-from .composing import with_defaults
-from .encoders import BASE, hidden, norm, usual_classes
-from .modules import Dropout, Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden, norm, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Layers, Linear, Module
 
 _NAME = "JinaBert"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .blocks import activation
-from .composing import composed, with_defaults
-from .encoders import dropout, hidden, labels, norm, vocab
-from .modules import Activation, Buffer, Embedding, Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import dropout, hidden, labels, norm, vocab
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module
 
 _NAME = "JinaEmbeddingsV3"
 _DEFAULTS = {

@@ -6,8 +6,8 @@ DeepSeek-V3's own with the same defaults; transformers has no model_type of this
 
 from __future__ import annotations
 
+from ..trees.catalog import register
 from .deepseek_v3 import classes
-from .registry import register
 
 register(
     "kimi_k2",

@@ -13,9 +13,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import lm_head
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.heads import lm_head
+from ..layers.vision import pair, patch_conv
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Activation,
     LayerNorm,
     Layers,
@@ -25,8 +27,6 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import auto_model, register
-from .vision import pair, patch_conv
 
 # ---- vision
 

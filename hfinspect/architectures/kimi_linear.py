@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, experts, gated_mlp, layer_types
+from ..layers.blocks import activation, experts, gated_mlp, layer_types
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .deepseek_v3 import corrected_router, latent_attention, latent_sizes
-from .heads import lm_head
-from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
 
 _NAME = "KimiLinear"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .composing import renamed
+from ..layers.composing import renamed
+from ..layers.vision import pair
+from ..trees.catalog import auto_class, register
+from ..trees.modules import Activation, LayerNorm, Linear, Module
 from .kimi_k25 import hub_vision
-from .modules import Activation, LayerNorm, Linear, Module
-from .registry import auto_class, register
-from .vision import pair
 
 _SOURCE = "modeling_kimi_vl.py of moonshotai/Kimi-VL-A3B-Instruct, modeling_moonvit.py of MoonViT"
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import grouped_attention, grouped_heads, router
+from ..layers.blocks import grouped_attention, grouped_heads, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Module, Parameter, RMSNorm
 from .deepseek_v3 import routed_and_shared
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Module, Parameter, RMSNorm
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

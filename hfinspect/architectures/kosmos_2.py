@@ -9,10 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import (
+from ..layers.blocks import activation
+from ..layers.vision import (
     clip_attention,
     clip_layer,
     pair,
@@ -20,6 +18,8 @@ from .vision import (
     patch_count,
     position_table,
 )
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 # ---- text
 

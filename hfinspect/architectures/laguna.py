@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, experts, gated_mlp, grouped_attention, layer_types, router
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import Heads, experts, gated_mlp, grouped_attention, layer_types, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,11 +7,11 @@ and width.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels
-from .modules import Embedding, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Module
 
 _NAME = "LayoutLM"
 

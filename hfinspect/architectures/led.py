@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import seq2seq
-from .modules import Linear, Module
-from .registry import register
-from .seq2seq import Style
+from ..layers import seq2seq
+from ..layers.seq2seq import Style
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 
 
 def _encoder_attention(c: ModelConfig, s: Style) -> Module:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import grouped_attention, grouped_heads, layer_types
-from .heads import lm_head
-from .modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import grouped_attention, grouped_heads, layer_types
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
 
 
 def hidden(c: ModelConfig) -> Dim:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, grouped_attention, grouped_heads, router
-from .heads import lm_head
-from .modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm
-from .registry import register
+from ..layers.blocks import experts, grouped_attention, grouped_heads, router
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import LayerNorm, Linear, Module
-from .multimodal import Joined, projector, register_joined
+from ..layers.blocks import activation
+from ..layers.multimodal import Joined, projector, register_joined
+from ..trees.modules import LayerNorm, Linear, Module
 
 
 def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:

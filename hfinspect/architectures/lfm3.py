@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import grouped_attention, grouped_heads, layer_types
-from .heads import decoder_classes
-from .modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import grouped_attention, grouped_heads, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
 
 KINDS = ("conv", "full_attention", "sliding_attention")
 

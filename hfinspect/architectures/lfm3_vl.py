@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_attention, grouped_heads, layer_types
-from .modules import Activation, Conv, LayerNorm, Layers, Linear, Module, RMSNorm
-from .multimodal import decoder, lm_head, projector
-from .registry import register
+from ..layers.blocks import activation, grouped_attention, grouped_heads, layer_types
+from ..layers.multimodal import decoder, lm_head, projector
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, RMSNorm
 
 _NAME = "Lfm3Vl"
 

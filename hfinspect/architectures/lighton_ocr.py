@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Linear, Module, RMSNorm
-from .multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector, register_joined
+from ..trees.modules import Activation, Linear, Module, RMSNorm
 
 #: What LightOnOcrConfig makes of absent sections.
 _VISION = {

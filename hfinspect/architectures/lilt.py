@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, norm
-from .modules import Embedding, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, norm
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module
 
 _NAME = "Lilt"
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Dropout, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import activation
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_attention, grouped_heads
-from .heads import causal_lm
-from .modules import (
+from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.heads import causal_lm
+from ..layers.vision import pair, patch_count
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Embedding,
     LayerNorm,
@@ -22,8 +24,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )  # fmt: skip
-from .registry import register
-from .vision import pair, patch_count
 
 # ---- text
 

@@ -8,11 +8,11 @@ Llama to the letter, under class names of its own.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .composing import renamed
-from .heads import sequence_classification
+from ..layers.composing import renamed
+from ..layers.heads import sequence_classification
+from ..trees.catalog import register
+from ..trees.modules import Module
 from .llama import model as llama_model
-from .modules import Module
-from .registry import register
 
 
 def model(c: ModelConfig) -> Module:

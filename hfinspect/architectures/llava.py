@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .modules import Module, Parameter, Weight
-from .multimodal import (
+from ..layers.multimodal import (
     LLAVA_ALIASES,
     decoder,
     language_model,
@@ -16,7 +15,8 @@ from .multimodal import (
     tower_width,
     two_layer_projector,
 )
-from .registry import Builder, register
+from ..trees.catalog import Builder, register
+from ..trees.modules import Module, Parameter, Weight
 
 #: What LlavaConfig makes of an absent vision_config: CLIP-L/14 at 336 pixels.
 CLIP_L = {

@@ -16,8 +16,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from .modules import Activation, Linear, Module, Parameter, Sequential, Weight
-from .registry import Builder, auto_class, auto_model, register
+from ..trees.catalog import Builder, auto_class, auto_model, register
+from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, Weight
 
 #: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
 #: without its last layer (26 of 27) and its pooling.

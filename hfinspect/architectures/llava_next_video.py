@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.multimodal import Decoder, Joined, projector, register_joined, two_layer_projector
+from ..trees.modules import Activation, Conv, Module, Parameter, Weight
 from .llava import CLIP_L
-from .modules import Activation, Conv, Module, Parameter, Weight
-from .multimodal import Decoder, Joined, projector, register_joined, two_layer_projector
 
 
 def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.vision import pair
+from ..trees.catalog import auto_class, register
+from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 from .kimi_vl import vision_model
-from .modules import Activation, LayerNorm, Linear, Module, Sequential
-from .registry import auto_class, register
-from .vision import pair
 
 
 def conditional_generation(c: ModelConfig) -> Module:

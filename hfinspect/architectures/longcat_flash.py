@@ -13,11 +13,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp
+from ..layers.blocks import gated_mlp
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 from .deepseek_v3 import Latent, latent_attention
-from .heads import decoder_classes
-from .modules import Buffer, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
-from .registry import register
 
 _NAME = "LongcatFlash"
 

@@ -7,11 +7,11 @@ the window of the others costs no tensors.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, one_label
-from .modules import Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, one_label
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 
 _NAME = "Longformer"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 from . import t5
-from .composing import renamed
-from .modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm
-from .registry import register
 
 #: encoder_attention_type -> (class of the layer, attribute and class of the attention).
 _KINDS = {

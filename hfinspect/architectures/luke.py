@@ -9,13 +9,13 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .blocks import activation
-from .composing import with_defaults
-from .encoders import BASE, hidden, norm, usual_classes, vocab
-from .heads import classifier
-from .modules import Embedding, Linear, Module, Weight
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden, norm, usual_classes, vocab
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module, Weight
 
 _NAME = "Luke"
 

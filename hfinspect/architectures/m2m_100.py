@@ -6,9 +6,9 @@ BART with norms before attention and MLP and after the last layer; positions are
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import seq2seq
-from .modules import Module
-from .registry import register
+from ..layers import seq2seq
+from ..trees.catalog import register
+from ..trees.modules import Module
 
 STYLE = seq2seq.Style(
     "M2M100", words="M2M100ScaledWordEmbedding", final_norm=True, vocab=128112, act="relu"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .blocks import activation
-from .modules import Linear, Module, Sequential
-from .multimodal import tower_width
-from .registry import auto_class, register
+from ..layers.blocks import activation
+from ..layers.multimodal import tower_width
+from ..trees.catalog import auto_class, register
+from ..trees.modules import Linear, Module, Sequential
 
 #: Sixteen times the published depth.
 _MAX_LAYERS = 64

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import activation
-from .heads import causal_lm
-from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

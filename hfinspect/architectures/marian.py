@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import seq2seq
-from .modules import Buffer, Module
-from .registry import register
+from ..layers import seq2seq
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Module
 
 STYLE = seq2seq.Style(
     "Marian", positions="MarianSinusoidalPositionalEmbedding", offset=0, vocab=58101

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels
-from .modules import Activation, Embedding, Linear, Module, ModuleList
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Linear, Module, ModuleList
 
 _NAME = "MarkupLM"
 

@@ -5,8 +5,8 @@ BART with a norm after the last layer of each side.
 
 from __future__ import annotations
 
-from . import seq2seq
-from .registry import register
+from ..layers import seq2seq
+from ..trees.catalog import register
 
 STYLE = seq2seq.Style(
     "MBart",

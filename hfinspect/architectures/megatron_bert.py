@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE, dropout, hidden, norm, usual_classes
-from .modules import Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, dropout, hidden, norm, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Layers, Linear, Module
 
 _NAME = "MegatronBert"
 _DEFAULTS = {

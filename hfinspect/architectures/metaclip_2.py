@@ -5,9 +5,9 @@ CLIP (clip.py) under other class names, its words multilingual.
 
 from __future__ import annotations
 
+from ..layers.composing import renamed_classes
+from ..trees.catalog import register
 from . import clip
-from .composing import renamed_classes
-from .registry import register
 
 register(
     "metaclip_2",

@@ -11,10 +11,20 @@ import math
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_attention, grouped_heads
-from .composing import with_defaults
-from .modules import Activation, Buffer, Conv, LayerNorm, Layers, Linear, Module, ModuleList, Weight
-from .registry import register
+from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.composing import with_defaults
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Conv,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
 
 _DEFAULTS = {
     "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,

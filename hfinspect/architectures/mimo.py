@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .heads import causal_lm
-from .modules import Layers, Linear, Module, RMSNorm
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Layers, Linear, Module, RMSNorm
 from .qwen2 import layer
 from .qwen2 import model as qwen2_model
-from .registry import register
 
 
 def mtp_layer(c: ModelConfig) -> Module:

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, layer_types
+from ..layers.blocks import gated_mlp, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .deepseek_v3 import corrected_router, routed_and_shared
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,10 +9,17 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .heads import lm_head
-from .modules import Activation, LayerNorm, Linear, Module, ModuleList
-from .registry import auto_model, register
-from .vision import clip_attention, clip_encoder, clip_layer, pair, patch_conv, position_table
+from ..layers.heads import lm_head
+from ..layers.vision import (
+    clip_attention,
+    clip_encoder,
+    clip_layer,
+    pair,
+    patch_conv,
+    position_table,
+)
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 
 
 def _width(c: ModelConfig) -> Dim:

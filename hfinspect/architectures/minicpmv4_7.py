@@ -5,9 +5,9 @@ MiniCPM-V 4.6 (minicpmv4_6.py) with positions over the whole image, which are no
 
 from __future__ import annotations
 
+from ..layers.composing import renamed_classes
+from ..trees.catalog import register
 from . import minicpmv4_6
-from .composing import renamed_classes
-from .registry import register
 
 _OLD, _NAME = "MiniCPMV4_6", "MiniCPMV4_7"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, activation, experts, grouped_attention, layer_types, router
-from .heads import decoder_classes
-from .modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import Heads, activation, experts, grouped_attention, layer_types, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, experts, grouped_attention, grouped_heads, router
-from .heads import causal_lm
-from .modules import Embedding, Layers, Linear, Module, RMSNorm
-from .registry import Builder, register
+from ..layers.blocks import activation, experts, grouped_attention, grouped_heads, router
+from ..layers.heads import causal_lm
+from ..trees.catalog import Builder, register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, experts, grouped_attention, grouped_heads, router
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
-from .registry import register
+from ..layers.blocks import activation, experts, grouped_attention, grouped_heads, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

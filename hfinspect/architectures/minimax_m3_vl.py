@@ -15,12 +15,22 @@ from functools import partial
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, activation, experts, gated_mlp, grouped_attention, layer_types
+from ..layers.blocks import Heads, activation, experts, gated_mlp, grouped_attention, layer_types
+from ..layers.heads import causal_lm, lm_head
+from ..layers.vision import clip_layer
+from ..trees.catalog import register
+from ..trees.modules import (
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    RMSNorm,
+    Weight,
+)
 from .deepseek_v3 import corrected_router
-from .heads import causal_lm, lm_head
-from .modules import Conv, Embedding, LayerNorm, Layers, Linear, Module, Parameter, RMSNorm, Weight
-from .registry import register
-from .vision import clip_layer
 
 _NAME = "MiniMaxM3VL"
 _SPARSE = "minimax_m3_sparse"

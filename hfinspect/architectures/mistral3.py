@@ -7,8 +7,7 @@ their other spellings: multimodal.py.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .modules import Linear, Module, RMSNorm
-from .multimodal import (
+from ..layers.multimodal import (
     LLAVA_ALIASES,
     decoder,
     language_model,
@@ -16,7 +15,8 @@ from .multimodal import (
     tower_width,
     two_layer_projector,
 )
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module, RMSNorm
 
 #: What Mistral3Config makes of absent sections: Mistral Small 3.1.
 VISION = {

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, router
+from ..layers.blocks import activation, gated_mlp, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
 from .deepseek_v3 import latent_attention, latent_sizes, shared_width
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

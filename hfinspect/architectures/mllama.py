@@ -10,8 +10,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, gated_mlp, grouped_attention
-from .modules import (
+from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.multimodal import LLAVA_ALIASES
+from ..layers.vision import patch_conv, plain_mlp
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Embedding,
     LayerNorm,
@@ -21,9 +24,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .multimodal import LLAVA_ALIASES
-from .registry import register
-from .vision import patch_conv, plain_mlp
 
 #: config.json counts the aspect ratios that the tiles of an image can form; one id more is none.
 _RATIOS = 8

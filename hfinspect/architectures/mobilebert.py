@@ -9,12 +9,13 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .blocks import activation
-from .composing import composed, with_defaults
-from .encoders import dropout, hidden, labels, one_label, vocab
-from .heads import classifier
-from .modules import (
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import dropout, hidden, labels, one_label, vocab
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import (
     Buffer,
     Dropout,
     Embedding,
@@ -25,7 +26,6 @@ from .modules import (
     ModuleList,
     Weight,
 )
-from .registry import register
 
 _NAME = "MobileBert"
 _DEFAULTS = {

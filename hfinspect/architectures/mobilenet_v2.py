@@ -11,10 +11,10 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import activation
-from .modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
-from .registry import register
-from .vision import labels_classifier
+from ..layers.blocks import activation
+from ..layers.vision import labels_classifier
+from ..trees.catalog import register
+from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 _WIDTHS = (16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 320)
 #: A hundred times any real multiplier or expansion.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .blocks import activation
-from .composing import composed, with_defaults
-from .encoders import hidden, vocab
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden, vocab
+from ..trees.catalog import register
+from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 _DEFAULTS = {
     "vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152, "num_hidden_layers": 22,

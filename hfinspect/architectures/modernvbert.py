@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import classifier
-from .modules import LayerNorm, Linear, Module
-from .registry import auto_model, register
+from ..layers.blocks import activation
+from ..layers.heads import classifier
+from ..trees.catalog import auto_model, register
+from ..trees.modules import LayerNorm, Linear, Module
 
 _NAME = "ModernVBert"
 

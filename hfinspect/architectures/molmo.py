@@ -13,9 +13,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from .blocks import activation
-from .modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import activation
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 
 #: VisionBackboneConfig of the model's code; two of the tower's layers are read.
 VISION = ModelConfig(

@@ -13,8 +13,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_heads
-from .modules import (
+from ..layers.blocks import activation, grouped_heads
+from ..layers.vision import pair, patch_count
+from ..trees.catalog import register
+from ..trees.modules import (
     LayerNorm,
     Layers,
     Linear,
@@ -22,8 +24,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .registry import register
-from .vision import pair, patch_count
 
 _NAME = "Molmo2"
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 
 
 def _two(first: Dim, inner: Dim, last: Dim, component: Component) -> Module:

@@ -10,9 +10,18 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, activation, grouped_attention
-from .modules import Activation, Conv, Embedding, GroupNorm, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import Heads, activation, grouped_attention
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Embedding,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+)
 
 #: Convolutions over the waveform (MoonshineEncoder): kernel and stride of each.
 _CONVS = ((127, 64), (7, 3), (3, 2))

@@ -11,9 +11,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import activation, grouped_attention, grouped_heads
-from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
+from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 _NAME = "MoonshineStreaming"
 #: Kernel and stride of both convolutions (MoonshineStreamingEncoderEmbedder).

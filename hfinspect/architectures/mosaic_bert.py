@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .blocks import activation
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, norm
-from .modules import Dropout, Layers, Linear, Module
-from .registry import Builder, register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, norm
+from ..trees.catalog import Builder, register
+from ..trees.modules import Dropout, Layers, Linear, Module
 
 _NAME = "Bert"
 

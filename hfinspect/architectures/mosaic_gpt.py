@@ -11,8 +11,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:

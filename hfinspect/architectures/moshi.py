@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_heads
-from .heads import lm_head
-from .modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Weight
-from .registry import auto_model, register
+from ..layers.blocks import activation, grouped_heads
+from ..layers.heads import lm_head
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

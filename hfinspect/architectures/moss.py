@@ -6,10 +6,10 @@ CodeGen's block to the letter, under class names of its own.
 
 from __future__ import annotations
 
+from ..layers.composing import renamed_classes, with_defaults
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
 from .codegen import model
-from .composing import renamed_classes, with_defaults
-from .heads import causal_lm
-from .registry import register
 
 _CLASSES = {
     "CodeGenForCausalLM": causal_lm(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.blocks import activation
+from ..layers.composing import renamed
+from ..layers.multimodal import decoder, lm_head
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
 from . import qwen2_audio
-from .blocks import activation
-from .composing import renamed
-from .modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
-from .multimodal import decoder, lm_head
-from .registry import register
 
 _NAME = "MossTranscribeDiarize"
 #: Sizes of the text model where config.json has none.

@@ -10,10 +10,19 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .heads import decoder_classes, lm_head
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .registry import register
-from .vision import scaled
+from ..layers.heads import decoder_classes, lm_head
+from ..layers.vision import scaled
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+)
 
 
 def _hidden(c: ModelConfig) -> Dim:

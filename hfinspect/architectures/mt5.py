@@ -5,8 +5,8 @@ T5 v1.1 with a vocabulary of a hundred languages.
 
 from __future__ import annotations
 
-from .composing import renamed_classes, with_defaults
-from .registry import register
+from ..layers.composing import renamed_classes, with_defaults
+from ..trees.catalog import register
 from .t5 import CLASSES as T5_CLASSES
 from .t5 import SYNONYMS
 

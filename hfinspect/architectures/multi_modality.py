@@ -15,8 +15,8 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
-from .deepseek_vl_v2 import projector, vision_model
-from .modules import (
+from ..trees.catalog import auto_class, register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -27,7 +27,7 @@ from .modules import (
     ModuleList,
     Parameter,
 )
-from .registry import auto_class, register
+from .deepseek_vl_v2 import projector, vision_model
 
 #: siglip_vit.py's table: width, layers, patch and ratio of the MLP by model_name.
 _SIGLIP = {

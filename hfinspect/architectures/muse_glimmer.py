@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from .heads import lm_head
-from .modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 # ---- text
 

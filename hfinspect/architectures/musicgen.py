@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .blocks import activation
-from .composing import with_defaults
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..trees.catalog import auto_class, auto_model, register
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList
 from .encoder_decoder import width_of
-from .modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList
-from .registry import auto_class, auto_model, register
 
 DEFAULTS = {
     "vocab_size": 2048, "num_hidden_layers": 24, "ffn_dim": 4096, "num_attention_heads": 16,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import renamed, with_defaults
+from ..trees.catalog import auto_class, auto_model, register
+from ..trees.modules import Linear, Module
 from . import musicgen
-from .composing import renamed, with_defaults
 from .encoder_decoder import width_of
-from .modules import Linear, Module
-from .registry import auto_class, auto_model, register
 
 
 def _melody(root: Module) -> Module:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import seq2seq
-from .modules import Activation, Dropout, Embedding, Linear, Module, Sequential
-from .registry import Builder, register
-from .seq2seq import Style
+from ..layers import seq2seq
+from ..layers.seq2seq import Style
+from ..trees.catalog import Builder, register
+from ..trees.modules import Activation, Dropout, Embedding, Linear, Module, Sequential
 
 STYLE = Style(
     "Mvp",

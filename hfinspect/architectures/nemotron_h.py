@@ -14,9 +14,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from . import mamba2
-from .blocks import Heads, activation, experts, grouped_attention
-from .modules import (
+from ..layers.blocks import Heads, activation, experts, grouped_attention
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Embedding,
@@ -26,7 +26,7 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .registry import register
+from . import mamba2
 
 _LETTERS = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}
 _OLDER = {"mamba": "linear_attention", "attention": "full_attention"}

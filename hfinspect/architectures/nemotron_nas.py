@@ -12,10 +12,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named
-from .blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
 
 #: MLPs are rounded up to whole multiples of this (the model's own code).
 _MULTIPLE = 256

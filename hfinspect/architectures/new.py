@@ -7,11 +7,11 @@ GTE's tensors under the prefix ``new``; q, k and v may be apart (``pack_qkv``), 
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.composing import composed, renamed, with_defaults
+from ..layers.encoders import dropout, hidden, labels
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module
 from . import gte
-from .composing import composed, renamed, with_defaults
-from .encoders import dropout, hidden, labels
-from .modules import Embedding, Linear, Module
-from .registry import register
 
 _DEFAULTS = {
     "vocab_size": 30528, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,

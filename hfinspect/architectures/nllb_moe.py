@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import seq2seq
-from .blocks import activation
-from .modules import Dropout, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers import seq2seq
+from ..layers.blocks import activation
+from ..trees.catalog import register
+from ..trees.modules import Dropout, LayerNorm, Layers, Linear, Module
 
 STYLE = seq2seq.Style("NllbMoe", words="NllbMoeScaledWordEmbedding", vocab=128112, act="relu")
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .composing import composed
-from .encoders import dropout
-from .heads import classifier
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.composing import composed
+from ..layers.encoders import dropout
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Dropout,
@@ -28,7 +29,6 @@ from .modules import (
     Module,
     Weight,
 )  # fmt: skip
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

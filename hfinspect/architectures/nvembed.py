@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .composing import renamed
+from ..layers.composing import renamed
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from .mistral import model as mistral_model
-from .modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
-from .registry import register
 
 
 def text_model(c: ModelConfig) -> Module:

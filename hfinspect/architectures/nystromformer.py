@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE, hidden, one_label, usual_classes
-from .modules import Conv, Embedding, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden, one_label, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Linear, Module
 
 _NAME = "Nystromformer"
 _DEFAULTS = {

@@ -5,9 +5,9 @@ OLMo 2's layers; three of four use a sliding window, which changes no tensor.
 
 from __future__ import annotations
 
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
 from . import olmo2
-from .heads import decoder_classes
-from .registry import register
 
 register(
     "olmo3",

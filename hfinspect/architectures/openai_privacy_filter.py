@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import renamed
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Module
 from . import gpt_oss
-from .composing import renamed
-from .heads import classifier
-from .modules import Dropout, Module
-from .registry import register
 
 _NAME = "OpenAIPrivacyFilter"
 _DEFAULTS = {

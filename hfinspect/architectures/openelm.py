@@ -11,8 +11,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named
-from .modules import Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 #: A hundred times any real ratio of MLP to model width.
 _MAX_RATIO = 1000.0

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp
-from .modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .multimodal import decoder, lm_head
-from .registry import register
-from .vision import clip_attention, pair, patch_conv, patch_count, position_table
+from ..layers.blocks import gated_mlp
+from ..layers.multimodal import decoder, lm_head
+from ..layers.vision import clip_attention, pair, patch_conv, patch_count, position_table
+from ..trees.catalog import register
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 _NAME = "Ovis2"
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
-from .registry import Builder, register
-from .vision import (
+from ..layers.vision import (
     clip_encoder,
     clip_layer,
     pair,
@@ -19,6 +17,8 @@ from .vision import (
     patch_count,
     position_table,
 )
+from ..trees.catalog import Builder, register
+from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
 
 
 def _eps(c: ModelConfig) -> float:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .multimodal import projector
-from .registry import register
-from .vision import clip_encoder, clip_layer, patch_conv, position_table
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.multimodal import projector
+from ..layers.vision import clip_encoder, clip_layer, patch_conv, position_table
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 _NAME = "PaddleOCR"
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import (
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
@@ -21,7 +22,6 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
 
 
 def _mixing(width: Dim) -> Module:

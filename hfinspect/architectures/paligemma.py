@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .modules import Linear, Module
-from .multimodal import LLAVA_ALIASES, decoder, language_model, tower, tower_width
-from .registry import register
+from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, tower, tower_width
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 
 #: What PaliGemmaConfig makes of absent sections: the 3B model.
 VISION = {

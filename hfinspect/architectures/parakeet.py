@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .composing import with_defaults
-from .encodec import lstm
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
@@ -24,7 +24,7 @@ from .modules import (
     ModuleList,
     Weight,
 )
-from .registry import auto_model, register
+from .encodec import lstm
 
 _DEFAULTS = {
     "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 8,

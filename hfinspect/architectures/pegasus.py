@@ -6,8 +6,8 @@ table that is saved with the rest.
 
 from __future__ import annotations
 
-from . import seq2seq
-from .registry import register
+from ..layers import seq2seq
+from ..trees.catalog import register
 
 STYLE = seq2seq.Style(
     "Pegasus", positions="PegasusSinusoidalPositionalEmbedding", offset=0, final_norm=True

@@ -7,10 +7,10 @@ embedding and a norm in each layer; no biases in attention, computed positions.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import seq2seq
-from .modules import Embedding, Module
-from .registry import register
-from .seq2seq import Style
+from ..layers import seq2seq
+from ..layers.seq2seq import Style
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Module
 
 _NAME = "PegasusX"
 

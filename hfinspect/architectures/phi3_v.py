@@ -10,11 +10,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, Linear, Module, Sequential, Weight
 from .clip import vision_model
-from .heads import lm_head
-from .modules import Activation, Embedding, Linear, Module, Sequential, Weight
 from .phi3 import model as phi3_model
-from .registry import register
 
 #: CLIP_VIT_LARGE_PATCH14_336_CONFIG of the model's code.
 TOWER = ModelConfig(

@@ -13,9 +13,9 @@ from math import isfinite
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .heads import decoder_classes
-from .modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 #: A hundred times any real expansion ratio.
 _MAX_RATIO = 1000

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import activation, grouped_heads
-from .heads import decoder_classes
-from .modules import (
+from ..layers.blocks import activation, grouped_heads
+from ..layers.heads import decoder_classes
+from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, plain_mlp, position_table
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -28,8 +30,6 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
-from .vision import clip_encoder, clip_layer, pair, patch_conv, plain_mlp, position_table
 
 _NAME = "Phi4Multimodal"
 

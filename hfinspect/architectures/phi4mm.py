@@ -11,9 +11,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_heads
-from .heads import causal_lm
-from .modules import (
+from ..layers.blocks import activation, grouped_heads
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Dropout,
     Embedding,
@@ -26,7 +27,6 @@ from .modules import (
     Weight,
 )
 from .phi4_multimodal import audio_model, sound_convolution, vision_model
-from .registry import register
 
 _NAME = "Phi4MM"
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..trees.catalog import register
+from ..trees.modules import (
     Buffer,
     Dropout,
     Embedding,
@@ -23,7 +24,6 @@ from .modules import (
     Module,
     Parameter,
 )  # fmt: skip
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

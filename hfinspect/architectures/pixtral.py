@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp
-from .modules import Activation, Layers, Linear, Module, RMSNorm
-from .registry import register
-from .vision import pair, patch_conv
+from ..layers.blocks import gated_mlp
+from ..layers.vision import pair, patch_conv
+from ..trees.catalog import register
+from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm
 
 
 def _norm(width: Dim) -> Module:

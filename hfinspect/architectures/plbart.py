@@ -5,8 +5,8 @@ BART for programs, half as deep.
 
 from __future__ import annotations
 
-from . import seq2seq
-from .registry import register
+from ..layers import seq2seq
+from ..trees.catalog import register
 
 STYLE = seq2seq.Style(
     "PLBart",

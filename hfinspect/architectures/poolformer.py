@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Weight
-from .registry import register
-from .vision import bounded, labels_classifier, scaled
+from ..layers.blocks import activation
+from ..layers.vision import bounded, labels_classifier, scaled
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Weight
 
 
 def widths(c: ModelConfig) -> tuple[Dim, ...]:

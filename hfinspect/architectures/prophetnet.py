@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .blocks import activation
-from .composing import with_defaults
-from .encoders import hidden, vocab
-from .modules import Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..layers.encoders import hidden, vocab
+from ..trees.catalog import register
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 
 _DEFAULTS = {
     "vocab_size": 30522, "hidden_size": 1024, "encoder_ffn_dim": 4096, "num_encoder_layers": 12,

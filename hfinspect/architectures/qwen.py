@@ -13,9 +13,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from .blocks import activation
-from .heads import causal_lm
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm
+from ..layers.vision import scaled
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Dropout,
@@ -27,8 +29,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )  # fmt: skip
-from .registry import register
-from .vision import scaled
 
 
 def _hidden(c: ModelConfig) -> Dim:

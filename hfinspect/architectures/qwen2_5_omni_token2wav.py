@@ -8,7 +8,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import (
+from ..layers.vision import bounded
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Dropout,
@@ -20,8 +22,6 @@ from .modules import (
     ModuleList,
     Weight,
 )
-from .registry import register
-from .vision import bounded
 
 # ---- diffusion transformer
 

@@ -7,8 +7,9 @@ within windows only. File names and the two spellings of the config as in qwen2_
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .blocks import gated_mlp
-from .modules import Activation, Layers, Module, RMSNorm
+from ..layers.blocks import gated_mlp
+from ..trees.catalog import register
+from ..trees.modules import Activation, Layers, Module, RMSNorm
 from .qwen2_vl import (
     ALIASES,
     fused_attention,
@@ -18,7 +19,6 @@ from .qwen2_vl import (
     text_model,
     text_section,
 )
-from .registry import register
 
 _NAME = "Qwen2_5_VL"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
-from .multimodal import LLAVA_ALIASES, decoder, language_model
-from .registry import register
+from ..layers.blocks import activation
+from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
 
 
 def width(c: ModelConfig) -> Dim:

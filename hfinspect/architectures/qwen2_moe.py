@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 
 def sparse_layers(c: ModelConfig, layers: int, count: int) -> list[bool]:

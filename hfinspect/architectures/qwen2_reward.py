@@ -8,10 +8,10 @@ Qwen2 and two linear layers: one score of a text, two of each step.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .heads import classifier, hidden_size
-from .modules import Activation, Module, Sequential
+from ..layers.heads import classifier, hidden_size
+from ..trees.catalog import Builder, register
+from ..trees.modules import Activation, Module, Sequential
 from .qwen2 import model
-from .registry import Builder, register
 
 
 def _with_scores(name: str, labels: int) -> Builder:

@@ -11,8 +11,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from .modules import (
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.vision import plain_mlp, scaled
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Embedding,
@@ -23,8 +25,6 @@ from .modules import (
     RMSNorm,
     Sequential,
 )
-from .registry import register
-from .vision import plain_mlp, scaled
 
 #: Prefixes of files written with the names in memory.
 ALIASES = {"model.visual.": "visual.", "model.language_model.": "model."}

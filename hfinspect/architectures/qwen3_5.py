@@ -14,9 +14,16 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_heads
-from .heads import causal_lm, classifier, lm_head, sequence_classification, token_classification
-from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from ..layers.blocks import activation, gated_mlp, grouped_heads
+from ..layers.heads import (
+    causal_lm,
+    classifier,
+    lm_head,
+    sequence_classification,
+    token_classification,
+)
+from ..trees.catalog import Builder, register
+from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .qwen3_next import (
     delta_net,
     gated_attention,
@@ -24,7 +31,6 @@ from .qwen3_next import (
     token_predictor,
     with_predictor,
 )
-from .registry import Builder, register
 
 
 @dataclass(frozen=True)

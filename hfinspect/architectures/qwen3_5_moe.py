@@ -9,10 +9,10 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Module
+from ..trees.catalog import register
+from ..trees.modules import Module
 from .qwen2_moe import sparse_block
 from .qwen3_5 import Variant, composite_classes, text_classes, vision_model
-from .registry import register
 
 
 def _sparse(c: ModelConfig, hidden: Dim) -> Module:

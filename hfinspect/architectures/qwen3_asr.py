@@ -10,14 +10,14 @@ modeling_qwen3_asr.py of the package qwen-asr; vLLM's qwen3_asr.py reads the sam
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.blocks import activation
+from ..layers.composing import renamed
+from ..layers.heads import classifier
+from ..layers.multimodal import decoder, lm_head, projector
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Linear, Module
 from . import qwen3_omni_moe
-from .blocks import activation
-from .composing import renamed
-from .heads import classifier
-from .modules import Dropout, Linear, Module
-from .multimodal import decoder, lm_head, projector
 from .qwen2_audio import width
-from .registry import register
 
 #: What Qwen3ASRConfig makes of an absent text_config.
 _TEXT = {

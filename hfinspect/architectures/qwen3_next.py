@@ -15,11 +15,11 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, gated_mlp, grouped_heads, layer_types
-from .heads import decoder_classes
-from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..layers.blocks import Heads, gated_mlp, grouped_heads, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import Builder, register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .qwen2_moe import sparse_block, sparse_layers
-from .registry import Builder, register
 
 #: The mixers that transformers knows for these families.
 MIXERS = ("linear_attention", "full_attention")

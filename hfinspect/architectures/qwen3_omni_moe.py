@@ -10,8 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_heads
-from .modules import (
+from ..layers.blocks import activation, gated_mlp, grouped_heads
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Embedding,
@@ -26,7 +27,6 @@ from .qwen2_audio import encoder_layer, width
 from .qwen2_moe import sparse_block, sparse_layers
 from .qwen3_5 import patch_embed, vision_block
 from .qwen3_omni_moe_talker_code_predictor import NAME, attention, code2wav, talker
-from .registry import register
 
 
 def audio_model(c: ModelConfig) -> Module:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from .modules import (
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Embedding,
@@ -23,7 +24,6 @@ from .modules import (
     Weight,
 )
 from .qwen2_moe import sparse_block
-from .registry import register
 
 NAME = "Qwen3OmniMoe"
 

@@ -11,10 +11,19 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, ModuleList, RMSNorm
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..trees.catalog import Builder, register
+from ..trees.modules import (
+    Activation,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+)
 from .qwen3_5 import patch_embed, vision_block
-from .registry import Builder, register
 
 Text = Callable[[ModelConfig], Module]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads, router
-from .modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, router
+from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
 from .qwen2_moe import sparse_layers
 from .qwen3_vl import register_qwen3_vl
 

@@ -13,14 +13,14 @@ from typing import Final
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import grouped_heads, layer_types
-from .heads import causal_lm, lm_head
-from .modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
-from .primes import primes_from
+from ..layers.blocks import grouped_heads, layer_types
+from ..layers.heads import causal_lm, lm_head
+from ..layers.primes import primes_from
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
 from .qwen2_moe import sparse_block
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention
-from .registry import register
 
 _NAME: Final = "Qwen4ExpText"
 #: Heads of all n-gram tables together; the model's own example has 16 a layer. Each costs a prime.

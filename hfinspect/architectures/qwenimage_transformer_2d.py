@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import attention, feed_forward, modulation, out_channels, timestep_embedding
-from .modules import (
+from ..layers.diffusion import attention, feed_forward, modulation, out_channels, timestep_embedding
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Embedding,
     LayerNorm,
@@ -20,7 +21,6 @@ from .modules import (
     RMSNorm,
     Sequential,
 )
-from .registry import register
 
 
 def _modulation(width: Dim) -> Module:

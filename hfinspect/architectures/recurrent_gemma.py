@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from .heads import decoder_classes
-from .modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

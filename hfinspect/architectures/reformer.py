@@ -11,10 +11,10 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import classifier
-from .modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .registry import Builder, register
+from ..layers.blocks import activation
+from ..layers.heads import classifier
+from ..trees.catalog import Builder, register
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 _KINDS = ("local", "lsh")
 

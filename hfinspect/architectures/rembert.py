@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .blocks import activation
-from .composing import with_defaults
-from .encoders import hidden, norm, usual_classes, vocab
-from .modules import Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..layers.encoders import hidden, norm, usual_classes, vocab
+from ..trees.catalog import register
+from ..trees.modules import Layers, Linear, Module
 
 _NAME = "RemBert"
 _DEFAULTS = {

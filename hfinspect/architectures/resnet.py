@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Activation, BatchNorm, Conv, Layers, Module, Sequential
-from .registry import register
-from .vision import labels_classifier, stage_depths
+from ..layers.blocks import activation
+from ..layers.vision import labels_classifier, stage_depths
+from ..trees.catalog import register
+from ..trees.modules import Activation, BatchNorm, Conv, Layers, Module, Sequential
 
 
 def convolution(inputs: int, outputs: int, kernel: int = 3, *, act: str | None = "relu") -> Module:

@@ -7,11 +7,11 @@ longest text.  The LM head is one dense layer and a norm; classifiers take the f
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, labels, one_label
-from .modules import Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, labels, one_label
+from ..trees.catalog import register
+from ..trees.modules import Module
 
 _NAME = "Roberta"
 

@@ -7,11 +7,11 @@ the hidden size.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE, hidden, usual_classes
-from .modules import Embedding, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module
 
 _NAME = "RoCBert"
 

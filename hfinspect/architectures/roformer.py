@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, one_label, vocab
-from .heads import classifier
-from .modules import Embedding, Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, one_label, vocab
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module
 
 _NAME = "RoFormer"
 _DEFAULTS = {**BASE, "vocab_size": 50000, "max_position_embeddings": 1536}

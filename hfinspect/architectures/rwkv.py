@@ -9,9 +9,18 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from .heads import causal_lm
-from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, Parameter, Weight
-from .registry import register
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    Weight,
+)
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.vision import pair, patch_conv, scaled
+from ..trees.catalog import register
+from ..trees.modules import (
     Conv,
     Embedding,
     LayerNorm,
@@ -22,8 +24,6 @@ from .modules import (
     Parameter,
     Weight,
 )
-from .registry import register
-from .vision import pair, patch_conv, scaled
 
 
 def _norm(size: Dim, eps: float = 1e-6) -> Module:

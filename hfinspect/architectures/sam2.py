@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.vision import bounded, pair, patch_conv, scaled
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -26,8 +28,6 @@ from .modules import (
     Parameter,
     Weight,
 )
-from .registry import auto_model, register
-from .vision import bounded, pair, patch_conv, scaled
 
 
 def _norm(size: int) -> Module:

@@ -9,10 +9,10 @@ GPT-2 whose heads share one key and one value: queries in one matrix, both of th
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Conv1D, Module
 from .gpt2 import model as gpt2_model
-from .heads import causal_lm
-from .modules import Conv1D, Module
-from .registry import register
 
 
 def model(c: ModelConfig) -> Module:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import (
+from ..layers.diffusion import (
     attention,
     feed_forward,
     modulation,
@@ -19,9 +19,9 @@ from .diffusion import (
     text_projection,
     timestep_embedding,
 )
-from .modules import Activation, Buffer, LayerNorm, Layers, Linear, Module
-from .registry import register
-from .vision import patch_conv
+from ..layers.vision import patch_conv
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module
 
 
 def head_norm(c: ModelConfig) -> Dim | None:

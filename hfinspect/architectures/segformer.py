@@ -10,8 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.vision import bounded, scaled
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
@@ -21,8 +23,6 @@ from .modules import (
     Module,
     ModuleList,
 )
-from .registry import register
-from .vision import bounded, scaled
 
 
 class _Stages:

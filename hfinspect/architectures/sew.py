@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech, speech_heads
-from .composing import composed, with_defaults
-from .encoders import hidden
-from .modules import Activation, Dropout, Linear, Module
-from .registry import register
+from ..layers import speech, speech_heads
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden
+from ..trees.catalog import register
+from ..trees.modules import Activation, Dropout, Linear, Module
 
 _NAME = "SEW"
 DEFAULTS = {

@@ -6,10 +6,11 @@ SEW (sew.py) whose layers are DeBERTa v2's: content and position apart.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import deberta_v2, encoders, sew, speech_heads
-from .composing import composed, renamed, with_defaults
-from .modules import Layers, Module
-from .registry import register
+from ..layers import encoders, speech_heads
+from ..layers.composing import composed, renamed, with_defaults
+from ..trees.catalog import register
+from ..trees.modules import Layers, Module
+from . import deberta_v2, sew
 
 _DEFAULTS = {
     **sew.DEFAULTS, "layer_norm_eps": 1e-7, "hidden_act": "gelu_python",

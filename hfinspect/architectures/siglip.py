@@ -11,9 +11,7 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
-from .registry import Builder, register
-from .vision import (
+from ..layers.vision import (
     clip_encoder,
     clip_layer,
     labels_classifier,
@@ -23,6 +21,8 @@ from .vision import (
     plain_mlp,
     position_table,
 )
+from ..trees.catalog import Builder, register
+from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
 
 Embeddings = Callable[[ModelConfig, Dim], Module]
 

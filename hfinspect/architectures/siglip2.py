@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Linear, Module
+from ..layers.vision import position_table
+from ..trees.modules import Linear, Module
 from .siglip import register_towers
-from .vision import position_table
 
 
 def _vision_embeddings(c: ModelConfig, h: Dim) -> Module:

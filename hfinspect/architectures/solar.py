@@ -7,11 +7,11 @@ Llama's layers; what is added across layers (``bskcn``) has no weights.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Module
 from . import llama
-from .composing import renamed
-from .heads import decoder_classes
-from .modules import Module
-from .registry import register
 
 
 def model(c: ModelConfig) -> Module:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_heads
-from .heads import causal_lm
-from .modules import Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import gated_mlp, grouped_heads
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import seq2seq
-from .composing import composed
-from .modules import Conv, Layers, Module, ModuleList
-from .registry import register
+from ..layers import seq2seq
+from ..layers.composing import composed
+from ..trees.catalog import register
+from ..trees.modules import Conv, Layers, Module, ModuleList
 
 STYLE = seq2seq.Style(
     "Speech2Text",

@@ -9,11 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import speech
-from .blocks import activation
-from .composing import composed, with_defaults
-from .encoders import hidden
-from .modules import (
+from ..layers import speech
+from ..layers.blocks import activation
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     BatchNorm,
     Buffer,
@@ -26,7 +27,6 @@ from .modules import (
     ModuleList,
     Weight,
 )
-from .registry import register
 from .vits import EDGE_KERNEL, upsampling
 
 _NAME = "SpeechT5"

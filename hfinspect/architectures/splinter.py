@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .blocks import activation
-from .composing import Part, composed, with_defaults
-from .encoders import BASE, hidden
-from .modules import LayerNorm, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.blocks import activation
+from ..layers.composing import Part, composed, with_defaults
+from ..layers.encoders import BASE, hidden
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Linear, Module
 
 _NAME = "Splinter"
 

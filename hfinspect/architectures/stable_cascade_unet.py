@@ -12,8 +12,10 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
-from .diffusion import attention, per_block, widths
-from .modules import (
+from ..layers.diffusion import attention, per_block, widths
+from ..layers.vision import bounded
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Dropout,
@@ -26,8 +28,6 @@ from .modules import (
     Sequential,
     Weight,
 )
-from .registry import register
-from .vision import bounded
 
 _RES, _TIME, _ATTENTION = "SDCascadeResBlock", "SDCascadeTimestepBlock", "SDCascadeAttnBlock"
 _ROW = (_RES, _TIME, _ATTENTION)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import Heads, gated_mlp, grouped_attention
-from .heads import decoder_classes
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList
-from .registry import register
+from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,10 +7,10 @@ The tensors of transformers' StableLM, whose files are the same; only the classe
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .composing import renamed
-from .heads import decoder_classes
-from .modules import Module
-from .registry import register
+from ..layers.composing import renamed
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Module
 from .stablelm import model as stablelm_model
 
 #: transformers' class -> the Hub's.

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation, grouped_attention, grouped_heads
-from .heads import decoder_classes
-from .modules import Activation, Embedding, LayerNorm, Layers, Linear, Module
-from .registry import register
+from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -7,9 +7,9 @@ The tensors of Step 3.7's text tower under the names of its own classes.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .composing import renamed
-from .modules import Module
-from .registry import register
+from ..layers.composing import renamed
+from ..trees.catalog import register
+from ..trees.modules import Module
 from .step3p7 import flash, text_model
 
 

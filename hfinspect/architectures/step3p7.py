@@ -19,9 +19,11 @@ from collections.abc import Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import Heads, gated_mlp, grouped_attention, layer_overrides
-from .heads import lm_head
-from .modules import (
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides
+from ..layers.heads import lm_head
+from ..layers.vision import pair, patch_conv, patch_count
+from ..trees.catalog import register
+from ..trees.modules import (
     Conv,
     Embedding,
     LayerNorm,
@@ -32,8 +34,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .registry import register
-from .vision import pair, patch_conv, patch_count
 
 # ---- text
 

@@ -11,8 +11,18 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.vision import (
+    chosen_stages,
+    labels_classifier,
+    pair,
+    patch_conv,
+    patch_count,
+    scaled,
+    stage_depths,
+)
+from ..trees.catalog import Builder, register
+from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
@@ -24,16 +34,6 @@ from .modules import (
     ModuleList,
     Sequential,
     Weight,
-)
-from .registry import Builder, register
-from .vision import (
-    chosen_stages,
-    labels_classifier,
-    pair,
-    patch_conv,
-    patch_count,
-    scaled,
-    stage_depths,
 )
 
 #: Builds the ``self`` part of an attention from config, width and heads of the stage.

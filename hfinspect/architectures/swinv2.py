@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .modules import Activation, Linear, Module, Sequential, Weight
+from ..trees.modules import Activation, Linear, Module, Sequential, Weight
 from .swin import register_swin
 
 

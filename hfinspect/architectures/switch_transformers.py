@@ -8,11 +8,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.composing import renamed, with_defaults
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Layers, Linear, Module, ModuleList
 from . import t5
-from .blocks import activation
-from .composing import renamed, with_defaults
-from .modules import Dropout, Layers, Linear, Module, ModuleList
-from .registry import register
 
 _DEFAULTS = {
     "vocab_size": 32128, "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12,

@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import classifier
-from .modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
-from .registry import Builder, register
+from ..layers.blocks import activation
+from ..layers.heads import classifier
+from ..trees.catalog import Builder, register
+from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
 
 def _width(c: ModelConfig) -> Dim:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads
-from .heads import classifier
-from .modules import Activation, Dropout, Embedding, Layers, Linear, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Activation, Dropout, Embedding, Layers, Linear, Module, RMSNorm
 
 
 def _hidden(side: ModelConfig) -> Dim:

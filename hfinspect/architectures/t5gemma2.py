@@ -10,9 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
-from .heads import classifier
-from .modules import (
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.heads import classifier
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
     Activation,
     Dropout,
     Embedding,
@@ -23,7 +24,6 @@ from .modules import (
     RMSNorm,
     Weight,
 )
-from .registry import auto_model, register
 
 _NAME = "T5Gemma2"
 _WORDS = "encoder.embed_tokens"

@@ -6,10 +6,10 @@ DETR (detr.py) with norms before attention and MLP, and so one more after the en
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Module
 from . import detr
-from .composing import renamed
-from .modules import LayerNorm, Module
-from .registry import register
 
 _NAME = "TableTransformer"
 

@@ -12,9 +12,19 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .heads import causal_lm
-from .modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import (
+    Buffer,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Weight,
+)
 
 
 def _conv(nx: Dim, nf: Dim, bias: bool, kind: str) -> Module:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Dropout, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import labels_classifier, pair, patch_conv, patch_count
+from ..layers.blocks import activation
+from ..layers.vision import labels_classifier, pair, patch_conv, patch_count
+from ..trees.catalog import register
+from ..trees.modules import Dropout, LayerNorm, Layers, Linear, Module, Weight
 
 _KINDS = ("divided_space_time", "space_only", "joint_space_time")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import seq2seq
-from .composing import with_defaults
-from .modules import Linear, Module
-from .registry import register
-from .seq2seq import Style
+from ..layers import seq2seq
+from ..layers.composing import with_defaults
+from ..layers.seq2seq import Style
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module
 
 
 def _style(c: ModelConfig) -> Style:

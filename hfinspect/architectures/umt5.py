@@ -6,10 +6,10 @@ mT5 in which every layer has its own table of relative positions, not the first 
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from .composing import renamed_classes, with_defaults
-from .modules import Layers, Module
+from ..layers.composing import renamed_classes, with_defaults
+from ..trees.catalog import Builder, register
+from ..trees.modules import Layers, Module
 from .mt5 import DEFAULTS
-from .registry import Builder, register
 from .t5 import CLASSES as T5_CLASSES
 from .t5 import SYNONYMS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import (
+from ..layers.diffusion import (
     Residual,
     attention,
     resnet_block,
@@ -18,10 +18,10 @@ from .diffusion import (
     timestep_embedding,
     widths,
 )
-from .modules import Activation, Conv, Embedding, GroupNorm, Layers, Module, Weight
-from .registry import register
+from ..layers.unet_blocks import resampling_block
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Embedding, GroupNorm, Layers, Module, Weight
 from .unet_2d_condition import block_types
-from .unet_blocks import resampling_block
 
 DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
 UP = ("AttnUpBlock2D", "AttnUpBlock2D", "AttnUpBlock2D", "UpBlock2D")

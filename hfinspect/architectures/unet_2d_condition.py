@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import (
+from ..layers.diffusion import (
     Crossing,
     Residual,
     flags_per_block,
@@ -24,7 +24,11 @@ from .diffusion import (
     transformer_2d,
     widths,
 )
-from .modules import (
+from ..layers.unet_blocks import Added, Looking, added_attention, k_down, k_up, resampling_block
+from ..layers.unet_conditions import position_net, stem, time_width
+from ..layers.vision import bounded
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     GroupNorm,
@@ -32,10 +36,6 @@ from .modules import (
     Module,
     ModuleList,
 )
-from .registry import register
-from .unet_blocks import Added, Looking, added_attention, k_down, k_up, resampling_block
-from .unet_conditions import position_net, stem, time_width
-from .vision import bounded
 
 DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
 UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .diffusion import (
+from ..layers.diffusion import (
     Crossing,
     Residual,
     attention,
@@ -24,7 +24,8 @@ from .diffusion import (
     upsampler,
     widths,
 )
-from .modules import (
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Dropout,
@@ -36,7 +37,6 @@ from .modules import (
     ModuleList,
     Sequential,
 )
-from .registry import register
 from .unet_2d_condition import block_types
 
 DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from .modules import Activation, LayerNorm, Linear, Module, Sequential
-from .multimodal import decoder, lm_head, projector
-from .registry import register
-from .vision import clip_encoder, clip_layer, pair, patch_conv
+from ..layers.multimodal import decoder, lm_head, projector
+from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv
+from ..trees.catalog import register
+from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 
 _NAME = "VideoLlama3"
 

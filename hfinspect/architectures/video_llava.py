@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.multimodal import Joined, register_joined, two_layer_projector
+from ..trees.modules import Module
 from .llava import CLIP_L
-from .modules import Module
-from .multimodal import Joined, register_joined, two_layer_projector
 
 
 def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
-from .registry import register
-from .vision import labels_classifier, pair
+from ..layers.blocks import activation
+from ..layers.vision import labels_classifier, pair
+from ..trees.catalog import register
+from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 
 _NAME = "VideoMAE"
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
+from ..layers.blocks import activation
+from ..layers.multimodal import Joined, projector, register_joined
+from ..trees.modules import LayerNorm, Linear, Module
 from .llava import CLIP_L
-from .modules import LayerNorm, Linear, Module
-from .multimodal import Joined, projector, register_joined
 
 
 def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:

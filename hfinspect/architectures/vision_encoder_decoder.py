@@ -4,9 +4,9 @@ transformers/models/vision_encoder_decoder/modeling_vision_encoder_decoder.py.""
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..trees.catalog import register
+from ..trees.modules import Module
 from .encoder_decoder import composite
-from .modules import Module
-from .registry import register
 
 
 def model(c: ModelConfig) -> Module:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, one_label
-from .modules import Embedding, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, one_label
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module
 
 _NAME, _BERT = "VisualBert", "visual_bert"
 

@@ -10,8 +10,17 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import (
+from ..layers.blocks import activation
+from ..layers.vision import (
+    google_layer,
+    labels_classifier,
+    pair,
+    patch_conv,
+    patch_count,
+    uneven_width,
+)
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Dropout,
@@ -21,15 +30,6 @@ from .modules import (
     Module,
     Sequential,
     Weight,
-)
-from .registry import register
-from .vision import (
-    google_layer,
-    labels_classifier,
-    pair,
-    patch_conv,
-    patch_count,
-    uneven_width,
 )
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.vision import google_layer, pair, patch_count
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 from . import vit
-from .modules import LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import google_layer, pair, patch_count
 
 _NAME = "ViTMAE"
 

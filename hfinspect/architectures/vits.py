@@ -10,8 +10,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .composing import with_defaults
-from .modules import (
+from ..layers.composing import with_defaults
+from ..layers.speech import weight_normed
+from ..trees.catalog import register
+from ..trees.modules import (
     Conv,
     Dropout,
     Embedding,
@@ -22,8 +24,6 @@ from .modules import (
     ModuleList,
     Weight,
 )  # fmt: skip
-from .registry import register
-from .speech import weight_normed
 
 _DEFAULTS = {
     "vocab_size": 38, "hidden_size": 192, "num_hidden_layers": 6, "num_attention_heads": 2,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Conv, Dropout, LayerNorm, Layers, Linear, Module, Weight
-from .registry import register
-from .vision import google_layer, labels_classifier, pair, patch_count, uneven_width
+from ..layers.blocks import activation
+from ..layers.vision import google_layer, labels_classifier, pair, patch_count, uneven_width
+from ..trees.catalog import register
+from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Linear, Module, Weight
 
 
 def hidden_size(c: ModelConfig) -> Dim:

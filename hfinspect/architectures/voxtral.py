@@ -13,11 +13,11 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
-from .multimodal import LLAVA_ALIASES, decoder, language_model
+from ..layers.blocks import activation
+from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .qwen2_audio import encoder_layer, width
-from .registry import register
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import speech, speech_heads
-from .composing import composed, with_defaults
-from .encoders import hidden
-from .modules import (
+from ..layers import speech, speech_heads
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Conv,
     Dropout,
@@ -22,7 +23,6 @@ from .modules import (
     Module,
     Weight,
 )
-from .registry import register
 
 _NAME = "Wav2Vec2Bert"
 _DEFAULTS = {

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech, speech_heads
-from .composing import composed, with_defaults
-from .encoders import hidden
-from .modules import Activation, BatchNorm, Buffer, Conv, Dropout, LayerNorm, Linear, Module, Weight
-from .registry import register
+from ..layers import speech, speech_heads
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    BatchNorm,
+    Buffer,
+    Conv,
+    Dropout,
+    LayerNorm,
+    Linear,
+    Module,
+    Weight,
+)
 from .wav2vec2 import project_hid, project_q
 
 _NAME = "Wav2Vec2Conformer"

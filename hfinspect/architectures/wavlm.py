@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import speech, speech_heads
-from .composing import composed, with_defaults
-from .encoders import hidden
-from .modules import Embedding, Linear, Module, Weight
-from .registry import register
+from ..layers import speech, speech_heads
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module, Weight
 
 _NAME = "WavLM"
 

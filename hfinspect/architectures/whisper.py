@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import seq2seq
-from .composing import composed
-from .heads import classifier
-from .modules import Conv, Embedding, Layers, Linear, Module, Parameter, Weight
-from .registry import register
+from ..layers import seq2seq
+from ..layers.composing import composed
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, Weight
 
 STYLE = seq2seq.Style(
     "Whisper",

@@ -9,10 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .composing import composed
-from .heads import classifier
-from .modules import (
+from ..layers import encoders
+from ..layers.composing import composed
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import (
     Activation,
     Buffer,
     Dropout,
@@ -22,7 +23,6 @@ from .modules import (
     Linear,
     Module,
 )  # fmt: skip
-from .registry import register
 
 
 def _width(c: ModelConfig) -> Dim:

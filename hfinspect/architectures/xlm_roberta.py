@@ -7,11 +7,11 @@ RoBERTa with a vocabulary of a hundred languages.  Configs of this model_type th
 from __future__ import annotations
 
 from ..core.config import ModelConfig
+from ..layers.composing import renamed_classes, with_defaults
+from ..layers.encoders import BASE
+from ..trees.catalog import Builder, register
+from ..trees.modules import Module
 from . import xlm_roberta_flash as flash
-from .composing import renamed_classes, with_defaults
-from .encoders import BASE
-from .modules import Module
-from .registry import Builder, register
 from .roberta import CLASSES
 
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..core.config import ModelConfig
-from . import encoders, jina_embeddings_v3
-from .composing import renamed, with_defaults
-from .encoders import dropout, hidden, labels
-from .modules import Embedding, Module, Parameter, Weight
-from .registry import Builder, register
+from ..layers import encoders
+from ..layers.composing import renamed, with_defaults
+from ..layers.encoders import dropout, hidden, labels
+from ..trees.catalog import Builder, register
+from ..trees.modules import Embedding, Module, Parameter, Weight
+from . import jina_embeddings_v3
 
 _NAME = "XLMRobertaFlash"
 _DEFAULTS = {

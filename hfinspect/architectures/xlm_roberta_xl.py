@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import dropout, hidden, labels, one_label
-from .modules import Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import dropout, hidden, labels, one_label
+from ..trees.catalog import register
+from ..trees.modules import Layers, Linear, Module
 
 _NAME = "XLMRobertaXL"
 _DEFAULTS = {

@@ -9,10 +9,19 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import activation
-from .heads import causal_lm, classifier, sequence_summary
-from .modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .registry import Builder, register
+from ..layers.blocks import activation
+from ..layers.heads import causal_lm, classifier, sequence_summary
+from ..trees.catalog import Builder, register
+from ..trees.modules import (
+    Activation,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Weight,
+)
 
 
 def _hidden(c: ModelConfig) -> Dim:

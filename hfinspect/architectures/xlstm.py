@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .heads import lm_head
-from .modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
-from .registry import register
+from ..layers.heads import lm_head
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
 
 _MODES = ("single", "fused")
 

@@ -6,11 +6,11 @@ RoBERTa with one adapter per language after each MLP; all are in the file, one s
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from . import encoders
-from .composing import composed, with_defaults
-from .encoders import BASE, dropout, hidden, labels, norm, one_label
-from .modules import Layers, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, norm, one_label
+from ..trees.catalog import register
+from ..trees.modules import Layers, Linear, Module
 
 _NAME = "Xmod"
 

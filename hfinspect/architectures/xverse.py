@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from .blocks import Heads, gated_mlp, grouped_attention
-from .heads import decoder_classes
-from .modules import Buffer, Embedding, Layers, Module, RMSNorm
-from .registry import register
+from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Embedding, Layers, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.vision import pair
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module, ModuleList, Parameter, Weight
 from . import vit
-from .modules import Linear, Module, ModuleList, Parameter, Weight
-from .registry import register
-from .vision import pair
 
 _NAME = "Yolos"
 _IMAGE = (512, 864)

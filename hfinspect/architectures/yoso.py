@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from . import encoders
-from .composing import with_defaults
-from .encoders import BASE, hidden, one_label, usual_classes
-from .modules import Buffer, Conv, Embedding, Linear, Module
-from .registry import register
+from ..layers import encoders
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, hidden, one_label, usual_classes
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Conv, Embedding, Linear, Module
 
 _DEFAULTS = {**BASE, "vocab_size": 50265, "max_position_embeddings": 4096, "type_vocab_size": 1}
 

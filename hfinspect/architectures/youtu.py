@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .blocks import gated_mlp
+from ..layers.blocks import gated_mlp
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Layers, Module, RMSNorm
 from .deepseek_v3 import latent_attention, latent_sizes
-from .heads import decoder_classes
-from .modules import Embedding, Layers, Module, RMSNorm
-from .registry import register
 
 
 def _hidden(c: ModelConfig) -> Dim:

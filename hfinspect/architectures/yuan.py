@@ -12,10 +12,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from .blocks import gated_mlp
-from .heads import decoder_classes
-from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import gated_mlp
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from .blocks import Heads, activation, gated_mlp, grouped_attention, layer_types
-from .heads import decoder_classes
-from .modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .zamba2 import tied_to
 
 

@@ -14,11 +14,20 @@ from dataclasses import replace
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import Heads, activation, grouped_attention, layer_types
+from ..layers.heads import decoder_classes
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Sequential,
+)
 from . import mamba2
-from .blocks import Heads, activation, grouped_attention, layer_types
-from .heads import decoder_classes
-from .modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Sequential
-from .registry import register
 
 #: 54 layers, of which nine are hybrid (configuration_zamba2.py).
 _HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from .heads import causal_lm
-from .modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .registry import register
+from ..layers.heads import causal_lm
+from ..trees.catalog import register
+from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:

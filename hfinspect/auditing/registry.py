@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.audit import SEVERITIES
+from ..core.verdicts import SEVERITIES
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from .facts import Facts
+    from .facts.target import Facts
 
 #: Groups of rules, as the table shows them.
 GROUPS: Mapping[str, str] = {
@@ -91,10 +91,9 @@ def _sentence(text: str) -> str:
 @cache
 def rules() -> Mapping[str, Rule]:
     """All rules by code, in order."""
-    package = importlib.import_module(__package__)
+    package = importlib.import_module(f"{__package__}.rules")
     for module in pkgutil.iter_modules(package.__path__):
-        if module.name.startswith("hi"):
-            importlib.import_module(f".{module.name}", __package__)
+        importlib.import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_RULES.items()))
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from ..core.audit import SEVERITIES, AuditFinding, AuditResult, Unchecked
 from ..core.checkpoint import Checkpoint
+from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult, Unchecked
 from ..errors import NothingToInspectError
 from ..formats.strict_json import collector_paused
-from ..sources.base import Source
-from .collect import Collector
-from .facts import Facts
+from ..sources.source import Source
+from .facts.collect import Collector
+from .facts.target import Facts
 from .registry import Rule, chosen
 
 #: Findings of one rule that are listed one by one; a wrong config makes 100,000 of a kind.

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ..core.text import byte_size
 from ..errors import EntryNotFoundError, UnsupportedFormatError, UsageError
 from ..formats.registry import MODULES
-from ..sources.base import FileEntry
-from .names import MODEL_STEMS, Kind, WeightName, weight_name
+from ..sources.source import FileEntry
+from .filenames import MODEL_STEMS, Kind, WeightName, weight_name
 
 #: More shards than any model has; a count in a name can claim anything.
 MAX_SHARDS = 10_000

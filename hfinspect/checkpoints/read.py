@@ -14,12 +14,11 @@ from ..errors import (
     NothingToInspectError,
     UnsupportedFormatError,
 )
-from ..sources.base import FileEntry, Source
+from ..sources.source import FileEntry, Source
 from .choose import Choice, OtherFile, choose, unsupported
-from .config import read_json
-from .fallback import rounds_of
-from .names import Kind, weight_name
-from .parts import (
+from .filenames import Kind, weight_name
+from .next_choice import rounds_of
+from .repo_layout import (
     MODULES_FILE,
     PIPELINE_FILE,
     Layout,
@@ -29,6 +28,7 @@ from .parts import (
     layout_of,
     part_folders,
 )
+from .small_files import read_json
 from .variants import Variant, gguf_variants
 from .weights import read_weights
 

@@ -10,9 +10,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from ..core.checkpoint import Shard
-from ..sources.base import FileEntry
+from ..sources.source import FileEntry
 from .choose import BY_NAME, Candidate, candidates
-from .names import Kind, WeightName
+from .filenames import Kind, WeightName
 
 #: Headers of other files that are read: a disk gives them in milliseconds, each costs the Hub two
 #: requests.

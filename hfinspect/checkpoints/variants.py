@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..sources.base import FileEntry
+from ..sources.source import FileEntry
 from .choose import candidates
-from .names import Kind
+from .filenames import Kind
 
 #: llama.cpp's names of file types (``llama-quantize --help``), as they stand in file names.
 _LABEL = re.compile(

@@ -10,14 +10,14 @@ from typing import TypeAlias, TypeVar, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..errors import EntryNotFoundError, HfinspectError, UnsupportedFormatError
-from ..formats.safetensors import shard_from_header
+from ..formats.safetensors.safetensors import shard_from_header
 from ..formats.strict_json import collector_paused
-from ..sources.base import FileEntry, Source
+from ..sources.source import FileEntry, Source
 from .assemble import compare_with_index, repeated_tensors
 from .choose import Choice, OtherFile
-from .index import read_index, shard_paths
-from .reader import FirstGuess, is_incompressible, is_local, read_shard, typical_header
+from .file_bytes import FirstGuess, is_incompressible, is_local, read_shard, typical_header
 from .rivals import SAME_BYTES, Rival, judged, rivals_of, same_bytes, with_judgement
+from .weight_map import read_index, shard_paths
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], object]

@@ -21,8 +21,8 @@ def architectures(
     output: options.Output = None,
 ) -> None:
     """The model types and classes whose tensors are known from config.json alone."""
-    from ..architectures.registry import families
-    from ..reports.catalog import lay_out, to_dict
+    from ..reports.model_types import lay_out, to_dict
+    from ..trees.catalog import families
     from .output import emit
 
     wanted = (search or "").lower()

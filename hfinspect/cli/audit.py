@@ -13,8 +13,8 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from ..core.audit import AuditResult
     from ..core.results import Failure
+    from ..core.verdicts import AuditResult
 
 FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit")
 _THRESHOLDS = ("error", "warning", "note")
@@ -82,9 +82,9 @@ def audit(
     """
     from .. import api
     from ..auditing.registry import chosen
-    from ..core.audit import AuditResult
     from ..core.results import Failure
     from ..core.text import clean
+    from ..core.verdicts import AuditResult
     from ..errors import HfinspectError, UsageError
     from .output import checked_format
 
@@ -155,7 +155,7 @@ def _show(
 ) -> None:
     from ..auditing.registry import rules
     from ..reports import junit, sarif
-    from ..reports.audit import lay_out, to_dict
+    from ..reports.verdict import lay_out, to_dict
     from .output import emit, write
 
     if format_ == "sarif":
@@ -170,7 +170,7 @@ def _show(
 def _explain(code: str, format_: str, output: Path | None) -> None:
     from ..auditing.registry import get_rule
     from ..errors import UsageError
-    from ..reports.audit import lay_out_rule, rule_to_dict
+    from ..reports.verdict import lay_out_rule, rule_to_dict
     from .output import emit
 
     rule = get_rule(code)

@@ -11,7 +11,7 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from ..analysis.compare import Comparison
+    from ..analysis.differences import Comparison
 
 
 def register(app: typer.Typer) -> None:

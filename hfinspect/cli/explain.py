@@ -43,9 +43,9 @@ def explain(
 ) -> None:  # fmt: skip
     """Where every parameter comes from, in symbols and in numbers."""
     from .. import api
-    from ..analysis.against import parse_count
     from ..core.overrides import parse_overrides
     from ..errors import UsageError
+    from ..explaining.reconcile import parse_count
     from ..reports.document import Document
     from ..reports.explanation import in_ascii, lay_out
     from ..reports.registry import render

@@ -63,7 +63,7 @@ def inspect(
     from .. import api
     from ..analysis.count import GROUPINGS, grouped, per_layer
     from ..core.overrides import parse_overrides
-    from ..reports.inspection import lay_out
+    from ..reports.overview import lay_out
     from .output import checked_format, emit
 
     checked_format(format_)

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..scanning import targets
 from ..scanning.engine import ScanOptions, shared
-from ..scanning.session import Item
+from ..scanning.whole import Item
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def listed(
     options: ScanOptions, query: HubQuery, limit: int | None, expand: Sequence[str]
 ) -> Iterator[Item]:
     """The Hub's own list, one request a page, asked for as it is needed."""
-    from ..sources.hub_models import list_models
+    from ..sources.hub.search import list_models
 
     client, _ = shared(options)
     models = list_models(

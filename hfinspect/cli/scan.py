@@ -13,7 +13,7 @@ from . import options
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
     from .listing import HubQuery
-    from .scanning import Job
+    from .scan_run import Job
 
 SOURCES = ("auto", "checkpoint", "config")
 
@@ -91,7 +91,7 @@ def scan(
     from ..scanning.engine import ScanOptions, close_shared
     from . import cache
     from .listing import HubQuery
-    from .scanning import Plan, execute
+    from .scan_run import Plan, execute
 
     plan = Plan(
         format_=format_,
@@ -137,9 +137,9 @@ def scan(
 def _reported(query: HubQuery, asked: ScanOptions, limit: int | None, more: bool) -> Job:
     """What the Hub's list says of itself, one request a page and no other."""
     from ..scanning.rows import TOTALS_COLUMNS
-    from ..scanning.session import reported
+    from ..scanning.whole import reported
     from .listing import listed
-    from .scanning import Job
+    from .scan_run import Job
 
     if not query:
         raise UsageError(
@@ -157,9 +157,9 @@ def _inspected(
 ) -> Job:  # fmt: skip
     """An inspection of every target."""
     from ..scanning.rows import AUDIT_COLUMNS, chosen_columns
-    from ..scanning.session import RowWork
+    from ..scanning.whole import RowWork
     from .listing import listed, named
-    from .scanning import Job
+    from .scan_run import Job
 
     chosen = chosen_columns(columns) + (tuple(AUDIT_COLUMNS) if audit else ())
     work = RowWork(asked, chosen, audit, refresh)

@@ -34,7 +34,7 @@ def tensors(
 
     from .. import api
     from ..core.overrides import parse_overrides
-    from ..reports.tensors import lay_out
+    from ..reports.tensor_list import lay_out
     from .output import checked_format, emit
 
     checked_format(format_)

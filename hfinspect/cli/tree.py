@@ -21,10 +21,10 @@ def tree(
 ) -> None:
     """The module structure with shapes, from config.json alone, without torch."""
     from .. import api
-    from ..architectures.structure import render
     from ..core.overrides import parse_overrides
     from ..core.text import clean
     from ..errors import HfinspectError
+    from ..trees.structure import render
     from .output import write
 
     parts, _ = api.predict_parts(

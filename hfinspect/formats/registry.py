@@ -13,9 +13,9 @@ from .base import HeaderFormat
 #: safetensors says most in the fewest bytes, pickles come next, GGUF is usually a conversion.
 MODULES: Mapping[str, str] = MappingProxyType(
     {
-        "safetensors": "hfinspect.formats.safetensors",
-        "torch": "hfinspect.formats.torch",
-        "gguf": "hfinspect.formats.gguf",
+        "safetensors": "hfinspect.formats.safetensors.safetensors",
+        "torch": "hfinspect.formats.torch.torch",
+        "gguf": "hfinspect.formats.gguf.gguf",
     }
 )
 

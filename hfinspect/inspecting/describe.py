@@ -8,7 +8,7 @@ from dataclasses import asdict
 from ..checkpoints.variants import Variant
 from ..core.checkpoint import Checkpoint
 from ..core.results import VariantFile
-from ..formats.gguf import describe
+from ..formats.gguf.gguf import describe
 
 #: Entries of a training checkpoint that are listed.
 _MAX_LISTED = 50

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..checkpoints.parts import Layout
 from ..checkpoints.read import ModelFiles
+from ..checkpoints.repo_layout import Layout
 from ..core.checkpoint import Finding
 from ..core.refs import Origin
 from ..core.results import Inspection
 from .adapter import Reach, with_adapter
 from .describe import contents_of, variants_of
-from .parts import has_parts, inspect_parts
+from .pipelines import has_parts, inspect_parts
 from .single import inspect_weights
 
 

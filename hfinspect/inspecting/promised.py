@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.inspection import from_prediction
-from ..architectures.prediction import Prediction
-from ..architectures.prediction import predict as predict_from_catalog
 from ..core.checkpoint import Finding
 from ..core.overrides import applied
 from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import HfinspectError, NothingToInspectError, UnknownArchitectureError
+from ..trees.prediction import Prediction
+from ..trees.prediction import predict as predict_from_catalog
+from .build import from_prediction
 
 
 def predict(config: Mapping[str, Any]) -> Prediction:
@@ -26,7 +26,7 @@ def predict(config: Mapping[str, Any]) -> Prediction:
     try:
         return predict_from_catalog(config)
     except UnknownArchitectureError as unknown:
-        from ..analysis import fallback
+        from . import meta_device as fallback
 
         if not fallback.available():
             raise

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..analysis.inspection import from_checkpoint
 from ..analysis.quantization import decode
-from ..architectures.prediction import Prediction, predict
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
-from .gguf import with_promise
+from ..trees.prediction import Prediction, predict
+from .build import from_checkpoint
+from .gguf_beside import with_promise
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..analysis.compare import Change, Comparison, Difference, ranges
 from ..analysis.count import per_layer
+from ..analysis.differences import Change, Comparison, Difference, ranges
 from ..core.results import Inspection
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table

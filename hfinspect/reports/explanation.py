@@ -10,7 +10,7 @@ from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Facts, Table
-from .explanation_against import against_blocks, measured_blocks, promise_text
+from .reconciliation import against_blocks, measured_blocks, promise_text
 
 Depth = Literal["model", "layer", "tensor"]
 #: Longest formula of a sum in a cell; it stands in the JSON form whatever its length.

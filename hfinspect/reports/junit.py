@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ..core.audit import AuditFinding, AuditResult, at_least
 from ..core.results import Failure
 from ..core.text import clean
+from ..core.verdicts import AuditFinding, AuditResult, at_least
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from .._version import __version__
-from ..core.audit import AuditFinding, AuditResult
 from ..core.results import Failure
+from ..core.verdicts import AuditFinding, AuditResult
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule

@@ -16,8 +16,8 @@ from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
 from .threads import DaemonThreads
 
 if TYPE_CHECKING:
-    from ..sources.hub_client import HubClient
-    from ..sources.hub_listing import Listing
+    from ..sources.hub.client import HubClient
+    from ..sources.hub.model_info import Listing
 
 R = TypeVar("R")
 
@@ -99,8 +99,8 @@ def close_shared() -> None:
 
 
 def _made(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
-    from ..sources.hub_client import HubClient
-    from ..sources.hub_throttle import RetryPolicy, Throttle
+    from ..sources.hub.client import HubClient
+    from ..sources.hub.throttle import RetryPolicy, Throttle
 
     client = HubClient(
         endpoint=options.endpoint,

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .journal import Journal, Kept
 from .lines import FORMATS
 from .rows import Row
-from .session import Item
+from .whole import Item
 
 
 def left_to_do(items: Iterable[Item], there: Sequence[Kept], path: Path) -> Iterator[Item]:

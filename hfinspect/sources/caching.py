@@ -9,10 +9,10 @@ from typing import Protocol, TypeVar
 
 from ..core.refs import Origin
 from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
-from .base import FileEntry, Source
 from .header_cache import HeaderCache
 from .pool import run_all
 from .segments import Segments
+from .source import FileEntry, Source
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from ..errors import (
     LimitError,
     UnreadableError,
 )
-from .base import FileEntry, Origin
+from .source import FileEntry, Origin
 
 T = TypeVar("T")
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from ..core.refs import ModelRef, parse_ref
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
-from .base import Source
 from .local import LocalSource
+from .source import Source
 
 if TYPE_CHECKING:
     from .header_cache import HeaderCache
-    from .hub_client import HubClient
-    from .hub_listing import Listing
+    from .hub.client import HubClient
+    from .hub.model_info import Listing
 
 
 def resolve(
@@ -32,7 +32,7 @@ def resolve(
             expected="a repo id, a path or a config",
         )
     if endpoint is None and target[:8].lower().startswith(("http://", "https://")):
-        from .hub_settings import hub_constants
+        from .hub.settings import hub_constants
 
         endpoint = hub_constants().ENDPOINT
     return parse_ref(target, revision=revision, endpoint=endpoint, exists=_exists)
@@ -78,7 +78,7 @@ def open_source(
     """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
     if ref.path is not None:
         return LocalSource(ref.path)
-    from .hub_cache import CachedHubSource
+    from .hub.snapshots import CachedHubSource
 
     assert ref.repo_id is not None
     hub = CachedHubSource(

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
-from hfinspect.analysis.against import MAX_CONVENTIONS, parse_count, readings
-from hfinspect.analysis.explain_ways import Way
-from hfinspect.analysis.formulas import number
 from hfinspect.core.explanation import Against
 from hfinspect.errors import UsageError
+from hfinspect.explaining.polynomials import number
+from hfinspect.explaining.reconcile import MAX_CONVENTIONS, parse_count, readings
+from hfinspect.explaining.ways import Way
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program

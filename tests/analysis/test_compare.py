@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect
-from hfinspect.analysis.compare import ranges
+from hfinspect.analysis.differences import ranges
 from hfinspect.errors import UsageError
 
 from ..builders import write_config, write_safetensors

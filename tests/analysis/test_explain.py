@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.analysis.explain_letters import assign
-from hfinspect.analysis.explain_promise import promise_of
-from hfinspect.analysis.explain_tree import numbered
-from hfinspect.analysis.formulas import Quantity
 from hfinspect.core.explanation import Candidate, Explanation
 from hfinspect.errors import NothingToInspectError, UnknownArchitectureError
+from hfinspect.explaining.count_tree import numbered
+from hfinspect.explaining.letters import assign
+from hfinspect.explaining.nominal_size import promise_of
+from hfinspect.explaining.polynomials import Quantity
 
 from .. import builders
 from ..cli.program import ROOT

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from hfinspect.analysis.explain import explained
-from hfinspect.analysis.explain_derivation import Derivation
-from hfinspect.analysis.inspection import from_prediction
-from hfinspect.architectures.prediction import predict
 from hfinspect.core.explanation import Explanation
 from hfinspect.core.formula import Formula
 from hfinspect.core.refs import Origin
 from hfinspect.errors import UnknownArchitectureError
+from hfinspect.explaining.derivation import Derivation
+from hfinspect.explaining.derive import explained
+from hfinspect.inspecting.build import from_prediction
 from hfinspect.reports.explanation import lay_out
 from hfinspect.reports.latex import render as latex
+from hfinspect.trees.prediction import predict
 
 from ..architectures import recordings
 from .formula_reading import value_of, value_of_tree

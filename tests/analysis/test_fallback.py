@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hfinspect.analysis import fallback
-from hfinspect.architectures.prediction import predict
 from hfinspect.errors import ConfigError, UnknownArchitectureError
+from hfinspect.inspecting import meta_device as fallback
+from hfinspect.trees.prediction import predict
 
 UNKNOWN = UnknownArchitectureError("model_type 'x'", "is not in the catalog")
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.analysis.explain_letters import assign
-from hfinspect.analysis.explain_writer import Writer
-from hfinspect.analysis.formulas import (
+from hfinspect.core.dims import Dim, named
+from hfinspect.explaining.letters import assign
+from hfinspect.explaining.polynomials import (
     MAX_TERMS,
     Polynomial,
     Quantity,
@@ -19,7 +19,7 @@ from hfinspect.analysis.formulas import (
     unknown,
     with_widths,
 )
-from hfinspect.core.dims import Dim, named
+from hfinspect.explaining.writer import Writer
 
 from .formula_reading import value_of
 

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
-from hfinspect.analysis.gguf_config import config_of
-from hfinspect.analysis.gguf_expected import Verdict, compare_names
-from hfinspect.analysis.gguf_names import gguf_name, is_left_out
-from hfinspect.architectures.prediction import Prediction
+from hfinspect.analysis.gguf.expected import Verdict, compare_names
+from hfinspect.analysis.gguf.llama_cpp_names import gguf_name, is_left_out
+from hfinspect.analysis.gguf.own_config import config_of
 from hfinspect.core.components import Component, Role
 from hfinspect.core.tensors import TensorInfo, TensorSpec
 from hfinspect.errors import HfinspectError
+from hfinspect.trees.prediction import Prediction
 
 from ..architectures import recordings
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.analysis.names import labels_of
+from hfinspect.analysis.labels.by_name import labels_of
 from hfinspect.core.components import Component, Role
 from hfinspect.core.results import Inspection
-from hfinspect.formats.gguf_types import GGML_TYPES
+from hfinspect.formats.gguf.ggml_types import GGML_TYPES
 
 from ..builders import write_config
 from ..cli.program import hfinspect as run

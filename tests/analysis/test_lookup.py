@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hfinspect.analysis.lookup import spec_finder
-from hfinspect.architectures.prediction import predict
+from hfinspect.analysis.labels.lookup import spec_finder
+from hfinspect.trees.prediction import predict
 
 BERT = {"model_type": "bert", "architectures": ["BertForMaskedLM"]}
 GLM = {"model_type": "chatglm", "architectures": ["ChatGLMModel"], "padded_vocab_size": 64}

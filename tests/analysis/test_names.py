@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.analysis.name_context import labeller
-from hfinspect.analysis.names import labels_of, layer_of
+from hfinspect.analysis.labels.by_name import labels_of, layer_of
+from hfinspect.analysis.labels.context import labeller
 
 Shapes = Mapping[str, tuple[int, ...]]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import predict
 from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
+from hfinspect.trees.prediction import predict
 
 from . import recordings
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import predict
+from hfinspect.trees.prediction import predict
 
 
 def sparse(layers: int, unused: int, expert: int) -> int:

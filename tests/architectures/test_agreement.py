@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from hfinspect.analysis.name_context import labeller
-from hfinspect.analysis.names import layer_of
-from hfinspect.architectures import registry
-from hfinspect.architectures.prediction import Prediction, predict
+from hfinspect.analysis.labels.by_name import layer_of
+from hfinspect.analysis.labels.context import labeller
 from hfinspect.core.components import Role
+from hfinspect.trees import catalog as registry
+from hfinspect.trees.prediction import Prediction, predict
 
 from . import recordings, test_remote_catalog, test_remote_code
 

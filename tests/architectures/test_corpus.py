@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from hfinspect.analysis.lookup import spec_finder
-from hfinspect.architectures.prediction import Prediction, predict
+from hfinspect.analysis.labels.lookup import spec_finder
 from hfinspect.core.tensors import DTYPE_BITS
 from hfinspect.errors import ConfigError, UnknownArchitectureError
+from hfinspect.trees.prediction import Prediction, predict
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("HFINSPECT_CORPUS") or ROOT.parent / "shared" / "corpus")

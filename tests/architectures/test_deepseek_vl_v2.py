@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import predict
+from hfinspect.trees.prediction import predict
 
 VISION = {"layers": 27, "mlp_ratio": 3.7362, "patch_size": 14, "width": 1152}
 V2 = {"n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1}

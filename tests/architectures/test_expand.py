@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.architectures.expand import expected_tensors
-from hfinspect.architectures.modules import LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from hfinspect.core.components import Component
+from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.modules import LayerNorm, Layers, Linear, Module, ModuleList, Weight
 
 SIZES = st.integers(1, 3)
 

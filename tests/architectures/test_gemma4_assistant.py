@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import predict
+from hfinspect.trees.prediction import predict
 
 TEXT: dict[str, Any] = {
     "vocab_size": 98, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hfinspect.architectures.prediction import Prediction, predict
+from hfinspect.trees.prediction import Prediction, predict
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 99}
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.modules import Module
-from hfinspect.architectures.prediction import Prediction, predict
+from hfinspect.trees.modules import Module
+from hfinspect.trees.prediction import Prediction, predict
 
 from . import recordings
 

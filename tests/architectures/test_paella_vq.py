@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hfinspect.architectures.prediction import predict
+from hfinspect.trees.prediction import predict
 
 
 def test_the_released_sizes() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import predict
 from hfinspect.errors import ConfigError
+from hfinspect.trees.prediction import predict
 
 SIZES = {
     "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,

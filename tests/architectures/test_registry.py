@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hfinspect.architectures import registry
-from hfinspect.architectures.prediction import predict
 from hfinspect.errors import ConfigError
+from hfinspect.trees import catalog as registry
+from hfinspect.trees.prediction import predict
 
 from . import recordings
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import Prediction, predict
 from hfinspect.errors import ConfigError, UnknownArchitectureError
+from hfinspect.trees.prediction import Prediction, predict
 
 
 def sizes(

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import Prediction, predict
-from hfinspect.architectures.registry import find_type
 from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
+from hfinspect.trees.catalog import find_type
+from hfinspect.trees.prediction import Prediction, predict
 
 
 def sizes(

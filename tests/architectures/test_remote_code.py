@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from hfinspect.architectures.prediction import predict
-from hfinspect.architectures.registry import find_type
 from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
+from hfinspect.trees.catalog import find_type
+from hfinspect.trees.prediction import predict
 
 CORPUS = Path(os.environ.get("HFINSPECT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hfinspect.architectures.prediction import predict
+from hfinspect.trees.prediction import predict
 
 
 def layers(config: dict[str, object]) -> dict[str | None, int]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hfinspect.architectures.modules import Buffer, Layers, Linear, Module, ModuleList
-from hfinspect.architectures.prediction import predict
-from hfinspect.architectures.structure import render
+from hfinspect.trees.modules import Buffer, Layers, Linear, Module, ModuleList
+from hfinspect.trees.prediction import predict
+from hfinspect.trees.structure import render
 
 from . import recordings
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hfinspect.architectures.prediction import predict
+from hfinspect.trees.prediction import predict
 
 from ..builders import Tensors, header_text, raw_safetensors, safetensors_header, shard_names
 from ..formats.gguf_files import GgufWriter

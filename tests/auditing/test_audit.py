@@ -247,7 +247,7 @@ def test_deep_finds_one_value(dtype: str, item: str, code: str | None, tmp_path:
 def test_deep_crosses_the_borders_of_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hfinspect.auditing import deep
+    from hfinspect.auditing.facts import deep
 
     monkeypatch.setattr(deep, "CHUNK_BYTES", 37)
     files = made("single")

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.analysis.lookup import spec_finder
-from hfinspect.architectures.prediction import Prediction, predict
+from hfinspect.analysis.labels.lookup import spec_finder
 from hfinspect.core.tensors import TORCH_DTYPES
 from hfinspect.errors import ConfigError, UnknownArchitectureError
+from hfinspect.trees.prediction import Prediction, predict
 
 from ..builders import Tensors, write_safetensors
 from ..formats.torch_files import ZipWriter, state_pickle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hfinspect.auditing.pickle_names import danger_of
+from hfinspect.auditing.facts.pickle_names import danger_of
 
 
 @pytest.mark.parametrize(

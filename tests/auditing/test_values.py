@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hfinspect.auditing.values import FLOATS, ValueScan, marks
+from hfinspect.auditing.facts.values import FLOATS, ValueScan, marks
 
 
 def decoded(dtype: str, item: bytes) -> float:

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable
 
-from hfinspect.formats.safetensors import shard_from_header
+from hfinspect.formats.safetensors.safetensors import shard_from_header
 from hfinspect.formats.strict_json import collector_paused
 
 from ..builders import header_text, safetensors_header

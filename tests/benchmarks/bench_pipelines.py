@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urljoin
 
-from hfinspect.sources.hub_pipeline import Pipeline
-from hfinspect.sources.hub_session import IN_FLIGHT
+from hfinspect.sources.hub.http import IN_FLIGHT
+from hfinspect.sources.hub.pipelining import Pipeline
 
 from ..hub_repos import sharded_files
 from ..hub_server import running_hub

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hfinspect.architectures.prediction import predict
+from hfinspect.trees.prediction import predict
 
 DEFAULT: dict[str, Any] = {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"]}
 ROUNDS = 5

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.checkpoints.choose import Choice, choose, unsupported
-from hfinspect.checkpoints.names import Kind, weight_name
+from hfinspect.checkpoints.filenames import Kind, weight_name
 from hfinspect.errors import EntryNotFoundError, UnsupportedFormatError, UsageError
-from hfinspect.sources.base import FileEntry
+from hfinspect.sources.source import FileEntry
 
 from ..builders import shard_names
 

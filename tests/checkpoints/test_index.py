@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.checkpoints import index as index_module
-from hfinspect.checkpoints.index import parse_index, shard_paths
+from hfinspect.checkpoints import weight_map as index_module
+from hfinspect.checkpoints.weight_map import parse_index, shard_paths
 from hfinspect.core.checkpoint import ShardIndex
 from hfinspect.errors import ShardIndexError
 

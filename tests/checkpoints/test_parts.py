@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from hfinspect.checkpoints.parts import (
+from hfinspect.checkpoints.read import read_model
+from hfinspect.checkpoints.repo_layout import (
     Layout,
     declared_components,
     declared_modules,
     layout_of,
     part_folders,
 )
-from hfinspect.checkpoints.read import read_model
 from hfinspect.errors import ConfigError, FormatError
-from hfinspect.sources.base import FileEntry
 from hfinspect.sources.local import LocalSource
+from hfinspect.sources.source import FileEntry
 
 from ..builders import Tensors, write_config, write_safetensors, write_sharded
 from ..hub_repos import StoredFile, weights

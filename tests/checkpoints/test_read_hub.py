@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from hfinspect.checkpoints.file_bytes import FirstGuess, read_shard
 from hfinspect.checkpoints.read import read_model
-from hfinspect.checkpoints.reader import FirstGuess, read_shard
 from hfinspect.core.checkpoint import Checkpoint
 from hfinspect.errors import FormatError
-from hfinspect.sources.base import Source
+from hfinspect.sources.source import Source
 
 from ..builders import Tensors
 from ..hub_repos import header_bytes, sharded_files, sparse, weights

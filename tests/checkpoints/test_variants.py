@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hfinspect.checkpoints.variants import Variant, gguf_variants, label_of
-from hfinspect.sources.base import FileEntry
+from hfinspect.sources.source import FileEntry
 
 
 def test_split_files_are_joined_and_other_things_left_out() -> None:

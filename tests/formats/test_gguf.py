@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hfinspect.core.checkpoint import Shard
 from hfinspect.errors import FormatError, HfinspectError, LimitError, UnsupportedFormatError
 from hfinspect.formats.base import BytesReader
-from hfinspect.formats.gguf import FORMAT, describe
-from hfinspect.formats.gguf_types import FILE_TYPES, GGML_TYPES
+from hfinspect.formats.gguf.ggml_types import FILE_TYPES, GGML_TYPES
+from hfinspect.formats.gguf.gguf import FORMAT, describe
 from hfinspect.formats.window import FIRST_STEP, NEXT_STEP
 
 from .gguf_files import ARRAY, BOOL, F32, STRING, U8, U64, GgufWriter, one_tensor
@@ -355,7 +355,7 @@ def test_attack_key_values_that_add_up() -> None:
 
 def test_attack_a_header_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     # A sparse file of a terabyte is an array of empty strings. The true limit takes seconds.
-    monkeypatch.setattr("hfinspect.formats.gguf.MAX_HEADER_BYTES", 16 * 1024 * 1024)
+    monkeypatch.setattr("hfinspect.formats.gguf.gguf.MAX_HEADER_BYTES", 16 * 1024 * 1024)
     count = 2**36
     head = GgufWriter().raw_key("k", ARRAY, struct.pack("<IQ", STRING, count)).header()
     reader = SparseReader("x.gguf", 2**40, {0: head})

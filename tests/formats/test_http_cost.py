@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 import hfinspect
-from hfinspect.formats import gguf, torch
+from hfinspect.formats.gguf import gguf
+from hfinspect.formats.torch import torch
 from hfinspect.formats.window import NEXT_STEP
 
 from ..hub_repos import StoredFile

@@ -17,11 +17,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hfinspect.errors import FormatError, LimitError
-from hfinspect.formats import pickle_state
-from hfinspect.formats.pickle_machine import PickleMachine, globals_of, scan_pickle
-from hfinspect.formats.pickle_nodes import GlobalRef, Inert, OpaqueKey
-from hfinspect.formats.torch_rebuild import StorageTable
-from hfinspect.formats.torch_state import Walker
+from hfinspect.formats.pickles import state as pickle_state
+from hfinspect.formats.pickles.machine import PickleMachine, globals_of, scan_pickle
+from hfinspect.formats.pickles.nodes import GlobalRef, Inert, OpaqueKey
+from hfinspect.formats.torch.rebuild import StorageTable
+from hfinspect.formats.torch.state_dict import Walker
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False)
@@ -184,7 +184,7 @@ def test_attack_excess_ends_in_a_limit_error(data: bytes) -> None:
 
 def test_attack_opcode_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
     # The true limit takes seconds to reach; that it is checked is what matters here.
-    monkeypatch.setattr("hfinspect.formats.pickle_machine.MAX_OPCODES", 10_000)
+    monkeypatch.setattr("hfinspect.formats.pickles.machine.MAX_OPCODES", 10_000)
     with pytest.raises(LimitError):
         run(b"N0" * 6_000 + b".")
 

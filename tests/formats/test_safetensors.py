@@ -14,16 +14,16 @@ from hfinspect.core.tensors import StoredTensor
 from hfinspect.errors import FormatError
 from hfinspect.formats import strict_json
 from hfinspect.formats.base import BytesReader
-from hfinspect.formats.collect import MAX_FINDINGS, FindingList
+from hfinspect.formats.bounded import MAX_FINDINGS, FindingList
 from hfinspect.formats.registry import MODULES, get_format
-from hfinspect.formats.safetensors import (
+from hfinspect.formats.safetensors.header import element_count, parse_header
+from hfinspect.formats.safetensors.safetensors import (
     DEFAULT_FIRST_GUESS,
     FORMAT,
     header_bound,
     inspect_header,
     shard_from_header,
 )
-from hfinspect.formats.safetensors_header import element_count, parse_header
 
 from ..builders import header_text, raw_safetensors, safetensors_bytes, safetensors_header
 from .readers import MeteredReader, SparseReader

@@ -15,8 +15,8 @@ from safetensors import SafetensorError, deserialize, safe_open
 from hfinspect.core.checkpoint import Shard
 from hfinspect.errors import FormatError
 from hfinspect.formats.base import BytesReader
-from hfinspect.formats.safetensors import FORMAT, inspect_header
-from hfinspect.formats.safetensors_header import LIBRARY_DTYPES
+from hfinspect.formats.safetensors.header import LIBRARY_DTYPES
+from hfinspect.formats.safetensors.safetensors import FORMAT, inspect_header
 
 from ..builders import header_text, raw_safetensors, safetensors_bytes, safetensors_header
 

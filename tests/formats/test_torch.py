@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hfinspect.core.checkpoint import Shard
 from hfinspect.errors import FormatError, HfinspectError, LimitError, UnsupportedFormatError
 from hfinspect.formats.base import BytesReader
-from hfinspect.formats.torch import FORMAT, scan_file
+from hfinspect.formats.torch.torch import FORMAT, scan_file
 
 from .readers import MeteredReader, SparseReader
 from .torch_files import (

@@ -15,7 +15,7 @@ import hfinspect
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role
 from hfinspect.formats.base import BytesReader
-from hfinspect.formats.torch import FORMAT
+from hfinspect.formats.torch.torch import FORMAT
 
 from .torch_files import ORDERED_DICT, number, numbers, pickled, storage, torch_zip
 

@@ -18,7 +18,7 @@ from typing import BinaryIO
 import pytest
 
 from hfinspect.core.checkpoint import Shard
-from hfinspect.formats.gguf import describe
+from hfinspect.formats.gguf.gguf import describe
 from hfinspect.formats.registry import get_format
 
 pytestmark = pytest.mark.packages

@@ -29,7 +29,7 @@ from hfinspect.reports.document import (
     Preformatted,
     Table,
 )
-from hfinspect.reports.inspection import lay_out
+from hfinspect.reports.overview import lay_out
 from hfinspect.reports.table import Canvas
 
 from ..builders import write_safetensors

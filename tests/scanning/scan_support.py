@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hfinspect.architectures.prediction import predict
 from hfinspect.scanning.engine import close_shared
+from hfinspect.trees.prediction import predict
 
 from ..cli.program import ROOT, Result, hfinspect, process
 from ..hub_repos import Files, weights

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hfinspect.errors import NetworkError
-from hfinspect.sources.hub_client import HubClient
-from hfinspect.sources.hub_models import list_models
-from hfinspect.sources.hub_throttle import Throttle
+from hfinspect.sources.hub.client import HubClient
+from hfinspect.sources.hub.search import list_models
+from hfinspect.sources.hub.throttle import Throttle
 
 from ..hub_api import Reply
 from ..hub_http import Request

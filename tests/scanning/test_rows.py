@@ -24,8 +24,8 @@ from hfinspect.scanning.rows import (
     columns_table,
     types_of,
 )
-from hfinspect.scanning.session import Item
 from hfinspect.scanning.targets import below, from_file, from_lines, part
+from hfinspect.scanning.whole import Item
 
 from ..cli.program import ROOT
 

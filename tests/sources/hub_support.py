@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hfinspect.sources.hub import HubSource
-from hfinspect.sources.hub_client import HubClient
-from hfinspect.sources.hub_throttle import RetryPolicy, Throttle
+from hfinspect.sources.hub.client import HubClient
+from hfinspect.sources.hub.repo import HubSource
+from hfinspect.sources.hub.throttle import RetryPolicy, Throttle
 
 from ..hub_server import HubServer
 

@@ -14,9 +14,9 @@ from hfinspect.errors import (
     MovedError,
     NetworkError,
 )
-from hfinspect.formats.safetensors import SafetensorsFormat
-from hfinspect.sources.base import FileEntry, Origin, Source
-from hfinspect.sources.hub import HubSource
+from hfinspect.formats.safetensors.safetensors import SafetensorsFormat
+from hfinspect.sources.hub.repo import HubSource
+from hfinspect.sources.source import FileEntry, Origin, Source
 
 from ..hub_repos import header_bytes, sharded_files, sparse, weights
 from ..hub_server import HubServer

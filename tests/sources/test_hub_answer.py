@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.sources.hub_answer import (
+from hfinspect.sources.hub.answer import (
     Answer,
     BrokenAnswerError,
     Part,
@@ -19,8 +19,8 @@ from hfinspect.sources.hub_answer import (
     UnusableAnswerError,
     parse_json,
 )
-from hfinspect.sources.hub_listing import Listing, parse_listing
-from hfinspect.sources.hub_session import _http_library, is_same_host, is_web_address
+from hfinspect.sources.hub.http import _http_library, is_same_host, is_web_address
+from hfinspect.sources.hub.model_info import Listing, parse_listing
 
 BROKEN = (BrokenAnswerError, UnusableAnswerError)
 

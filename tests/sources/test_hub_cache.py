@@ -11,10 +11,10 @@ import pytest
 
 from hfinspect.core.checkpoint import Shard
 from hfinspect.errors import EntryNotFoundError, NetworkError, OfflineError, UsageError
-from hfinspect.formats.safetensors import SafetensorsFormat
-from hfinspect.sources.base import Source
-from hfinspect.sources.hub_cache import CachedHubSource
-from hfinspect.sources.hub_client import HubClient
+from hfinspect.formats.safetensors.safetensors import SafetensorsFormat
+from hfinspect.sources.hub.client import HubClient
+from hfinspect.sources.hub.snapshots import CachedHubSource
+from hfinspect.sources.source import Source
 
 from ..builders import safetensors_bytes
 from ..hub_repos import Files, Repo

@@ -21,9 +21,9 @@ from hfinspect.errors import (
     UnauthorizedError,
     UsageError,
 )
-from hfinspect.sources.hub import HubSource
-from hfinspect.sources.hub_client import HubClient
-from hfinspect.sources.hub_errors import Asked, translate
+from hfinspect.sources.hub.client import HubClient
+from hfinspect.sources.hub.repo import HubSource
+from hfinspect.sources.hub.translate import Asked, translate
 
 from ..hub_repos import Files, sparse
 from ..hub_server import HubServer
@@ -201,7 +201,9 @@ def test_every_foreign_error_in_the_table_exists() -> None:
     """Names in the table are names of classes, here or in the HTTP library."""
     from huggingface_hub import errors
 
-    from hfinspect.sources import hub_answer, hub_errors, hub_session
+    from hfinspect.sources.hub import answer as hub_answer
+    from hfinspect.sources.hub import http as hub_session
+    from hfinspect.sources.hub import translate as hub_errors
 
     places = (errors, hub_session._http_library(), hub_answer)
     for name in hub_errors._BY_CLASS:
@@ -212,7 +214,7 @@ def test_the_environment_is_huggingface_hubs(hub: HubServer, tmp_path: Path) -> 
     """HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE as huggingface_hub reads them, in a new process."""
     hub.add("org/model", {"a": b"1"}, private=True, readers=frozenset({"reader"}))
     code = (
-        "import sys, hfinspect.sources.hub as hub\n"
+        "import sys, hfinspect.sources.hub.repo as hub\n"
         "assert not [m for m in sys.modules if m.startswith(('huggingface_hub', 'httpx'))]\n"
         "model = hub.HubSource('org/model')\n"
         "print(list(model.list_files()), model.client.offline)\n"

@@ -14,10 +14,10 @@ from hfinspect.errors import (
     UnreadableError,
     UsageError,
 )
-from hfinspect.sources.base import FileEntry
-from hfinspect.sources.hub import HubSource
-from hfinspect.sources.hub_session import _tls, own_session
-from hfinspect.sources.hub_throttle import RetryPolicy, rate_limit, retry_after
+from hfinspect.sources.hub.http import _tls, own_session
+from hfinspect.sources.hub.repo import HubSource
+from hfinspect.sources.hub.throttle import RetryPolicy, rate_limit, retry_after
+from hfinspect.sources.source import FileEntry
 
 from ..cli.program import process
 from ..hub_repos import sparse

@@ -17,8 +17,8 @@ from hfinspect.errors import (
     UnreadableError,
 )
 from hfinspect.sources import local
-from hfinspect.sources.base import FileEntry, Source
 from hfinspect.sources.local import LocalSource
+from hfinspect.sources.source import FileEntry, Source
 
 from ..builders import write_sparse
 

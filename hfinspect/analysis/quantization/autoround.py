@@ -6,7 +6,8 @@ auto_round:llm_compressor). Names tell which, module by module.
 
 from __future__ import annotations
 
-from . import compressed, words
+from . import compressed
+from . import endings as words
 from .declared import Declared
 from .decoding import Modules, Sheet
 

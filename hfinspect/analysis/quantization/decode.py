@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...architectures.prediction import Prediction
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
 from ...core.results import Quantization
 from ...core.tensors import StoredTensor
-from ..lookup import spec_finder
-from ..names import labels_of
-from . import gguf
+from ...trees.prediction import Prediction
+from ..labels.by_name import labels_of
+from ..labels.lookup import spec_finder
+from . import ggml as gguf
 from .declared import Declared, declared_in
 from .decoding import Decoding, Modules, Sheet
 from .registry import find_method, method_by_names

@@ -16,8 +16,8 @@ Read = Callable[[Modules, Declared, Sheet], None]
 #: ``quant_method`` -> file of this folder with ``read``.
 METHODS: Mapping[str, str] = MappingProxyType(
     {
-        "gptq": "words", "gptq_marlin": "words", "marlin": "words", "gptqmodel": "words",
-        "awq": "words", "awq_marlin": "words",
+        "gptq": "endings", "gptq_marlin": "endings", "marlin": "endings", "gptqmodel": "endings",
+        "awq": "endings", "awq_marlin": "endings",
         "auto-round": "autoround", "intel/auto-round": "autoround", "auto_round": "autoround",
         "bitsandbytes": "bitsandbytes",
         "fp8": "scaled", "fbgemm_fp8": "scaled", "ptpc_fp8": "scaled", "mxfp8": "scaled",
@@ -28,7 +28,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "hqq": "hqq",
         "eetq": "eetq",
         "aqlm": "aqlm",
-        "bitnet": "bitnet",
+        "bitnet": "ternary",
         "torchao": "torchao",
         "quanto": "quanto",
         "torch": "torch_native",

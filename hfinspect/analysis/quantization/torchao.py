@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from ...core.tensors import StoredTensor
-from ..names import labels_of
+from ..labels.by_name import labels_of
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
 

@@ -1,0 +1,1 @@
+"""GGUF beside a config: llama.cpp's names, the config in the file, what is expected."""

@@ -1,0 +1,160 @@
+"""A GGUF file beside what a config promises, tensor by tensor.
+
+Converters permute, transpose, merge experts and split or fuse projections, so what is compared is
+the number of elements: of single tensors where both sides have the same ones, of groups where one
+side has in one tensor what the other has in several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...core.components import Role
+from ...core.results import Expectation
+from ...core.tensors import TensorInfo, TensorSpec
+from ...trees.prediction import Prediction
+from .llama_cpp_names import PIECES, gguf_name, is_left_out, merged_expert
+
+
+class Verdict(NamedTuple):
+    """``expectation`` names missing tensors as the config's tree does, others as the file does.
+
+    ``unnamed`` are promised tensors without a known name in GGUF; where there are any, ``rest`` is
+    (elements of the file's tensors that nothing else accounts for, elements of the unnamed).
+    ``elsewhere`` are the parts of the model that are in another file, ``stored_ties`` are stored
+    although the config ties them.
+    """
+
+    expectation: Expectation
+    unnamed: tuple[str, ...] = ()
+    rest: tuple[int, int] = (0, 0)
+    elsewhere: tuple[str, ...] = ()
+    stored_ties: tuple[str, ...] = ()
+
+
+@dataclass
+class _Group:
+    """What one name stands for: tensors of the file, or of the tree."""
+
+    names: list[str] = field(default_factory=list)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+
+    def add(self, names: Iterable[str], shapes: Iterable[tuple[int, ...]]) -> None:
+        self.names += names
+        self.shapes += shapes
+
+    @property
+    def elements(self) -> int:
+        return sum(math.prod(shape) for shape in self.shapes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the only tensor, of equal ones stacked, or else the number of elements."""
+        first = self.shapes[0]
+        if len(self.shapes) == 1:
+            return first
+        alike = all(shape == first for shape in self.shapes)
+        return (len(self.shapes), *first) if alike else (self.elements,)
+
+
+_Groups = dict[str, _Group]
+
+#: The part of a model that a GGUF file of type "model" holds; others have files of their own.
+_PART = "text"
+
+
+def compare_names(
+    tensors: Sequence[TensorInfo], prediction: Prediction, architecture: str
+) -> Verdict:
+    """The file's tensors beside the catalog's. Pure.
+
+    ``architecture`` is the file's own (``general.architecture``).
+    """
+    held = _held(tensors)
+    elsewhere = {spec.part for spec in prediction.tensors} - {_PART}
+    promised, unnamed = _promised(prediction.tensors, architecture)
+    _join_pieces(held, promised)
+    missing: list[str] = []
+    reshaped: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    for name, group in promised.items():
+        found = held.pop(name, None)
+        if found is None:
+            missing += group.names
+        elif not _alike(found, group):
+            reshaped[found.names[0]] = (found.shape, group.shape)
+    for name in _names(prediction.extras, architecture):
+        held.pop(name, None)
+    ties = _names((spec for spec in prediction.specs if spec.tied_to), architecture)
+    stored_ties = [name for name in list(held) if name in ties and held.pop(name)]
+    rest = (sum(group.elements for group in held.values()), sum(map(_parameters, unnamed)))
+    unexpected = () if unnamed else tuple(own for group in held.values() for own in group.names)
+    parameters = sum(group.elements for group in promised.values()) + rest[1]
+    return Verdict(
+        Expectation(parameters, tuple(missing), unexpected, reshaped),
+        tuple(spec.name for spec in unnamed),
+        rest if unnamed else (0, 0),
+        tuple(sorted(elsewhere)),
+        tuple(stored_ties),
+    )
+
+
+def _held(tensors: Iterable[TensorInfo]) -> _Groups:
+    """Parameters of the file by name; experts that are stored one by one under one name."""
+    groups: _Groups = {}
+    for info in tensors:
+        if info.role is Role.PARAMETER and info.part == _PART:
+            groups.setdefault(merged_expert(info.name), _Group()).add([info.name], [info.shape])
+    return groups
+
+
+def _promised(specs: Iterable[TensorSpec], architecture: str) -> tuple[_Groups, list[TensorSpec]]:
+    groups: _Groups = {}
+    unnamed: list[TensorSpec] = []
+    for spec in specs:
+        if spec.role is not Role.PARAMETER or spec.part != _PART or is_left_out(spec, architecture):
+            continue
+        name = gguf_name(spec, architecture)
+        if name is None:
+            unnamed.append(spec)
+        else:
+            groups.setdefault(name, _Group()).add([spec.name], [spec.shape])
+    return groups, unnamed
+
+
+def _names(specs: Iterable[TensorSpec], architecture: str) -> set[str]:
+    return {name for spec in specs if (name := gguf_name(spec, architecture)) is not None}
+
+
+def _parameters(spec: TensorSpec) -> int:
+    return spec.parameters
+
+
+def _join_pieces(held: _Groups, promised: _Groups) -> None:
+    """Where one side has whole what the other has in pieces, put the pieces under the whole's
+    name."""
+    for mine, other in ((held, promised), (promised, held)):
+        for whole in [name for name in other if name not in mine]:
+            block, _, rest = whole.rpartition(".")
+            path, dot, stem = block.rpartition(".")
+            pieces = [f"{path}{dot}{piece}.{rest}" for piece in PIECES.get(stem, ())]
+            found = [mine.pop(name) for name in pieces if name in mine]
+            if found:
+                joined = mine.setdefault(whole, _Group())
+                for piece in found:
+                    joined.add(piece.names, piece.shapes)
+
+
+def _alike(found: _Group, promised: _Group) -> bool:
+    """Whether the elements agree; of single tensors also the sizes, in any order."""
+    if found.elements != promised.elements:
+        return False
+    if len(found.shapes) > 1 or len(promised.shapes) > 1:
+        return True
+    return _sizes(found.shapes[0]) == _sizes(promised.shapes[0])
+
+
+def _sizes(shape: tuple[int, ...]) -> list[int]:
+    return sorted(size for size in shape if size != 1)

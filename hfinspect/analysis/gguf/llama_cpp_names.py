@@ -1,0 +1,156 @@
+"""The names that llama.cpp gives to the tensors of the catalog's trees.
+
+Source: gguf-py/gguf/tensor_mapping.py and the converters in convert_hf_to_gguf.py of llama.cpp. A
+layer's modules are called alike across families, so one table serves nearly all of them; a module
+that is not in it has no known name, and its tensors are not compared.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...core.tensors import TensorSpec
+
+#: llama.cpp's name -> paths of the module inside a layer, as files on the Hub spell them.
+_IN_A_LAYER = {
+    "attn_norm": """input_layernorm ln_1 ln_mlp norm norm_1 operator_norm attention_layernorm
+        ln1 attention_norm""",
+    "attn_norm_2": "ln_attn",
+    "attn_qkv": """attn.c_attn attn.Wqkv attention.query_key_value self_attention.query_key_value
+        self_attn.qkv_proj self_attn.query_key_value self_attn.W_pack attention.wqkv""",
+    "attn_q": "self_attn.q_proj attention.self.query attn.q_proj attn.attention.q_proj",
+    "attn_k": "self_attn.k_proj attention.self.key attn.k_proj attn.attention.k_proj",
+    "attn_v": "self_attn.v_proj attention.self.value attn.v_proj attn.attention.v_proj",
+    "attn_output": """self_attn.o_proj self_attn.dense self_attn.out_proj self_attention.dense
+        attention.dense attention.output.dense attention.wo attn.c_proj attn.out_proj
+        attn.attention.out_proj""",
+    "attn_output_norm": "attention.output.LayerNorm",
+    "attn_q_norm": """self_attn.q_norm self_attn.q_layernorm self_attn.query_layernorm
+        self_attn.q_layernorm.norms""",
+    "attn_k_norm": """self_attn.k_norm self_attn.k_layernorm self_attn.key_layernorm
+        self_attn.k_layernorm.norms""",
+    "attn_q_a": "self_attn.q_a_proj",
+    "attn_q_a_norm": "self_attn.q_a_layernorm",
+    "attn_q_b": "self_attn.q_b_proj",
+    "attn_kv_a_mqa": "self_attn.kv_a_proj_with_mqa",
+    "attn_kv_a_norm": "self_attn.kv_a_layernorm",
+    "attn_kv_b": "self_attn.kv_b_proj",
+    "attn_sinks": "self_attn.sinks",
+    "attn_sub_norm": "self_attn.attn_sub_norm",
+    "post_attention_norm": "post_self_attn_layernorm",
+    "ffn_norm": """post_attention_layernorm pre_feedforward_layernorm ln_2 norm_2 ffn_norm ln2
+        feedforward_layernorm pre_ff_layernorm""",
+    "post_ffw_norm": "post_feedforward_layernorm post_mlp_layernorm",
+    "layer_output_norm": "output.LayerNorm",
+    "ffn_gate": "mlp.gate_proj feed_forward.gate_proj feed_forward.w1 mlp.w2",
+    "ffn_up": """mlp.up_proj mlp.gate_up_proj mlp.c_fc mlp.fc1 mlp.fc_in mlp.dense_h_to_4h
+        mlp.w1 ffn.up_proj feed_forward.up_proj feed_forward.w3 intermediate.dense""",
+    "ffn_down": """mlp.down_proj mlp.c_proj mlp.fc2 mlp.fc_out mlp.dense_4h_to_h ffn.down_proj
+        feed_forward.down_proj feed_forward.w2 output.dense""",
+    "ffn_sub_norm": "mlp.ffn_sub_norm",
+    "ffn_gate_inp": """mlp.gate mlp.router block_sparse_moe.gate block_sparse_moe.router.layer
+        mlp.gate.wg feed_forward.router""",
+    "ffn_gate_inp_shexp": "mlp.shared_expert_gate",
+    "ffn_gate_exps": """mlp.experts.gate_proj block_sparse_moe.experts.w1
+        feed_forward.experts.gate_proj""",
+    "ffn_up_exps": """mlp.experts.up_proj block_sparse_moe.experts.w3
+        feed_forward.experts.up_proj""",
+    "ffn_down_exps": """mlp.experts.down_proj block_sparse_moe.experts.w2
+        block_sparse_moe.output_linear feed_forward.experts.down_proj""",
+    "ffn_gate_up_exps": """mlp.experts.gate_up_proj block_sparse_moe.input_linear
+        feed_forward.experts.gate_up_proj""",
+    **{
+        f"ffn_{kind}_shexp": f"""mlp.shared_expert.{kind}_proj mlp.shared_experts.{kind}_proj
+            mlp.shared_mlp.{kind}_proj feed_forward.shared_expert.{kind}_proj"""
+        for kind in ("gate", "up", "down")
+    },
+    "ssm_in": "mixer.in_proj mamba.in_proj",
+    "ssm_conv1d": "mixer.conv1d mamba.conv1d",
+    "ssm_x": "mixer.x_proj mamba.x_proj",
+    "ssm_dt": "mixer.dt_proj mamba.dt_proj",
+    "ssm_a": "mixer.A_log mamba.A_log",
+    "ssm_d": "mixer.D mamba.D",
+    "ssm_out": "mixer.out_proj mamba.out_proj",
+    "ssm_dt_norm": "mamba.dt_layernorm",
+    "ssm_b_norm": "mamba.b_layernorm",
+    "ssm_c_norm": "mamba.c_layernorm",
+    "shortconv.conv": "conv.conv",
+    "shortconv.in_proj": "conv.in_proj",
+    "shortconv.out_proj": "conv.out_proj",
+}
+
+#: The same outside the layers; wrappers before these paths are dropped.
+_OUTSIDE = {
+    "token_embd": """embed_tokens word_embeddings wte embed_in tok_embeddings
+        embeddings.word_embeddings backbone.embeddings""",
+    "position_embd": "wpe embeddings.position_embeddings",
+    "token_types": "embeddings.token_type_embeddings",
+    "token_embd_norm": "word_embeddings_layernorm embeddings.LayerNorm embedding_norm",
+    "output_norm": "norm ln_f norm_f final_layernorm final_layer_norm",
+    "output": "lm_head embed_out output output_layer",
+}
+
+#: Where the norm after the attention is one of its own, not the one before the MLP.
+_WITH_POST_NORM = frozenset("gemma2 gemma3 gemma3n olmo2 exaone4 glm4moe gpt-oss seed_oss".split())
+
+#: What the converters leave out: the heads and poolers of encoders.
+_LEFT_OUT = frozenset({"pooler", "cls", "qa_outputs", "classifier"})
+_ENCODERS = frozenset({"bert", "nomic-bert", "jina-bert-v2"})
+
+#: llama.cpp's names without a suffix: tensors that are no module's weight.
+_BARE = {"ssm_a", "ssm_d"}
+
+#: One tensor -> those that other files of the same model have in its place.
+PIECES = {
+    "attn_qkv": ("attn_q", "attn_k", "attn_v"),
+    "attn_kv_b": ("attn_k_b", "attn_v_b"),
+    "ffn_gate_up_exps": ("ffn_gate_exps", "ffn_up_exps"),
+}
+
+_LAYER = {path: name for name, paths in _IN_A_LAYER.items() for path in paths.split()}
+_TOP = {path: name for name, paths in _OUTSIDE.items() for path in paths.split()}
+_NUMBERED = re.compile(r"\.\d+(?=\.|$)")
+_SINGLE_EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down))\.\d+(\.weight|\.bias)")
+
+
+def gguf_name(spec: TensorSpec, architecture: str) -> str | None:
+    """The tensor of a GGUF file (``general.architecture`` as given) that holds this one, alone or
+    with others; None if its name is not known."""
+    path, suffix = _path_and_suffix(spec)
+    if spec.layer is None:
+        segments = path.split(".")
+        tails = (".".join(segments[start:]) for start in range(len(segments)))
+        found = next((_TOP[tail] for tail in tails if tail in _TOP), None)
+        return None if found is None else f"{found}{suffix}"
+    found = _LAYER.get(path)
+    if found is None:
+        return None
+    if path == "post_attention_layernorm" and architecture in _WITH_POST_NORM:
+        found = "post_attention_norm"
+    return f"blk.{spec.layer}.{found}" + ("" if found in _BARE else suffix)
+
+
+def is_left_out(spec: TensorSpec, architecture: str) -> bool:
+    """Whether the converters drop a tensor, so that its absence says nothing."""
+    segments = spec.name.split(".")[:2]
+    if architecture in _ENCODERS and segments[0] == "lm_head":
+        return True
+    return not _LEFT_OUT.isdisjoint(segments)
+
+
+def merged_expert(name: str) -> str:
+    """``blk.0.ffn_up.7.weight``, as files of 2023 have it -> ``blk.0.ffn_up_exps.weight``."""
+    return _SINGLE_EXPERT.sub(r"\1_exps\2", name)
+
+
+def _path_and_suffix(spec: TensorSpec) -> tuple[str, str]:
+    """The module's path below its layer, its numbers left out; and ``.weight`` or ``.bias``."""
+    name = spec.name
+    if spec.layer is not None and spec.stack is not None:
+        name = name.removeprefix(f"{spec.stack}.{spec.layer}.")
+    path, dot, last = name.rpartition(".")
+    if last in ("weight", "bias") and dot:
+        return _NUMBERED.sub("", path), f".{last}"
+    if last.endswith("_bias"):
+        return _NUMBERED.sub("", name.removesuffix("_bias")), ".bias"
+    return _NUMBERED.sub("", name), ".weight"

@@ -1,0 +1,1 @@
+"""Component, part and layer of each tensor: from the catalog's tree, or from its name."""

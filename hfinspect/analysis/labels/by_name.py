@@ -1,0 +1,264 @@
+"""What a tensor's name says of itself, for models that the catalog doesn't know.
+
+The segments of a name are read from the last to the first, whole and then by their words
+(``name_words`` is the vocabulary).  The first module that is known decides, unless it is a part of
+one that it stands in; ``other`` is an honest answer.  ``name_context`` reads the names of a whole
+checkpoint, where shapes and neighbours tell more than one name can.  What belongs where is written
+down in ``core.components``.
+
+The layer is the number under the first list that people call layers; trees say the same.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...core.components import Component, Role
+from .words import module_word, projection_word, weak_word
+
+_E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
+_R, _S, _C, _P = Component.ROUTER, Component.SSM, Component.CONV, Component.PROJECTOR
+_H, _O = Component.HEAD, Component.OTHER
+
+#: Components whose parts would by themselves be something else: a mixer's convolution, a
+#: connector's layers, an attention's table of relative positions, the convolutions of a
+#: segmentation head or of a norm's modulation, the classifier that is a router.
+_WHOLES = {
+    _S: {_C, _A}, _P: {_A, _M, _C, _E}, _A: {_E, _H, _P}, _M: {_E}, _H: {_C, _P}, _N: {_C},
+    _R: {_H, _M, _A, _P}, _O: {_A, _M, _H, _P},
+}  # fmt: skip
+
+#: Modules that a projection may stand in without being a part of them.
+_HOLDING_NO_PROJECTIONS = {_N, _C, _E}
+
+#: A norm's tensors are at most this far below it (``norm1.conv_y.weight``).
+_NORM_REACH = 2
+
+_GATES = frozenset({"gate", "gate_weight"})
+
+_DEPTHWISE = ("dw", "depthwise")
+
+#: Last segments that hold no parameters: rotary tables, causal masks, position counters, running
+#: statistics. Each has been seen in files on the Hub.
+_BUFFERS = frozenset(
+    """inv_freq masked_bias position_ids token_type_ids running_mean running_var
+    num_batches_tracked cos_cached sin_cached relative_position_index relative_coords_table
+    causal_mask attention_mask embed_positions_sinusoid original_inv_freq rope_freqs mask
+    e_score_correction_bias
+    _float_tensor""".split()
+)
+
+#: Modules of GGUF whose one tensor is a buffer: rope_freqs.weight, exp_probs_b.bias.
+_BUFFER_MODULES = frozenset(
+    {"rope_freqs", "rope_factors_long", "rope_factors_short", "exp_probs_b"}
+)
+
+_PARTS = {
+    "vision": """vision_tower vision_model visual image_encoder vision_encoder vision vit
+        image_tower v v_enc""",
+    "audio": "audio_tower audio_model audio_encoder speech_encoder audio a",
+    "projector": """multi_modal_projector mm_projector connector projector visual_projection
+        modality_projection vision_language_adapter aligner embed_vision embed_audio mm merger
+        mlp1""",
+}
+_PART_TABLE = {word: part for part, words in _PARTS.items() for word in words.split()}
+
+#: Lists whose members people call layers (not experts, not the parts of an MLP).
+_LAYER_LISTS = frozenset(
+    """layers h blocks block blk layer resblocks transformer_blocks single_transformer_blocks stages
+    up down down_blocks up_blocks encoder_layers decoder_layers mtp_layers transformer_layers
+    albert_layer_groups attentions_layers""".split()
+)
+
+
+class NameLabels(NamedTuple):
+    """Labels told from a name. ``position`` is the index of the segment that numbers the layer."""
+
+    component: Component
+    role: Role
+    part: str
+    position: int | None
+
+
+class Hints(NamedTuple):
+    """What the surroundings of a name tell (``name_context``).
+
+    ``is_vector``, ``is_filter``, ``is_pointwise``: the module's weight has one dimension, three or
+    more, of these all but two are 1. ``is_recurrent``, ``is_attending``, ``is_routing``: beside
+    the module stand a decay, q, k and v, experts. ``is_head``: it stands beside a classifier.
+    ``is_patching``: an image's convolution beside a table of positions (CLIP's ``conv1``).
+    ``is_unembedding``: it has the shape of the table of tokens. ``position``: of the layer's
+    number, where no word tells it.
+    """
+
+    is_vector: bool = False
+    is_filter: bool = False
+    is_pointwise: bool = False
+    is_recurrent: bool = False
+    is_attending: bool = False
+    is_routing: bool = False
+    is_head: bool = False
+    is_patching: bool = False
+    is_unembedding: bool = False
+    position: int | None = None
+
+
+NO_HINTS = Hints()
+
+
+def labels_of(name: str) -> NameLabels:
+    """Labels of a tensor by its name alone; equal for names that differ in numbers only."""
+    return of_template(template_of(name))
+
+
+def layer_of(name: str, labels: NameLabels) -> tuple[str | None, int | None]:
+    """``(stack, layer)``: ``("model.layers", 7)`` for ``model.layers.7.mlp.up_proj.weight``."""
+    if labels.position is None:
+        return None, None
+    segments = name.split(".")
+    number = segments[labels.position]
+    # Longer numbers are no layers but somebody's idea of a joke (and int() would be slow).
+    if len(number) > 6:
+        return None, None
+    return ".".join(segments[: labels.position]), int(number)
+
+
+def template_of(name: str) -> str:
+    """The name with 0 for every number. A regular expression takes twice as long."""
+    return ".".join(["0" if word.isdecimal() else word for word in name.split(".")])
+
+
+@lru_cache(maxsize=50_000)
+def of_template(template: str, hints: Hints = NO_HINTS) -> NameLabels:
+    """Labels of all names with this template, in surroundings that tell so much."""
+    words = template.lower().split(".")
+    position = _layer_position(words) if hints.position is None else hints.position
+    component = _component(words, position, hints)
+    is_buffer = words[-1] in _BUFFERS or not _BUFFER_MODULES.isdisjoint(words[-2:-1])
+    role = Role.BUFFER if is_buffer else Role.PARAMETER
+    part = next((_PART_TABLE[word] for word in words[:3] if word in _PART_TABLE), "text")
+    return NameLabels(component, role, part, position)
+
+
+def _component(words: list[str], position: int | None, hints: Hints) -> Component:
+    holder = words[-2] if len(words) > 1 else ""
+    if hints.is_vector and module_word(holder) is not _E:
+        return _N
+    if hints.is_routing and holder == "gate":
+        return _R
+    if hints.is_patching:
+        return _E
+    if hints.is_unembedding:
+        return _H
+    found = _by_words(words, position, hints)
+    if hints.is_recurrent and found not in (_N, _R):
+        return _S
+    if hints.is_head and position is None and found not in (_N, _E, _A) and not hints.is_filter:
+        return _H
+    return found
+
+
+def _by_words(words: list[str], position: int | None, hints: Hints) -> Component:
+    """The component that a name's own words tell; hints decide between two readings of them."""
+    path = [word for word in words[:-1] if word != "0"]
+    if words in (["output", "weight"], ["output", "bias"], ["output"]):
+        return _H  # GGUF's and the original Llama's LM head
+    if path and words[-1] in ("weight", "bias"):
+        # The decoder of a masked LM's head is one matrix, as Inkling's encoder of sounds is; any
+        # other has modules.
+        if path[-1] == "decoder":
+            return _H
+        if path[-1].endswith("encoder") and not hints.is_filter:
+            return _E
+    # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
+    starts = [i for i in range(1, len(words)) if words[i] == "0" and words[i - 1] in _LAYER_LISTS]
+    start = max([*starts[-1:], position or 0])
+    found = _read(words[start:], hints) or _read(words, hints)
+    if found is _C and hints.is_pointwise and position is not None:
+        # A 1x1 convolution is a projection, of the attention or the MLP that it stands in.
+        last = next(i for i in reversed(range(len(words))) if module_word(words[i]) is _C)
+        outside = words[:last] + words[last + 1 :]
+        rest = _by_words(outside, position, hints._replace(is_pointwise=False))
+        return rest if rest in (_A, _M) else _C
+    if found is None:
+        return _by_weak_words(words, position, hints)
+    if found in _WHOLES[_P] and _P in map(module_word, words[:start]):
+        return _P
+    if found is _M and position is None and _is_beside_layers(words):
+        return _P
+    if found is _M and not _GATES.isdisjoint(words):
+        return _R  # "mlp.gate" is a router: the weaker word below the stronger one
+    return found
+
+
+def _is_beside_layers(words: list[str]) -> bool:
+    """Of an MLP in no layer: whether it connects two models, as InternVL's ``mlp1`` does."""
+    if words[words[0] == "model"].startswith("mlp") or "adapter" in words:
+        return True
+    return any("proj" in word.split("_") for word in words[:-2])  # "proj_mlp.fc1"
+
+
+def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Component:
+    """Where no module and no projection is known."""
+    if hints.is_attending:
+        return _A
+    weak = next(filter(None, map(weak_word, reversed(words))), None)
+    if hints.is_filter and weak in (None, _P):
+        return _C
+    if weak is _H and position is not None:
+        return _M  # a head is not in a layer
+    if weak in (None, _A) and words[1:] in (["weight"], ["bias"]):
+        return _H  # a linear beside the whole model
+    if weak is None and words[-3:-1] == ["net", "0"]:
+        return _M  # of Linears in a row
+    if weak is _H and not _PART_TABLE.keys().isdisjoint(words[:3]):
+        return _P  # nor in a tower
+    return weak or _O
+
+
+def _read(words: list[str], hints: Hints) -> Component | None:
+    """The component that some segments tell, from the last to the first."""
+    found: Component | None = None
+    held: Component | None = None  # of a projection, until the module that it stands in is found
+    at = 0
+    modules = [word for word in words if word != "0"]
+    for i, word in enumerate(reversed(modules)):
+        module = module_word(word)
+        if module is None:
+            part = projection_word(word)
+            if found is None:
+                held = held or part
+            elif part is _S and found is _C:
+                found = _S  # mixer.conv1d
+        elif module is _N and i > _NORM_REACH:
+            continue
+        elif found is None:
+            if held is None or module not in _HOLDING_NO_PROJECTIONS:
+                found, at = module, i
+        elif _is_part(found, modules[~at], module, near=i == at + 1):
+            found, at = module, i
+    if found is None and held is _S and hints.is_attending:
+        return _A  # not every module called mixer is a recurrent one
+    return found or held
+
+
+def _is_part(part: Component, name: str, whole: Component, *, near: bool) -> bool:
+    """Whether a module is counted to one that it stands in; ``near``: right in it."""
+    if whole is _E:
+        return near and part is _M  # ``audio_embed`` may hold a whole encoder
+    if whole is _M and part is _C:
+        # One of the MLP's two layers, as in VITS, but for a depthwise one between them.
+        return near and not name.startswith(_DEPTHWISE)
+    return part in _WHOLES.get(whole, ())
+
+
+def _layer_position(words: list[str]) -> int | None:
+    """The first number under a list that people call layers.
+
+    None of what has no modules of its own (``bbox_predictor.layers.0.weight``).
+    """
+    for i, word in enumerate(words):
+        if word == "0" and i > 0 and words[i - 1] in _LAYER_LISTS:
+            return None if words[i + 1 :] in (["weight"], ["bias"]) else i
+    return None

@@ -1,0 +1,49 @@
+"""The spec of a stored tensor's name: how files spell what the tree calls otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+
+from ...core.tensors import TensorSpec
+from ...trees.prediction import Prediction
+
+#: A norm's scale and shift in TensorFlow's words, and in files converted from there (bert-base).
+_NORM_WORDS = {"gamma": "weight", "beta": "bias"}
+
+
+def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | None]:
+    """Names as the tree spells them, then without and with the base model's prefix, then by the
+    family's other spellings."""
+    if prediction is None:
+        return lambda _name: None
+    by_name: dict[str, TensorSpec] = {}
+    family = prediction.family
+    prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
+    aliases = tuple(family.aliases.items()) if family else ()
+
+    def find(name: str) -> TensorSpec | None:
+        if not by_name:  # built when first asked: most quantised models never ask
+            by_name.update(zip(map(itemgetter(0), prediction.specs), prediction.specs, strict=True))
+        spec = by_name.get(name)
+        if spec is not None:
+            return spec
+        candidates = _other_spellings(name, prefix, aliases)
+        spec = next((by_name[other] for other in candidates if other in by_name), None)
+        module, _, leaf = name.rpartition(".")
+        if spec is None and leaf in _NORM_WORDS:
+            return find(f"{module}.{_NORM_WORDS[leaf]}")
+        return spec
+
+    return find
+
+
+def _other_spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
+    if prefix:
+        yield name.removeprefix(prefix) if name.startswith(prefix) else prefix + name
+    for old, new in aliases:
+        if name.startswith(old):
+            other = new + name[len(old) :]
+            yield other
+            if prefix:
+                yield other.removeprefix(prefix) if other.startswith(prefix) else prefix + other

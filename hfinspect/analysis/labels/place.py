@@ -1,0 +1,245 @@
+"""Where each tensor belongs: labels from the architecture's tree, or from the name alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from itertools import repeat
+from operator import itemgetter
+from typing import NamedTuple, cast
+
+from ...core.checkpoint import Shard
+from ...core.components import Component, Role
+from ...core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
+from ...trees.prediction import Prediction
+from ..quantization import Decoded
+from .by_name import NameLabels, layer_of
+from .context import labeller
+from .lookup import spec_finder as spec_finder
+from .routing import Routing, is_routed
+
+#: A member of an Enum costs a call to look up.
+_PARAMETER = Role.PARAMETER
+_NAME = itemgetter(0)
+_TIED_TO = TensorSpec._fields.index("tied_to")
+
+
+class Placed(NamedTuple):
+    """Labelled tensors, beside each its spec if the tree knew it, and ties: name -> name kept."""
+
+    tensors: tuple[TensorInfo, ...]
+    told: Sequence[TensorSpec | None]
+    tied: Mapping[str, str]
+
+    @property
+    def specs(self) -> dict[str, TensorSpec]:
+        """Stored name -> spec, made anew at each call; of a name in two shards the last counts."""
+        return _by_name(self.tensors, self.told)
+
+
+def _by_name(
+    tensors: Iterable[TensorInfo], told: Iterable[TensorSpec | None]
+) -> dict[str, TensorSpec]:
+    pairs = zip(map(_NAME, tensors), told, strict=True)
+    return {name: spec for name, spec in pairs if spec is not None}
+
+
+def place_expected(prediction: Prediction) -> Placed:
+    """Tensors as predicted, in the config's dtype; a buffer's own dtype where it has one."""
+    infos = []
+    for spec in prediction.tensors:
+        dtype = spec.dtype or prediction.dtype
+        elements = spec.elements
+        infos.append(
+            TensorInfo(
+                spec.name, spec.shape, dtype, spec.parameters, spec.component, spec.layer, None,
+                None, elements, nbytes_of(dtype, elements), spec.role, spec.part, spec.stack,
+                spec.kind, spec.active,
+            )
+        )  # fmt: skip
+    return Placed(tuple(infos), prediction.tensors, prediction.tied)
+
+
+def place_stored(
+    shards: Sequence[Shard],
+    prediction: Prediction | None,
+    decoded: Mapping[str, Decoded],
+    *,
+    tie_embeddings: bool = False,
+    untied: bool = False,
+    routing: Routing | None = None,
+) -> Placed:
+    """Tensors as stored.
+
+    ``decoded`` says of packed tensors and their bookkeeping what they stand for. A tensor that the
+    tree knows takes its labels from there, others from their names. Ties are what the tree ties,
+    what shares storage, and (unknown models, ``tie_embeddings``) an lm_head of the embedding's
+    shape. ``untied``: the config says tie_word_embeddings false, so a head that is stored beside
+    the embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
+    ``routing`` tells how many experts serve a token, for those the tree does not know.
+    """
+    buffers = {name for shard in shards for name in _told_buffers(shard)}
+    labels = _Labels(prediction, routing, buffers, _surroundings(shards, decoded))
+    infos: list[TensorInfo] = []
+    for shard in shards:
+        if shard.tensors:
+            infos += _labelled(shard, labels, decoded)
+    told = labels.told
+    tied = {} if untied else _ties_of_tree(infos, told)
+    tied.update(_ties_by_storage(shards, tied))
+    if prediction is None and tie_embeddings:
+        tied.update(_tied_by_name(infos))
+    if tied:
+        infos = [info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
+                 for info in infos]  # fmt: skip
+    return Placed(tuple(infos), told, tied)
+
+
+#: Two dimensions: what a packed tensor stands for is a matrix, however it is stored.
+_MATRIX = (0, 0)
+
+
+def _surroundings(
+    shards: Sequence[Shard], decoded: Mapping[str, Decoded]
+) -> Iterator[tuple[str, Sequence[int]]]:
+    """Names and shapes of what tensors stand for."""
+    for shard in shards:
+        for stored in shard.tensors:
+            meaning = decoded.get(stored.name)
+            yield (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
+
+
+class _Labels:
+    """Finds the labels of stored tensors; ``told`` is what the tree told of those asked for."""
+
+    def __init__(
+        self,
+        prediction: Prediction | None,
+        routing: Routing | None,
+        buffers: Set[str],
+        surroundings: Iterable[tuple[str, Sequence[int]]],
+    ) -> None:
+        self.told: list[TensorSpec | None] = []
+        self._find = spec_finder(prediction)
+        self._routing = routing
+        self._buffers = buffers
+        self._surroundings = surroundings
+
+    @cached_property
+    def _labels_of(self) -> Callable[[str], NameLabels]:
+        """Made when the first tensor is met that the tree doesn't know, from all tensors."""
+        return labeller(self._surroundings)
+
+    def of(self, tensors: Sequence[StoredTensor], meant: Sequence[str]) -> list[TensorSpec]:
+        """Labels of tensors that stand for what is called ``meant``."""
+        found = list(map(self._find, meant))
+        self.told += found
+        if None not in found:
+            return cast("list[TensorSpec]", found)
+        return [
+            spec or self._told_by_name(stored, name)
+            for stored, spec, name in zip(tensors, found, meant, strict=True)
+        ]
+
+    def _told_by_name(self, stored: StoredTensor, meant: str) -> TensorSpec:
+        labels = self._labels_of(meant)
+        role = labels.role
+        if stored.name in self._buffers or (role is _PARAMETER and _is_causal_mask(stored)):
+            role = Role.BUFFER
+        stack, layer = layer_of(stored.name, labels)
+        routing = self._routing
+        active = routing if routing and is_routed(stored.name, stored, routing) else None
+        return TensorSpec(
+            meant, stored.shape, labels.component, role, labels.part, stack, layer, active=active
+        )
+
+
+def _labelled(
+    shard: Shard, labels: _Labels, decoded: Mapping[str, Decoded]
+) -> Iterator[TensorInfo]:
+    """A shard's tensors with their labels, column by column: a loop over 500,000 tensors takes
+    four times as long."""
+    names, dtypes, shapes, elements, sizes, _, _ = zip(*shard.tensors, strict=True)
+    meanings = list(map(decoded.get, names))
+    meant = names
+    if any(meanings):
+        meant = tuple([m[0] if m else name for m, name in zip(meanings, names, strict=True)])
+    told = labels.of(shard.tensors, meant)
+    _, _, components, roles, parts, stacks, layers, kinds, _, _, _, actives = zip(
+        *told, strict=True
+    )
+    parameters: Iterable[int | None] = elements
+    if roles.count(_PARAMETER) < len(roles):
+        parameters = [
+            n if role is _PARAMETER else 0 for n, role in zip(elements, roles, strict=True)
+        ]
+    if any(meanings):
+        roles = tuple([m[1] if m else role for m, role in zip(meanings, roles, strict=True)])
+        parameters = [m[2] if m else n for m, n in zip(meanings, parameters, strict=True)]
+    columns = zip(
+        names, shapes, dtypes, parameters, components, layers, repeat(shard.file), repeat(None),
+        elements, sizes, roles, parts, stacks, kinds, actives,
+    )  # fmt: skip
+    return map(tuple.__new__, repeat(TensorInfo), columns)
+
+
+def _told_buffers(shard: Shard) -> list[str]:
+    """What a pickled module itself calls its buffers."""
+    told = shard.metadata.get("buffers") if shard.format in ("torch", "torchscript") else None
+    return [name for name in told if isinstance(name, str)] if isinstance(told, list) else []
+
+
+def _is_causal_mask(stored: StoredTensor) -> bool:
+    """``attn.bias`` of GPT-2's kind: (1, 1, n, n), or (n, n) of booleans or bytes."""
+    shape = stored.shape
+    if not stored.name.endswith(".bias") or len(shape) < 2 or shape[-1] != shape[-2]:
+        return False
+    return (len(shape) == 4 and shape[:2] == (1, 1)) or stored.dtype in ("BOOL", "U8")
+
+
+# ---- ties
+
+
+def _ties_of_tree(infos: Sequence[TensorInfo], told: Sequence[TensorSpec | None]) -> dict[str, str]:
+    """Both ends of a tie of the architecture are stored, in one shape."""
+    if not any(spec is not None and spec[_TIED_TO] is not None for spec in told):
+        return {}
+    specs = _by_name(infos, told)
+    ends = {name: spec.tied_to for name, spec in specs.items() if spec.tied_to is not None}
+    wanted = set(ends.values())
+    kept_by = {
+        specs[i.name].name: i for i in infos if i.name in specs and specs[i.name].name in wanted
+    }
+    tied: dict[str, str] = {}
+    for info in infos:
+        kept = kept_by.get(ends.get(info.name) or "")
+        if kept is not None and kept.name != info.name and kept.shape == info.shape:
+            tied[info.name] = kept.name
+    return tied
+
+
+def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[str, str]:
+    """Tensors of one file that are the same bytes."""
+    first: dict[tuple[str, str], str] = {}
+    tied: dict[str, str] = {}
+    for shard in shards:
+        for stored in shard.tensors:
+            if stored.storage is None or stored.name in known:
+                continue
+            kept = first.setdefault((shard.file, stored.storage), stored.name)
+            if kept != stored.name:
+                tied[stored.name] = known.get(kept, kept)
+    return tied
+
+
+def _tied_by_name(infos: Sequence[TensorInfo]) -> dict[str, str]:
+    """An untold architecture with tie_word_embeddings true that stores both ends."""
+    matrices = [i for i in infos if len(i.shape) == 2 and i.role is Role.PARAMETER]
+    tables = [i for i in matrices if i.component is Component.EMBEDDING]
+    heads = [i for i in matrices if i.component is Component.HEAD]
+    tied = {}
+    for head in heads:
+        same = [t for t in tables if t.shape == head.shape and t.dtype == head.dtype]
+        if len(same) == 1:
+            tied[head.name] = same[0].name
+    return tied

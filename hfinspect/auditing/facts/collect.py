@@ -1,0 +1,296 @@
+"""From a source to the facts: every file is read at most once, and none that is damaged stops the
+reading of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from ...checkpoints.file_bytes import is_local
+from ...checkpoints.filenames import Kind, WeightName, weight_name
+from ...core.checkpoint import Checkpoint
+from ...core.verdicts import Unchecked
+from ...errors import AccessError, EntryNotFoundError, HfinspectError
+from ...formats.pickles.machine import PickleScan
+from ...formats.strict_json import collector_paused
+from ...sources.disk import AuditedSource, directory_mode, disk_facts, leftovers
+from ...sources.source import FileEntry, Source
+from .companions_read import (
+    CONFIGS,
+    MAX_OTHER_FILES,
+    MAX_OTHER_JSON,
+    MAX_REMOTE_TOKENIZER_BYTES,
+    MAX_TOKENIZER_BYTES,
+    read_index,
+    read_json,
+    read_tokenizer,
+    tokenizer_path,
+)
+from .deep import DeepScan
+from .folders import make_folders
+from .look import PICKLE_SUFFIXES, keras_lambda, scan_pickle_file, stand_in
+from .target import DeepFact, Facts, IndexFact, JsonFact, TokenizerFact, WeightFact
+from .weights_read import WeightRead, WeightReader, guesses_for
+
+T = TypeVar("T")
+Fact = TypeVar("Fact", JsonFact, IndexFact)
+
+#: Errors that say nothing about the file.
+_NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved"})
+
+#: A pointer of Git LFS takes about 130 bytes; larger files are none.
+MAX_POINTER_BYTES = 1024
+
+#: The header of a model card; lists of languages and data sets make some long.
+MAX_CARD_HEAD = 64 * 1024
+
+#: Small files on the Hub are asked for only if they are of a kind that is kept in LFS.
+_KEPT_IN_LFS = (".model", ".spm", ".onnx", ".h5", ".msgpack", ".npz", ".keras", ".tflite", ".pb")
+
+
+@dataclass
+class Collector:
+    """Reads what the rules need from ``source``. ``file`` limits the audit to one weight file."""
+
+    source: Source
+    file: str | None = None
+    deep: bool = False
+    reference: Checkpoint | None = None
+    reference_name: str | None = None
+    progress: Callable[[int, int], None] | None = None
+    unchecked: list[Unchecked] = field(default_factory=list)
+
+    def collect(self) -> Facts:
+        """Raises AccessErrors where nothing at all can be read."""
+        # On disk there is nothing to wait for, so the garbage collector can rest for all of it.
+        with collector_paused() if is_local(self.source) else nullcontext():
+            return self._collect()
+
+    def _collect(self) -> Facts:
+        files = self._files()
+        names = {n.path: n for n in map(weight_name, files) if n is not None}
+        weights = [n for n in names.values() if n.kind is not Kind.FOREIGN and not n.is_index]
+        json_files, indexes, tokenizers = self._small(files, names)
+        reads = self._weights(weights, indexes)
+        facts = {read.fact.path: read.fact for read in reads}
+        pickles, pickle_errors = self._pickles(files, names, reads)
+        folders = make_folders(files, facts, indexes, json_files, tokenizers)
+        single = self._single()
+        self._note_foreign(names)
+        disk = self.source if isinstance(self.source, AuditedSource) else None
+        return Facts(
+            origin=self.source.origin,
+            files=files,
+            folders=folders,
+            weights=facts,
+            json=json_files,
+            pickles=pickles,
+            pickle_errors=pickle_errors,
+            stand_ins=self._stand_ins(files, names),
+            disk=disk_facts(disk, [n.path for n in weights]) if disk else {},
+            root_mode=directory_mode(disk) if disk and not single else 0,
+            leftovers=tuple(leftovers(disk)) if disk and not single else (),
+            refused=disk.refused if disk else {},
+            keras_lambda=self._keras(names),
+            reference=self.reference,
+            reference_name=self.reference_name,
+            deep=self._deep(facts),
+            single=single,
+            card_has_licence=self._card_has_licence(files),
+            listing_complete=getattr(self.source, "listing_complete", True),
+            unchecked=tuple(self.unchecked),
+        )
+
+    def _single(self) -> bool:
+        return self.file is not None or (
+            self.source.origin.kind == "file" and not self.source.origin.name.endswith(".json")
+        )
+
+    def _files(self) -> Mapping[str, FileEntry]:
+        files = self.source.list_files()
+        if self.file is None:
+            return files
+        if self.file not in files:
+            raise EntryNotFoundError(self.source.origin.name, f"has no file {self.file}")
+        folder = self.file[: self.file.rfind("/") + 1]
+        wanted = {self.file, *(folder + name for name in CONFIGS)}
+        return {path: entry for path, entry in files.items() if path in wanted}
+
+    def _ask(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        return self.source.gather(tasks)
+
+    # ---- the parts
+
+    def _small(
+        self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]
+    ) -> tuple[dict[str, JsonFact], dict[str, IndexFact], dict[str, TokenizerFact]]:
+        """JSON files and indexes by path, tokenizers by folder."""
+        indexes = [path for path, name in names.items() if name.is_index]
+        small = [path for path in files if path.rpartition("/")[2] in CONFIGS]
+        others = [path for path, entry in files.items() if self._is_other_json(path, entry)]
+        small += others[:MAX_OTHER_FILES]
+        if len(others) > MAX_OTHER_FILES:
+            what = f"{len(others) - MAX_OTHER_FILES:,} JSON files of unknown purpose"
+            self.unchecked.append(Unchecked(what, f"only {MAX_OTHER_FILES} are looked at"))
+        folders = {path[: path.rfind("/") + 1] for path in files}
+        if not is_local(self.source) and not self.deep:
+            folders &= {""}  # each costs megabytes, and is the same in nearly every folder
+        tokenizers = {folder: tokenizer_path(files, folder) for folder in folders}
+        asked = {folder: path for folder, path in tokenizers.items() if path is not None}
+        source = self.source
+        limit = MAX_TOKENIZER_BYTES
+        if not is_local(source) and not self.deep:
+            limit = MAX_REMOTE_TOKENIZER_BYTES
+        tasks: list[Callable[[], object]] = [partial(read_json, source, p) for p in small]
+        tasks += [partial(read_index, source, p) for p in indexes]
+        tasks += [partial(read_tokenizer, source, p, limit) for p in asked.values()]
+        results = self._ask(tasks)
+        found_json = self._by_path(r for r in results if isinstance(r, JsonFact))
+        found_indexes = self._by_path(r for r in results if isinstance(r, IndexFact))
+        found_tokenizers = {}
+        for (folder, path), result in zip(
+            asked.items(), results[len(small) + len(indexes) :], strict=True
+        ):
+            if isinstance(result, TokenizerFact):
+                found_tokenizers[folder] = result
+            elif isinstance(result, HfinspectError):
+                self._note_tokenizer(path, result, found_json, files)
+        return found_json, found_indexes, found_tokenizers
+
+    def _by_path(self, facts: Iterable[Fact]) -> dict[str, Fact]:
+        """Facts by path without those that the network refused: these are not checked."""
+        found = {}
+        for fact in facts:
+            if fact.error is not None and fact.error.kind in _NETWORK:
+                self.unchecked.append(Unchecked(fact.path, fact.error.found))
+            else:
+                found[fact.path] = fact
+        return found
+
+    def _is_other_json(self, path: str, entry: FileEntry) -> bool:
+        name = path.rpartition("/")[2]
+        if not name.endswith(".json") or name.endswith(".index.json") or name in CONFIGS:
+            return False
+        known = name in ("tokenizer.json", "vocab.json")
+        return is_local(self.source) and not known and (entry.size or 0) <= MAX_OTHER_JSON
+
+    def _note_tokenizer(
+        self,
+        path: str,
+        error: HfinspectError,
+        found: dict[str, JsonFact],
+        files: Mapping[str, FileEntry],
+    ) -> None:
+        if error.kind == "limit":
+            why = f"{error.found}; {error.expected}, unless with --deep"
+            self.unchecked.append(Unchecked(f"ids of {path}", why))
+        else:
+            found[path] = JsonFact(path, files[path].size or 0, error=error)
+
+    def _weights(
+        self, weights: Sequence[WeightName], indexes: Mapping[str, IndexFact]
+    ) -> list[WeightRead]:
+        reader = WeightReader(self.source, guesses_for(self.source, weights, indexes))
+        reads = self._ask([partial(reader.read, name) for name in weights])
+        found = []
+        for read in reads:
+            if isinstance(read, HfinspectError):
+                raise read
+            found.append(read)
+        refused = [read.fact.refused for read in found]
+        denied = [error for error in refused if isinstance(error, AccessError)]
+        if not is_local(self.source) and denied and len(denied) == len(found):
+            raise denied[0]  # gated, offline: that is no property of the files
+        return [self._without_network_trouble(read) for read in found]
+
+    def _without_network_trouble(self, read: WeightRead) -> WeightRead:
+        """What the network refused is not checked, and nothing is known to be wrong with it."""
+        error = read.fact.refused
+        if error is None or error.kind not in _NETWORK:
+            return read
+        self.unchecked.append(Unchecked(read.fact.path, error.found))
+        return read._replace(fact=replace(read.fact, problems=()))
+
+    def _pickles(
+        self,
+        files: Mapping[str, FileEntry],
+        names: Mapping[str, WeightName],
+        reads: Sequence[WeightRead],
+    ) -> tuple[dict[str, tuple[tuple[str, PickleScan], ...]], dict[str, HfinspectError]]:
+        found = {read.fact.path: read.scans for read in reads if read.scans is not None}
+        errors = {r.fact.path: r.scan_error for r in reads if r.scan_error is not None}
+        others = [
+            path
+            for path in files
+            if path.lower().endswith(PICKLE_SUFFIXES)
+            and (path not in names or names[path].kind is Kind.FOREIGN)
+        ]
+        results = self._ask([partial(scan_pickle_file, self.source, path) for path in others])
+        for path, result in zip(others, results, strict=True):
+            if isinstance(result, HfinspectError):
+                errors[path] = result
+            elif result:
+                found[path] = result
+        return found, errors
+
+    def _card_has_licence(self, files: Mapping[str, FileEntry]) -> bool:
+        card = next((path for path in files if path.lower() == "readme.md"), None)
+        if card is None:
+            return False
+        head = self._ask([partial(self.source.read, card, 0, MAX_CARD_HEAD)])[0]
+        if not isinstance(head, bytes) or not head.startswith(b"---"):
+            return False
+        return b"\nlicense:" in head.split(b"\n---", 1)[0]
+
+    def _stand_ins(
+        self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]
+    ) -> dict[str, str]:
+        """Pointers and pages in place of files that are read nowhere else: path -> rule."""
+        here = is_local(self.source)
+        found: dict[str, str] = {}
+        asked = []
+        for path, entry in files.items():
+            name = names.get(path)
+            if name is not None and name.kind is not Kind.FOREIGN:
+                continue
+            if entry.size == 0 and name is not None:
+                found[path] = "empty-file"
+            elif 0 < (entry.size or 0) <= MAX_POINTER_BYTES and (
+                here or name is not None or path.endswith(_KEPT_IN_LFS)
+            ):
+                asked.append(path)
+        results = self._ask([partial(stand_in, self.source, path) for path in asked])
+        told = zip(asked, results, strict=True)
+        return found | {path: rule for path, rule in told if isinstance(rule, str)}
+
+    def _keras(self, names: Mapping[str, WeightName]) -> tuple[str, ...]:
+        paths = [path for path in names if path.lower().endswith((".keras", ".h5"))]
+        results = self._ask([partial(keras_lambda, self.source, path) for path in paths])
+        for path, result in zip(paths, results, strict=True):
+            if not isinstance(result, bool):
+                why = str(result) if result else "its model description lies deeper in the file"
+                self.unchecked.append(Unchecked(f"Lambda layers in {path}", why))
+        return tuple(path for path, found in zip(paths, results, strict=True) if found is True)
+
+    def _note_foreign(self, names: Mapping[str, WeightName]) -> None:
+        foreign: dict[str, list[str]] = {}
+        for path, name in names.items():
+            if name.kind is Kind.FOREIGN:
+                foreign.setdefault(name.format, []).append(path)
+        for format_name, paths in sorted(foreign.items()):
+            what = paths[0] if len(paths) == 1 else f"{len(paths)} files, {paths[0]} and others"
+            self.unchecked.append(Unchecked(what, f"{format_name} is a format that is not read"))
+
+    def _deep(self, facts: Mapping[str, WeightFact]) -> dict[str, DeepFact]:
+        if not self.deep:
+            self.unchecked.append(
+                Unchecked("values and checksums", "only headers were read; --deep reads the rest")
+            )
+            return {}
+        scan = DeepScan(self.source, facts, self.progress)
+        found = scan.run()
+        self.unchecked += scan.unchecked
+        return found

@@ -1,0 +1,115 @@
+"""Checkpoints beside their configs, as the HI3 rules look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ...core.components import Role
+from ...core.config import ModelConfig
+from ...core.results import Expectation, Inspection
+from ...core.tensors import TensorInfo, TensorSpec
+from ...errors import ConfigError
+from ...trees.prediction import Prediction, config_dtype
+from .target import Copy, Facts, Folder
+
+
+class Compared(NamedTuple):
+    """One folder whose config is in the catalog."""
+
+    folder: Folder
+    copy: Copy
+    inspection: Inspection
+    expectation: Expectation
+    prediction: Prediction
+    specs: Mapping[str, TensorSpec]
+    infos: Mapping[str, TensorInfo]
+
+
+def compared(facts: Facts) -> Iterator[Compared]:
+    for folder in facts.folders:
+        judged, copy = folder.judged, folder.main
+        found, prediction = judged.inspection, judged.prediction
+        if copy is None or found is None or found.expectation is None or prediction is None:
+            continue
+        if facts.single and copy.sharded:
+            continue
+        yield Compared(
+            folder, copy, found, found.expectation, prediction, judged.specs, judged.infos
+        )
+
+
+def missing_parameters(c: Compared) -> Iterator[TensorSpec]:
+    """Parameters that the config promises, no file holds, and no missing file explains."""
+    if not c.copy.readable and not c.copy.lost_names:
+        return  # which tensors are in the lost files, nobody knows
+    lost = set(c.copy.lost_names)
+    prefix = f"{c.prediction.family.base_prefix}." if c.prediction.family else "."
+    lost |= {name.removeprefix(prefix) for name in lost} | {prefix + name for name in lost}
+    for name in c.expectation.missing:
+        spec = c.specs[name]
+        if spec.role is Role.PARAMETER and name not in lost:
+            yield spec
+
+
+def respelled(c: Compared) -> bool:
+    """Whether these seem to be the promised tensors under the names of another layout: hardly a
+    name is known, and there are about as many."""
+    promised, held = len(c.prediction.tensors), len(c.infos)
+    few = 10 * len(c.expectation.missing) >= 9 * promised
+    return few and abs(held - promised) * 10 <= promised
+
+
+def reshaped_parameters(facts: Facts) -> Iterator[tuple[Compared, TensorInfo, tuple[int, ...]]]:
+    for c in compared(facts):
+        for name, (_, promised) in c.expectation.reshaped.items():
+            if c.infos[name].role is Role.PARAMETER:
+                yield c, c.infos[name], promised
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    return "x".join(str(int(size)) for size in shape) or "scalar"
+
+
+def said_dtype(config: Mapping[str, object] | None) -> str | None:
+    """The config's dtype in the spelling of safetensors, None where it has none."""
+    try:
+        return config_dtype(ModelConfig(config)) if config is not None else None
+    except ConfigError:
+        return None
+
+
+def config_number(config: Mapping[str, object] | None, *keys: str) -> int | None:
+    """The first of the keys that is a positive whole number, at the top or under text_config."""
+    if config is None:
+        return None
+    inner = config.get("text_config")
+    for place in (config, inner if isinstance(inner, dict) else {}):
+        for key in keys:
+            value = place.get(key)
+            if type(value) is int and value > 0:
+                return value
+    return None
+
+
+def vocab_size(config: Mapping[str, object] | None) -> int | None:
+    """The config's vocab_size, also where it is nested; None where it has none."""
+    return config_number(config, "vocab_size")
+
+
+def token_embedding(inspection: Inspection) -> TensorInfo | None:
+    """The table of token embeddings: by its label, else by the names that most models use."""
+    for info in inspection.tensors:
+        if info.kind == "token" and info.part == "text" and len(info.shape) == 2:
+            return info
+    for info in inspection.tensors:
+        known = info.name.endswith(_EMBEDDINGS) or f".{info.name}".endswith(_EMBEDDINGS)
+        if known and len(info.shape) == 2 and info.part == "text":
+            return info
+    return None
+
+
+_EMBEDDINGS = (
+    ".embed_tokens.weight", ".wte.weight", ".word_embeddings.weight", ".tok_embeddings.weight",
+    ".embed_in.weight",
+)  # fmt: skip

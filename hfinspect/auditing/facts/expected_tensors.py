@@ -1,0 +1,64 @@
+"""A checkpoint beside what its config.json promises, through the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...analysis.quantization import Decoding, decode
+from ...checkpoints.filenames import Kind
+from ...core.checkpoint import Checkpoint
+from ...core.refs import Origin
+from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
+from ...inspecting.build import from_checkpoint
+from ...trees.prediction import Prediction, predict
+from .target import Copy, JsonFact, Judged
+
+
+def as_checkpoint(copy: Copy) -> Checkpoint:
+    """A copy as the other verbs see it: the shards whose headers could be read."""
+    index = copy.index.index if copy.index is not None else None
+    shards = tuple(file.shard for file in copy.files if file.shard is not None)
+    return Checkpoint(copy.format, shards, index, missing=copy.missing)
+
+
+#: Files beside the config that say how weights are packed.
+COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
+
+
+def judge(main: Copy | None, files: Mapping[str, JsonFact]) -> Judged:
+    """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
+
+    ``files`` are the JSON files beside the weights, by name.
+    """
+    config = files.get("config.json")
+    values = config.mapping if config is not None else None
+    if values is None:
+        return Judged()
+    prediction: Prediction | None = None
+    error: HfinspectError | None = None
+    try:
+        prediction = predict(values)
+        prediction.tensors  # noqa: B018 - expands the tree, which may find it absurd
+    except UnknownArchitectureError:
+        prediction = None
+    except (ConfigError, MalformedError) as caught:
+        prediction, error = None, caught
+    comparable = (
+        main is not None
+        and main.kind in (Kind.MODEL, Kind.WEIGHTS)
+        and main.format in ("safetensors", "torch")
+        and any(file.shard is not None for file in main.files)
+    )
+    if not comparable or main is None:
+        return Judged(None, prediction, Decoding(), error)
+    checkpoint = as_checkpoint(main)
+    companions = {
+        name: fact.mapping
+        for name, fact in files.items()
+        if name in COMPANIONS and fact.mapping is not None
+    }
+    decoding = decode(checkpoint.shards, values, companions, prediction)
+    inspection = from_checkpoint(
+        "", Origin("directory", ""), checkpoint, prediction, decoding, config=values
+    )
+    return Judged(inspection, prediction, decoding, error)

@@ -1,0 +1,106 @@
+"""Files put together: which belong to one copy of some weights, and which copy is the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...checkpoints.choose import Candidate, candidates, choose
+from ...checkpoints.filenames import Kind
+from ...checkpoints.weight_map import shard_paths
+from ...sources.source import FileEntry
+from .expected_tensors import judge
+from .target import Copy, Folder, IndexFact, JsonFact, TokenizerFact, WeightFact
+
+
+def make_folders(
+    files: Mapping[str, FileEntry],
+    weights: Mapping[str, WeightFact],
+    indexes: Mapping[str, IndexFact],
+    json_files: Mapping[str, JsonFact],
+    tokenizers: Mapping[str, TokenizerFact],
+) -> tuple[Folder, ...]:
+    """Every directory with weights or a config, the root first."""
+    copies: dict[str, list[Copy]] = {}
+    for copy in _copies(files, weights, indexes):
+        copies.setdefault(copy.label[: copy.label.rfind("/") + 1], []).append(copy)
+    small: dict[str, dict[str, JsonFact]] = {}
+    for path, fact in json_files.items():
+        folder, _, name = path.rpartition("/")
+        small.setdefault(f"{folder}/" if folder else "", {})[name] = fact
+    described = {
+        path
+        for path, facts in small.items()
+        if facts.keys() & {"config.json", "adapter_config.json", "model_index.json"}
+    }
+    folders = []
+    for path in sorted({"", *copies, *described}):
+        own = tuple(copies.get(path, ()))
+        main = _main(files, path, own)
+        facts = small.get(path, {})
+        judged = judge(main, facts)
+        folders.append(Folder(path, own, main, facts, tokenizers.get(path), judged))
+    return tuple(folders)
+
+
+def _copies(
+    files: Mapping[str, FileEntry],
+    weights: Mapping[str, WeightFact],
+    indexes: Mapping[str, IndexFact],
+) -> list[Copy]:
+    found = []
+    used: set[str] = set()
+    ordered = sorted(candidates(files), key=lambda item: item.index is None)
+    for item in ordered:
+        first = item.first
+        if first.kind is Kind.FOREIGN:
+            continue
+        fact = indexes.get(item.index) if item.index is not None else None
+        paths, missing, extra = _paths(item, fact, files)
+        if item.index is None and used.issuperset(paths):
+            continue  # named by an index under a name that shows no numbering
+        used.update(paths)
+        label = item.index or (paths[0] if paths else first.path)
+        found.append(
+            Copy(
+                label,
+                first.format,
+                first.kind,
+                first.stem,
+                first.variant,
+                tuple(weights[path] for path in paths if path in weights),
+                missing,
+                extra,
+                fact,
+            )
+        )
+    return found
+
+
+def _paths(
+    item: Candidate, fact: IndexFact | None, files: Mapping[str, FileEntry]
+) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
+    """(present, missing, extra) paths of one copy."""
+    own = [name.path for name in item.files]
+    if fact is None or fact.index is None:
+        return own, item.missing, ()
+    named = shard_paths(fact.index)
+    present = [path for path in named if path in files]
+    missing = tuple(path for path in named if path not in files)
+    known = set(named)
+    return present, missing, tuple(path for path in own if path not in known)
+
+
+def _main(files: Mapping[str, FileEntry], folder: str, copies: tuple[Copy, ...]) -> Copy | None:
+    """The copy that is taken for the folder's model."""
+    here = {path: entry for path, entry in files.items() if path[: path.rfind("/") + 1] == folder}
+    choice = choose(here)
+    if choice is None:
+        return None
+    wanted = set(choice.files)
+    for copy in copies:
+        if choice.index is not None and copy.index is not None:
+            if copy.index.path == choice.index:
+                return copy
+        elif choice.index is None and wanted & {file.path for file in copy.files}:
+            return copy
+    return None

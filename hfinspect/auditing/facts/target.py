@@ -1,0 +1,278 @@
+"""What the rules judge: everything about a target, read once and only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...analysis.quantization import Decoding
+from ...checkpoints.filenames import Kind, WeightName
+from ...core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
+from ...core.refs import Origin
+from ...core.results import Inspection
+from ...core.tensors import StoredTensor, TensorInfo, TensorSpec
+from ...core.verdicts import Unchecked
+from ...errors import HfinspectError
+from ...formats.pickles.machine import PickleScan
+from ...sources.disk import DiskFact
+from ...sources.source import FileEntry
+from ...trees.prediction import Prediction
+
+
+@dataclass(frozen=True)
+class WeightFact:
+    """One weight file: its header as far as it could be read, and all that is wrong with it.
+
+    ``shard`` may be there although ``problems`` hold errors: then its tensors are what the header
+    says. ``refused`` is why there is none.
+    """
+
+    name: WeightName
+    size: int | None
+    shard: Shard | None = None
+    problems: tuple[Finding, ...] = ()
+    refused: HfinspectError | None = None
+
+    @property
+    def path(self) -> str:
+        return self.name.path
+
+    @property
+    def tensors(self) -> tuple[StoredTensor, ...]:
+        return self.shard.tensors if self.shard is not None else ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether its list of tensors can be relied on."""
+        return self.shard is not None and not any(
+            problem.severity == "error" and problem.rule in _LOSES_TENSORS
+            for problem in self.problems
+        )
+
+
+#: Rules of the formats after which a header's list of tensors is not complete.
+_LOSES_TENSORS = frozenset(
+    {"entry", "dtype", "shape", "offsets", "overflow", "duplicate-key", "not-json", "no-tensors"}
+)
+
+
+@dataclass(frozen=True)
+class JsonFact:
+    """One small JSON file: its value, or why there is none. ``text`` are its bytes."""
+
+    path: str
+    size: int
+    value: object = None
+    error: HfinspectError | None = None
+    text: bytes = b""
+
+    @property
+    def mapping(self) -> Mapping[str, object] | None:
+        return self.value if isinstance(self.value, dict) else None
+
+
+@dataclass(frozen=True)
+class IndexFact:
+    """One ``*.index.json``: ``unsafe`` are shard names that leave the directory (and why)."""
+
+    path: str
+    index: ShardIndex | None = None
+    error: HfinspectError | None = None
+    unsafe: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class TokenizerFact:
+    """The highest id that the tokenizer's files name, and which file names it."""
+
+    highest: int
+    file: str
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One copy of some weights: a file, or the shards of one numbering or index.
+
+    ``files`` are there, ``missing`` should be; ``extra`` are numbered shards that the index does
+    not name.
+    """
+
+    label: str
+    format: str
+    kind: Kind
+    stem: str
+    variant: str
+    files: tuple[WeightFact, ...]
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    index: IndexFact | None = None
+
+    @property
+    def sharded(self) -> bool:
+        return self.index is not None or any(f.name.shards is not None for f in self.files)
+
+    @property
+    def readable(self) -> bool:
+        """Whether every tensor of it is known."""
+        return (
+            bool(self.files)
+            and not self.missing
+            and all(file.sound for file in self.files)
+            and (self.index is None or self.index.index is not None)
+        )
+
+    @property
+    def size(self) -> int:
+        return sum(file.size or 0 for file in self.files)
+
+    @cached_property
+    def holders(self) -> Mapping[str, list[str]]:
+        """Tensor name -> the files that hold it."""
+        found: dict[str, list[str]] = {}
+        for file in self.files:
+            path = file.path
+            for tensor in file.tensors:
+                found.setdefault(tensor[0], []).append(path)
+        return found
+
+    @cached_property
+    def tensors(self) -> Mapping[str, StoredTensor]:
+        return {tensor[0]: tensor for file in self.files for tensor in file.tensors}
+
+    @cached_property
+    def file_of(self) -> Mapping[str, str]:
+        return {name: paths[0] for name, paths in self.holders.items()}
+
+    @cached_property
+    def said(self) -> Mapping[str, str]:
+        """Tensor name -> path of the shard that the index gives it to; empty without an index."""
+        if self.index is None or self.index.index is None:
+            return {}
+        folder = self.index.path[: self.index.path.rfind("/") + 1]
+        weight_map = self.index.index.weight_map
+        paths = {shard: folder + shard for shard in set(weight_map.values())}
+        return {name: paths[shard] for name, shard in weight_map.items()}
+
+    @cached_property
+    def lost_names(self) -> frozenset[str]:
+        """Names that the index gives to files that are missing or cannot be read."""
+        fine = {file.path for file in self.files if file.sound}
+        if fine.issuperset(self.said.values()):
+            return frozenset()
+        return frozenset(name for name, file in self.said.items() if file not in fine)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A checkpoint beside what its config promises.
+
+    ``inspection`` is None where nothing could be compared; ``prediction`` where the architecture is
+    not in the catalog or its config broken (``config_error``).
+    """
+
+    inspection: Inspection | None = None
+    prediction: Prediction | None = None
+    decoding: Decoding = field(default_factory=Decoding)
+    config_error: HfinspectError | None = None
+
+    @cached_property
+    def specs(self) -> Mapping[str, TensorSpec]:
+        """Promised tensors by name, those included that a fresh save leaves out."""
+        return {} if self.prediction is None else {s.name: s for s in self.prediction.specs}
+
+    @cached_property
+    def infos(self) -> Mapping[str, TensorInfo]:
+        """Stored tensors with their labels, by name."""
+        return {} if self.inspection is None else {t.name: t for t in self.inspection.tensors}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One directory with weights or a config. ``path`` is empty or ends with a slash.
+
+    ``main`` is the copy that loaders take for the model; ``json`` are its small files by name.
+    """
+
+    path: str
+    copies: tuple[Copy, ...]
+    main: Copy | None
+    json: Mapping[str, JsonFact] = field(default_factory=dict)
+    tokenizer: TokenizerFact | None = None
+    judged: Judged = field(default_factory=Judged)
+
+    @property
+    def config(self) -> Mapping[str, object] | None:
+        fact = self.json.get("config.json")
+        return fact.mapping if fact is not None else None
+
+    @property
+    def config_path(self) -> str:
+        return f"{self.path}config.json"
+
+    @property
+    def adapter(self) -> Mapping[str, object] | None:
+        fact = self.json.get("adapter_config.json")
+        return fact.mapping if fact is not None else None
+
+    def mapping(self, name: str) -> Mapping[str, object] | None:
+        fact = self.json.get(name)
+        return fact.mapping if fact is not None else None
+
+
+@dataclass(frozen=True)
+class DeepFact:
+    """What reading all values of a file told: ``sha256`` of the whole, tensors with values that
+    are not finite (name, how many, element of the first, whether that is a NaN), and tensors that
+    are zero throughout."""
+
+    path: str
+    sha256: str
+    recorded: str | None = None
+    not_finite: tuple[tuple[str, int, int, bool], ...] = ()
+    zero: tuple[str, ...] = ()
+    error: HfinspectError | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything about one target.
+
+    ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out
+    of reach. ``single`` tells that one file was asked for: what is not beside it is not missed.
+    ``refused`` are directories that may not be read. ``disk`` is empty for the Hub.
+    """
+
+    origin: Origin
+    files: Mapping[str, FileEntry]
+    folders: tuple[Folder, ...]
+    weights: Mapping[str, WeightFact]
+    json: Mapping[str, JsonFact]
+    pickles: Mapping[str, tuple[tuple[str, PickleScan], ...]] = field(default_factory=dict)
+    pickle_errors: Mapping[str, HfinspectError] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    disk: Mapping[str, DiskFact] = field(default_factory=dict)
+    root_mode: int = 0
+    leftovers: tuple[str, ...] = ()
+    refused: Mapping[str, HfinspectError] = field(default_factory=dict)
+    keras_lambda: tuple[str, ...] = ()
+    reference: Checkpoint | None = None
+    reference_name: str | None = None
+    deep: Mapping[str, DeepFact] = field(default_factory=dict)
+    single: bool = False
+    card_has_licence: bool = False
+    listing_complete: bool = True
+    unchecked: tuple[Unchecked, ...] = ()
+
+    def copies(self) -> Iterator[tuple[Folder, Copy]]:
+        for folder in self.folders:
+            for copy in folder.copies:
+                yield folder, copy
+
+    @property
+    def has_config(self) -> bool:
+        return any(folder.config is not None or folder.json for folder in self.folders)
+
+    @property
+    def root(self) -> Folder | None:
+        return next((folder for folder in self.folders if not folder.path), None)

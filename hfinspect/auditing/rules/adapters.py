@@ -1,0 +1,259 @@
+"""HI317 to HI320: an adapter against its own config and its base. HI33x: against a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ...checkpoints.filenames import Kind
+from ...core.tensors import StoredTensor
+from ..facts.target import Copy, Facts, Folder
+from ..registry import Found, rule
+
+_HALVES = {"lora_A": "lora_B", "lora_embedding_A": "lora_embedding_B"}
+_WRAPPERS = (
+    "base_model.model.",
+    "base_model.",
+    "transformer.",
+    "model.",
+    "unet.",
+    "diffusion_model.",
+)
+
+
+def _adapters(facts: Facts) -> Iterator[tuple[Folder, Copy, Mapping[str, object]]]:
+    for folder in facts.folders:
+        settings = folder.adapter
+        if settings is None or str(settings.get("peft_type", "LORA")).upper() != "LORA":
+            continue
+        for copy in folder.copies:
+            if copy.kind is Kind.ADAPTER and copy.readable:
+                yield folder, copy, settings
+
+
+def _pairs(copy: Copy) -> Iterator[tuple[str, StoredTensor | None, StoredTensor | None, bool]]:
+    """(module, A, B, whether of an embedding) of every module that has either half."""
+    found: dict[tuple[str, bool], dict[str, StoredTensor]] = {}
+    for name, tensor in copy.tensors.items():
+        parts = name.split(".")
+        for at, part in enumerate(parts):
+            if part in _HALVES or part in _HALVES.values():
+                key = (".".join(parts[:at]), "embedding" in part)
+                found.setdefault(key, {})[part[-1]] = tensor
+                break
+    for (module, embedding), halves in found.items():
+        yield module, halves.get("A"), halves.get("B"), embedding
+
+
+@rule("HI317", "adapter-rank", "error")
+def adapter_rank(facts: Facts) -> Iterator[Found]:
+    """A LoRA matrix is of another rank than adapter_config.json says, or than its other half.
+
+    Why: peft builds matrices of the config's rank and refuses these.
+
+    Fix: correct `r` or `rank_pattern` in adapter_config.json.
+    """
+    for folder, copy, settings in _adapters(facts):
+        pattern = settings.get("rank_pattern")
+        ranks = {settings.get("r"), *(pattern.values() if isinstance(pattern, dict) else ())}
+        said = {rank for rank in ranks if type(rank) is int}
+        for _, first, second, _ in _pairs(copy):
+            a = first.shape[0] if first is not None and first.shape else None
+            b = second.shape[1] if second is not None and len(second.shape) > 1 else None
+            for tensor, rank in ((first, a), (second, b)):
+                if tensor is not None and rank is not None and said and rank not in said:
+                    shown = " or ".join(map(str, sorted(said)))
+                    expected = f"rank {shown} by {folder.path}adapter_config.json"
+                    path = copy.file_of[tensor.name]
+                    yield Found(f"is of rank {rank}", path, tensor.name, expected)
+            if first is not None and a is not None and b is not None and a != b:
+                text = f"is of rank {a}, its other half of rank {b}"
+                yield Found(text, copy.file_of[first.name], first.name)
+
+
+@rule("HI318", "adapter-half", "error")
+def adapter_half(facts: Facts) -> Iterator[Found]:
+    """A LoRA module has only one of its two matrices.
+
+    Why: the other one is initialised, so the module does nothing or adds noise.
+
+    Fix: save the adapter again.
+    """
+    for _, copy, _ in _adapters(facts):
+        for module, first, second, _ in _pairs(copy):
+            there = first or second
+            if there is not None and (first is None or second is None):
+                lack = "lora_B" if second is None else "lora_A"
+                text = f"{module} has no {lack}"
+                yield Found(text, copy.file_of[there.name], there.name)
+
+
+@rule("HI319", "adapter-targets", "warning")
+def adapter_targets(facts: Facts) -> Iterator[Found]:
+    """`target_modules` names a module without LoRA matrices, or not one that has some.
+
+    Why: peft creates what the config names and fills it from the file; the two must agree.
+
+    Fix: correct `target_modules`, or save the adapter again.
+    """
+    for folder, copy, settings in _adapters(facts):
+        targets = settings.get("target_modules")
+        if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
+            continue
+        modules = {module: first or second for module, first, second, _ in _pairs(copy)}
+        parameters = settings.get("target_parameters")
+        for target in targets:
+            if not any(m == target or m.endswith(f".{target}") for m in modules):
+                text = f"target_modules names {target}, and no tensor belongs to it"
+                yield Found(text, f"{folder.path}adapter_config.json")
+        for module, tensor in modules.items():
+            if tensor is None or parameters:
+                continue
+            if not any(module == t or module.endswith(f".{t}") for t in targets):
+                text = "target_modules does not name its module"
+                yield Found(text, copy.file_of[tensor.name], tensor.name)
+
+
+@rule("HI320", "adapter-base", "error")
+def adapter_base(facts: Facts) -> Iterator[Found]:
+    """A LoRA module is not in the base model, or its matrices do not fit the weight there.
+
+    Why: the adapter was made for another model. Needs the base: a config.json beside the adapter,
+    or `--reference`.
+
+    Fix: use the base that adapter_config.json names, at the right revision.
+    """
+    for folder, copy, settings in _adapters(facts):
+        base = _base_shapes(facts, folder)
+        if not base:
+            continue
+        flipped = bool(settings.get("fan_in_fan_out"))
+        for module, first, second, embedding in _pairs(copy):
+            tensor = first or second
+            if tensor is None:
+                continue
+            path = copy.file_of[tensor.name]
+            shape = _weight_of(base, module)
+            if shape is None:
+                yield Found("the base has no such module", path, tensor.name)
+                continue
+            fits = _fits(first, second, shape, embedding, flipped)
+            if not fits:
+                sizes = " and ".join(
+                    "x".join(map(str, half.shape)) for half in (first, second) if half is not None
+                )
+                expected = f"the base's weight, {'x'.join(map(str, shape))}"
+                yield Found(f"its matrices are {sizes}", path, tensor.name, expected)
+
+
+def _base_shapes(facts: Facts, folder: Folder) -> Mapping[str, tuple[int, ...]]:
+    if facts.reference is not None:
+        shards = facts.reference.shards
+        return {t.name: t.shape for shard in shards for t in shard.tensors}
+    prediction = folder.judged.prediction
+    return {} if prediction is None else {s.name: s.shape for s in prediction.specs}
+
+
+def _weight_of(base: Mapping[str, tuple[int, ...]], module: str) -> tuple[int, ...] | None:
+    """Shape of the module's weight: by its whole name, then without the wrappers' prefixes."""
+    name = module
+    for _ in range(4):  # base_model.model.model.layers: one name, three wrappers
+        for spelled in (name, f"model.{name}", f"transformer.{name}"):
+            shape = base.get(f"{spelled}.weight")
+            if shape is not None:
+                return shape
+        shorter = next((name[len(w) :] for w in _WRAPPERS if name.startswith(w)), None)
+        if shorter is None:
+            return None
+        name = shorter
+    return None
+
+
+def _fits(
+    first: StoredTensor | None,
+    second: StoredTensor | None,
+    shape: tuple[int, ...],
+    embedding: bool,
+    flipped: bool,
+) -> bool:
+    """Linear: A (r, in), B (out, r) for a weight (out, in), stored flipped by Conv1D.
+    Embedding: A (r, rows), B (width, r) for a table (rows, width)."""
+    if len(shape) < 2:
+        return False
+    out, into = (shape[1], shape[0]) if embedding or flipped else (shape[0], shape[1])
+    if first is not None and (len(first.shape) < 2 or first.shape[1] != into):
+        return False
+    return second is None or (len(second.shape) > 1 and second.shape[0] == out)
+
+
+# ---- --reference
+
+
+def _referred(facts: Facts) -> Iterator[tuple[Copy, Mapping[str, StoredTensor]]]:
+    if facts.reference is None or not facts.folders:
+        return
+    base = {t.name: t for shard in facts.reference.shards for t in shard.tensors}
+    copy = facts.folders[0].main
+    if copy is not None and copy.kind is not Kind.ADAPTER:
+        yield copy, base
+
+
+@rule("HI331", "reference-missing", "error")
+def reference_missing(facts: Facts) -> Iterator[Found]:
+    """The reference has a tensor that this checkpoint lacks (`--reference`).
+
+    Why: a fine-tune has the tensors of its base; what is absent was lost in saving.
+
+    Fix: save the fine-tune again with all its modules.
+    """
+    for copy, base in _referred(facts):
+        for name in base:
+            if name not in copy.holders and name not in copy.lost_names:
+                text = f"is in {facts.reference_name} and not here"
+                yield Found(text, copy.label, name)
+
+
+@rule("HI332", "reference-shape", "error")
+def reference_shape(facts: Facts) -> Iterator[Found]:
+    """A tensor is of another shape than in the reference (`--reference`).
+
+    Why: the fine-tune was resized, or comes from another base.
+
+    Fix: name the right base; a resized vocabulary must be resized in the config too.
+    """
+    for copy, base in _referred(facts):
+        for name, tensor in copy.tensors.items():
+            if name in base and base[name].shape != tensor.shape:
+                expected = f"{'x'.join(map(str, base[name].shape))}, as in {facts.reference_name}"
+                text = f"is {'x'.join(map(str, tensor.shape))}"
+                yield Found(text, copy.file_of[name], name, expected)
+
+
+@rule("HI333", "reference-extra", "warning")
+def reference_extra(facts: Facts) -> Iterator[Found]:
+    """This checkpoint holds a tensor that the reference lacks (`--reference`).
+
+    Why: leftovers of training (adapters, value heads) or another model.
+
+    Fix: delete it, or say in the model card what it is for.
+    """
+    for copy, base in _referred(facts):
+        for name, path in copy.file_of.items():
+            if name not in base:
+                yield Found(f"is not in {facts.reference_name}", path, name)
+
+
+@rule("HI334", "reference-dtype", "note")
+def reference_dtype(facts: Facts) -> Iterator[Found]:
+    """A tensor is of another dtype than in the reference (`--reference`).
+
+    Why: the fine-tune was saved with more or fewer bits than its base.
+
+    Fix: none needed if it is meant.
+    """
+    for copy, base in _referred(facts):
+        changed = [n for n, t in copy.tensors.items() if n in base and base[n].dtype != t.dtype]
+        if changed:
+            first = changed[0]
+            text = f"{len(changed):,} tensors differ in dtype; this one is "
+            text += copy.tensors[first].dtype
+            yield Found(text, copy.file_of[first], first, base[first].dtype)

@@ -1,0 +1,233 @@
+"""HI30x: names and shapes of the tensors against config.json, through the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...core.components import Component
+from ...core.results import Inspection
+from ...core.tensors import TensorInfo, TensorSpec
+from ...formats.gguf.gguf import describe
+from ..facts.compared import (
+    Compared,
+    compared,
+    config_number,
+    missing_parameters,
+    reshaped_parameters,
+    respelled,
+    shape_text,
+    token_embedding,
+    vocab_size,
+)
+from ..facts.target import Copy, Facts, Folder
+from ..registry import Found, rule
+
+_LAYER_KEYS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+
+
+@rule("HI301", "tensor-missing", "error")
+def tensor_missing(facts: Facts) -> Iterator[Found]:
+    """The config's architecture has a parameter that no file holds.
+
+    Why: it stays as it was initialised, usually at random, and most loaders only warn.
+
+    Fix: complete the checkpoint, or correct the config (model class, number of layers, biases).
+    """
+    for c in compared(facts):
+        if respelled(c):
+            text = "its tensors have the names of another layout"
+            first = c.expectation.unexpected[0]
+            expected = f"names such as {c.expectation.missing[0]}"
+            yield Found(text, c.copy.label, first, expected, "warning")
+            continue
+        for spec in missing_parameters(c):
+            if spec.component is not Component.HEAD:
+                shape = shape_text(spec.shape)
+                yield Found("no file holds it", c.copy.label, spec.name, shape)
+
+
+@rule("HI302", "tensor-unexpected", "warning")
+def tensor_unexpected(facts: Facts) -> Iterator[Found]:
+    """A file holds a tensor that the config's architecture does not have.
+
+    Why: loaders drop it; it may be the weight of a layer that the config forgot.
+
+    Fix: correct the config, or delete the tensor.
+    """
+    for c in compared(facts):
+        packed = c.inspection.quantization is not None
+        for name in () if respelled(c) else c.expectation.unexpected:
+            text = f"{c.prediction.architecture} has no such tensor"
+            # GPTQ's packer writes a bias of zeros for every layer, whether it has one or not.
+            severity = "note" if packed and name.endswith(".bias") else None
+            yield Found(text, c.infos[name].file, name, severity=severity)
+
+
+@rule("HI303", "shape", "error")
+def shape(facts: Facts) -> Iterator[Found]:
+    """A tensor's shape is not the one that config.json leads to.
+
+    Why: loading fails, or the tensor is left as it was initialised.
+
+    Fix: correct the size in the config, or restore the tensor.
+    """
+    for c, info, promised in reshaped_parameters(facts):
+        if not _is_vocabulary(info, promised) and not _is_key_or_value(info):
+            yield _shape_found(c, info, promised)
+
+
+@rule("HI304", "vocabulary", "error")
+def vocabulary(facts: Facts) -> Iterator[Found]:
+    """An embedding or a head has another number of rows than the config's vocab_size.
+
+    Why: the vocabulary was resized on one side only; loading fails, or the rows are left as they
+    were initialised.
+
+    Fix: set vocab_size to the number of rows, or resize the embedding again and save it.
+    """
+    for c, info, promised in reshaped_parameters(facts):
+        if _is_vocabulary(info, promised):
+            yield _shape_found(c, info, promised)
+    for folder in facts.folders:
+        found = folder.judged.inspection
+        said = vocab_size(folder.config)
+        if found is None or folder.judged.prediction is not None or said is None:
+            continue
+        table = token_embedding(found)
+        if table is not None and said not in table.shape:
+            text = f"has {table.shape[0]:,} rows"
+            yield Found(text, table.file, table.name, f"vocab_size is {said:,}")
+
+
+def _shape_found(c: Compared, info: TensorInfo, promised: tuple[int, ...]) -> Found:
+    text = f"is {shape_text(info.shape)}"
+    return Found(text, info.file, info.name, f"{shape_text(promised)} by {c.folder.config_path}")
+
+
+def _is_vocabulary(info: TensorInfo, promised: tuple[int, ...]) -> bool:
+    table = info.kind in ("token", "lm_head") or info.component is Component.HEAD
+    return table and len(info.shape) == len(promised) and info.shape[1:] == promised[1:]
+
+
+def _is_key_or_value(info: TensorInfo) -> bool:
+    return info.kind in ("key", "value", "qkv")
+
+
+@rule("HI306", "kv-heads", "error")
+def kv_heads(facts: Facts) -> Iterator[Found]:
+    """Key or value projections are of another size than the config's heads make them.
+
+    Why: num_key_value_heads or head_dim in the config are not those of the weights; the cache
+    would be of the wrong size even where loading succeeds.
+
+    Fix: correct num_attention_heads, num_key_value_heads or head_dim.
+    """
+    for c, info, promised in reshaped_parameters(facts):
+        if _is_key_or_value(info):
+            yield _shape_found(c, info, promised)
+
+
+@rule("HI305", "layers", "error")
+def layers(facts: Facts) -> Iterator[Found]:
+    """The files hold another number of layers than the config says.
+
+    Why: surplus layers are dropped without a word, absent ones are left as they were initialised.
+
+    Fix: correct the number of layers in the config, or complete the checkpoint.
+    """
+    for folder in facts.folders:
+        copy, found = folder.main, folder.judged.inspection
+        if copy is None or not copy.readable or (facts.single and copy.sharded):
+            continue
+        if copy.format == "gguf":
+            yield from _gguf_layers(copy)
+        elif found is not None:
+            yield from _layers(folder, copy, found)
+
+
+def _layers(folder: Folder, copy: Copy, found: Inspection) -> Iterator[Found]:
+    held = _stacks(found.tensors)
+    if folder.judged.prediction is not None:
+        for stack, count in _stacks(folder.judged.prediction.specs).items():
+            saved = _stacks(folder.judged.prediction.tensors).get(stack, count)
+            have = held.get(stack, 0)
+            if have and have not in (count, saved) and not (saved <= have <= count):
+                text = f"{have:,} layers in {stack}"
+                yield Found(text, copy.label, None, f"{saved:,} by {folder.config_path}")
+        return
+    said = config_number(folder.config, *_LAYER_KEYS)
+    most = max(held.items(), key=lambda item: item[1], default=None)
+    if said is not None and most is not None and said != most[1]:
+        text = f"{most[1]:,} layers in {most[0]}"
+        yield Found(text, copy.label, None, f"{said:,} by {folder.config_path}", "warning")
+
+
+def _gguf_layers(copy: Copy) -> Iterator[Found]:
+    shards = [file.shard for file in copy.files if file.shard is not None]
+    said = next((n for n in (describe(s.metadata).layers for s in shards) if n is not None), None)
+    numbers = {
+        int(parts[1])
+        for name in copy.tensors
+        if len(parts := name.split(".", 2)) == 3 and parts[0] == "blk" and parts[1].isdecimal()
+    }
+    if said is not None and numbers and max(numbers) + 1 != said:
+        yield Found(f"{max(numbers) + 1:,} layers", copy.label, None, f"{said:,} by block_count")
+
+
+def _stacks(tensors: Iterator[TensorSpec] | tuple[TensorSpec | TensorInfo, ...]) -> dict[str, int]:
+    """Name of a list of layers -> its highest number plus one."""
+    found: dict[str, int] = {}
+    for tensor in tensors:
+        if tensor.stack is not None and tensor.layer is not None:
+            found[tensor.stack] = max(tensor.layer + 1, found.get(tensor.stack, 0))
+    return found
+
+
+@rule("HI309", "tied-stored-twice", "note")
+def tied_stored_twice(facts: Facts) -> Iterator[Found]:
+    """A head that the config ties to the embedding is stored beside it.
+
+    Why: it takes its size again; loaders ignore it, so a head that was trained apart is lost.
+
+    Fix: leave it out, or set tie_word_embeddings to false if it is meant to differ.
+    """
+    for folder in facts.folders:
+        found, copy = folder.judged.inspection, folder.main
+        if found is None or copy is None or copy.format != "safetensors":
+            continue
+        for finding in found.findings:
+            if finding.rule == "tied-stored-twice" and finding.tensor is not None:
+                path = copy.file_of.get(finding.tensor)
+                kept = found.tied.get(finding.tensor)
+                yield Found(f"is tied to {kept}", path, finding.tensor, "stored once")
+
+
+@rule("HI310", "head-missing", "error")
+def head_missing(facts: Facts) -> Iterator[Found]:
+    """The config's model class has a head of its own that no file holds.
+
+    Why: the head is initialised at random; the config says that it is not tied, or the checkpoint
+    is that of the base model.
+
+    Fix: set tie_word_embeddings to true if it was tied, name the base class in `architectures`,
+    or complete the checkpoint.
+    """
+    for c in compared(facts):
+        for spec in () if respelled(c) else missing_parameters(c):
+            if spec.component is Component.HEAD:
+                text = f"{c.prediction.architecture} has it, and no file holds it"
+                yield Found(text, c.copy.label, spec.name, shape_text(spec.shape))
+
+
+@rule("HI323", "config", "error")
+def config_key(facts: Facts) -> Iterator[Found]:
+    """A key of config.json is missing or impossible for the model it names.
+
+    Why: the model cannot be built, or is built with a default that does not fit the weights.
+
+    Fix: correct the key.
+    """
+    for folder in facts.folders:
+        error = folder.judged.config_error
+        if error is not None:
+            yield Found(f"{error.subject} {error.found}", folder.config_path, None, error.expected)

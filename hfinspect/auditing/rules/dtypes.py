@@ -1,0 +1,59 @@
+"""HI307 and HI308: dtypes of the weights against the config's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ...core.components import Role
+from ..facts.compared import said_dtype
+from ..facts.target import Facts, Folder
+from ..registry import Found, rule
+
+_FLOATS = ("F64", "F32", "F16", "BF16")
+_SIXTEEN = ("F16", "BF16")
+
+
+@rule("HI307", "dtype", "warning")
+def dtype(facts: Facts) -> Iterator[Found]:
+    """Most weights are of another dtype than the config says.
+
+    Why: with dtype="auto" the model is loaded in the config's, so it is cast without a word.
+
+    Fix: correct `dtype` (formerly `torch_dtype`) in the config, or save the weights in it.
+    """
+    for folder, said, counts in _dtypes(facts):
+        most = max(counts, key=lambda name: counts[name])
+        if most != said and not (most == "F32" and said in _SIXTEEN):
+            text = f"most weights are {most}"
+            yield Found(text, folder.main.label if folder.main else None, None, said)
+
+
+@rule("HI308", "mixed-precision", "note")
+def mixed_precision(facts: Facts) -> Iterator[Found]:
+    """The weights are of several float dtypes.
+
+    Why: it is often meant (routers, norms and state-space parameters in float32), and sometimes
+    one shard that was saved differently.
+
+    Fix: none needed if it is meant.
+    """
+    for folder, _, counts in _dtypes(facts):
+        if len(counts) > 1:
+            shown = ", ".join(f"{count:,} parameters {name}" for name, count in counts.items())
+            yield Found(shown, folder.main.label if folder.main else None)
+
+
+def _dtypes(facts: Facts) -> Iterator[tuple[Folder, str | None, Mapping[str, int]]]:
+    """(folder, the config's dtype, parameters by float dtype) where weights are plain floats."""
+    for folder in facts.folders:
+        found = folder.judged.inspection
+        if found is None or folder.config is None or "quantization_config" in folder.config:
+            continue
+        counts: Counter[str] = Counter()
+        for info in found.tensors:
+            if info.dtype in _FLOATS and info.role is Role.PARAMETER:
+                counts[info.dtype] += info.elements
+        said = said_dtype(folder.config)
+        if counts and said is not None:
+            yield folder, said, dict(counts.most_common())

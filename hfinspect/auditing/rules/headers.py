@@ -1,0 +1,293 @@
+"""HI11x to HI13x: a weight file against the rules of its format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...checkpoints.filenames import Kind
+from ..facts.target import Facts
+from ..registry import Found, rule
+
+#: Rules of the format readers -> the code here that reports them; the others are HI199's.
+REPORTED_BY = {
+    "truncated": "HI110", "truncated-header": "HI110", "header-too-small": "HI110",
+    "trailing": "HI111", "trailing-bytes": "HI111",
+    "hole": "HI112",
+    "overlap": "HI113", "shared-storage": "HI113",
+    "header-too-large": "HI114", "limit": "HI114",
+    "utf8": "HI115", "not-json": "HI115", "nesting": "HI115", "too-many-values": "HI115",
+    "not-object": "HI115", "header-start": "HI115",
+    "duplicate-key": "HI116", "duplicate-name": "HI116",
+    "span": "HI117", "overflow": "HI117", "block-shape": "HI117",
+    "offsets": "HI118", "out-of-range": "HI118",
+    "dtype": "HI119", "unknown-dtype": "HI119",
+    "name": "HI120",
+    "metadata": "HI121",
+    "misaligned": "HI122",
+    "entry": "HI123", "shape": "HI123", "extra-key": "HI123",
+    "zip-directory": "HI124", "zip-local-header": "HI124", "zip-member": "HI124",
+    "zip-duplicate": "HI124", "zip-overlap": "HI124", "zip-checksum": "HI124",
+    "zip-multidisk": "HI124", "zip-encrypted": "HI124",
+    "pickle-truncated": "HI125", "pickle-malformed": "HI125", "storage-keys": "HI125",
+    "storage-missing": "HI126", "storage-size": "HI126", "out-of-storage": "HI126",
+    "gguf-magic": "HI127", "torch-magic": "HI127", "unsupported": "HI127",
+    "gguf-alignment": "HI128", "gguf-malformed": "HI128", "gguf-value-type": "HI128",
+    "long-text": "HI128", "unknown-size": "HI101",
+    "no-tensors": "HI129", "no-data": "HI129",
+    # Reported by rules of their own elsewhere, or no trouble at all.
+    "unreadable": "HI101", "empty-file": "HI102", "lfs-pointer": "HI103", "xet-pointer": "HI103",
+    "html-page": "HI104", "error-page": "HI104", "zero-filled": "HI105",
+    "pickle-global": "HI402", "torchscript": "HI414",
+    "expanded-view": "", "storage-larger": "", "storage-unused": "", "compound-tensor": "",
+    "training-state": "", "optimizer-state": "",
+}  # fmt: skip
+
+
+def from_format(facts: Facts, code: str) -> Iterator[Found]:
+    """What the format readers found that ``code`` reports."""
+    for weight in facts.weights.values():
+        for problem in weight.problems:
+            if REPORTED_BY.get(problem.rule, "HI199") == code:
+                yield Found(problem.text, weight.path, problem.tensor, None, problem.severity)
+
+
+@rule("HI110", "truncated", "error")
+def truncated(facts: Facts) -> Iterator[Found]:
+    """A weight file ends before its tensors do, or inside its header.
+
+    Why: loaders fail late, or map the file and read zeros; a shard cut short has cost people weeks.
+
+    Fix: download or copy the file again and compare its size with the source.
+    """
+    return from_format(facts, "HI110")
+
+
+@rule("HI111", "trailing-bytes", "error")
+def trailing_bytes(facts: Facts) -> Iterator[Found]:
+    """Bytes after the last tensor, or after the end of the archive, belong to nothing.
+
+    Why: two files were joined or a header was replaced; the safetensors library refuses the file,
+    and hidden content can travel there.
+
+    Fix: save the tensors again with the library of the format.
+    """
+    return from_format(facts, "HI111")
+
+
+@rule("HI112", "hole", "error")
+def hole(facts: Facts) -> Iterator[Found]:
+    """Bytes between two tensors belong to neither.
+
+    Why: the format forbids it, since content could hide there; the safetensors library refuses it.
+
+    Fix: save the tensors again with the library of the format.
+    """
+    return from_format(facts, "HI112")
+
+
+@rule("HI113", "overlap", "error")
+def overlap(facts: Facts) -> Iterator[Found]:
+    """Two tensors claim the same bytes, wholly or in part.
+
+    Why: one of them holds what was meant for the other.
+
+    Fix: save the tensors again; tensors that are tied on purpose are stored once.
+    """
+    return from_format(facts, "HI113")
+
+
+@rule("HI114", "header-too-large", "error")
+def header_too_large(facts: Facts) -> Iterator[Found]:
+    """A header claims a size or a number beyond any real file.
+
+    Why: readers that believe it allocate it; usually the file is not of the format at all.
+
+    Fix: see what the file is; download it again.
+    """
+    return from_format(facts, "HI114")
+
+
+@rule("HI115", "header-not-json", "error")
+def header_not_json(facts: Facts) -> Iterator[Found]:
+    """A safetensors header is not UTF-8, not JSON, or not an object.
+
+    Why: nothing in the file can be found without it.
+
+    Fix: download the file again; if it was written by a script, use the safetensors library.
+    """
+    return from_format(facts, "HI115")
+
+
+@rule("HI116", "duplicate-key", "error")
+def duplicate_key(facts: Facts) -> Iterator[Found]:
+    """A tensor or a key is described twice in one file.
+
+    Why: readers disagree about which description counts, so two programs see two models.
+
+    Fix: save the tensors again under distinct names.
+    """
+    return from_format(facts, "HI116")
+
+
+@rule("HI117", "shape-span", "error")
+def shape_span(facts: Facts) -> Iterator[Found]:
+    """Shape times dtype is not the number of bytes that the tensor spans.
+
+    Why: either shape, dtype or offsets are wrong, and every value is read from the wrong place.
+
+    Fix: save the tensors again; if only the header was edited, undo that.
+    """
+    return from_format(facts, "HI117")
+
+
+@rule("HI118", "offsets-out-of-range", "error")
+def offsets_out_of_range(facts: Facts) -> Iterator[Found]:
+    """A tensor's offsets lie outside the file or run backwards.
+
+    Why: its data is not there; a careless reader reads foreign memory.
+
+    Fix: download the file again; if it stays, save the tensors again.
+    """
+    return from_format(facts, "HI118")
+
+
+@rule("HI119", "unknown-dtype", "warning")
+def unknown_dtype(facts: Facts) -> Iterator[Found]:
+    """A tensor has a dtype that the format's library does not know.
+
+    Why: today's loaders refuse the whole file for it.
+
+    Fix: convert the tensor, or say which library version reads it.
+    """
+    return from_format(facts, "HI119")
+
+
+@rule("HI120", "tensor-name", "warning")
+def tensor_name(facts: Facts) -> Iterator[Found]:
+    """A tensor's name is empty or holds control or invisible characters.
+
+    Why: such names cannot be matched with a model and disguise themselves in listings.
+
+    Fix: rename the tensor.
+    """
+    return from_format(facts, "HI120")
+
+
+@rule("HI121", "metadata", "error")
+def metadata(facts: Facts) -> Iterator[Found]:
+    """The header's metadata is not a mapping of strings to strings.
+
+    Why: the safetensors library refuses the file.
+
+    Fix: write every value of the metadata as a string.
+    """
+    return from_format(facts, "HI121")
+
+
+@rule("HI122", "misaligned", "note")
+def misaligned(facts: Facts) -> Iterator[Found]:
+    """Tensor data does not begin at an aligned byte.
+
+    Why: it cannot be mapped into memory as it is, so loading copies it (safetensors) or fails
+    (GGUF).
+
+    Fix: pad the header with spaces to a multiple of 8, or save again with the library.
+    """
+    return from_format(facts, "HI122")
+
+
+@rule("HI123", "tensor-entry", "error")
+def tensor_entry(facts: Facts) -> Iterator[Found]:
+    """An entry of a header lacks dtype, shape or offsets, or they are of the wrong kind.
+
+    Why: the tensor cannot be read, and the library refuses the whole file.
+
+    Fix: save the tensors again with the library of the format.
+    """
+    return from_format(facts, "HI123")
+
+
+@rule("HI124", "zip-damaged", "error")
+def zip_damaged(facts: Facts) -> Iterator[Found]:
+    """The zip directory of a PyTorch file is missing, damaged or ambiguous.
+
+    Why: the file was cut short or put together by hand; readers see different members in it.
+
+    Fix: download the file again; if it stays, save it again with torch.save.
+    """
+    return from_format(facts, "HI124")
+
+
+@rule("HI125", "pickle-damaged", "error")
+def pickle_damaged(facts: Facts) -> Iterator[Found]:
+    """The pickle of a PyTorch file is cut short or malformed.
+
+    Why: the file cannot be loaded, or not by every loader.
+
+    Fix: download the file again; if it stays, save it again with torch.save.
+    """
+    return from_format(facts, "HI125")
+
+
+@rule("HI126", "storage", "error")
+def storage(facts: Facts) -> Iterator[Found]:
+    """A storage that tensors of a PyTorch file need is absent or of another size.
+
+    Why: these tensors have no data, or only a part of it.
+
+    Fix: download the file again; if it stays, save it again with torch.save.
+    """
+    return from_format(facts, "HI126")
+
+
+@rule("HI127", "other-format", "error")
+def other_format(facts: Facts) -> Iterator[Found]:
+    """A weight file is of another format than its name says.
+
+    Why: loaders choose the reader by the name and fail, or fall back to a less safe one.
+
+    Fix: rename the file, or put the right one in its place.
+    """
+    return from_format(facts, "HI127")
+
+
+@rule("HI128", "gguf-damaged", "error")
+def gguf_damaged(facts: Facts) -> Iterator[Found]:
+    """A GGUF header holds values that make no sense.
+
+    Why: llama.cpp refuses the file.
+
+    Fix: download or convert it again.
+    """
+    return from_format(facts, "HI128")
+
+
+@rule("HI129", "no-tensors", "warning")
+def no_tensors(facts: Facts) -> Iterator[Found]:
+    """A weight file holds no tensor, or tensors without data.
+
+    Why: it loads without complaint and leaves the model as it was initialised.
+
+    Fix: save the model from a process that holds the weights (not from one that has them on the
+    meta device or spread over others).
+    """
+    for found in from_format(facts, "HI129"):
+        weight = facts.weights[found.file or ""]
+        if weight.name.kind is not Kind.TRAINING:  # the state of a fresh optimizer is empty
+            yield found
+    for weight in facts.weights.values():
+        if weight.shard is None or weight.name.format == "torch" or weight.tensors:
+            continue
+        if not any(problem.severity == "error" for problem in weight.problems):
+            yield Found("holds no tensors", weight.path)
+
+
+@rule("HI199", "format", "error")
+def other(facts: Facts) -> Iterator[Found]:
+    """A weight file breaks its format in a way that has no code of its own.
+
+    Why: the reader noticed, and nothing that was noticed is kept back.
+
+    Fix: as the text says; download the file again first.
+    """
+    return from_format(facts, "HI199")

@@ -1,0 +1,259 @@
+"""HI20x: an index against the shards it names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ...checkpoints.filenames import weight_name
+from ..facts.target import Copy, Facts
+from ..registry import Found, rule
+
+
+def _indexed(facts: Facts) -> Iterator[tuple[Copy, str, Mapping[str, str]]]:
+    """(copy, path of its index, tensor -> path of the shard)."""
+    if facts.single:
+        return
+    for _, copy in facts.copies():
+        if copy.index is not None and copy.index.index is not None:
+            yield copy, copy.index.path, copy.said
+
+
+@rule("HI201", "shard-missing", "error")
+def shard_missing(facts: Facts) -> Iterator[Found]:
+    """A shard that the index or the numbering names is not there.
+
+    Why: some loaders go on without it and leave its weights as they were initialised.
+
+    Fix: fetch the missing file.
+    """
+    if facts.single:
+        return
+    for folder, copy in facts.copies():
+        index = copy.index.index if copy.index is not None else None
+        # Another copy that is whole makes an incomplete one a leftover, not a broken model.
+        spare = copy is not folder.main and folder.main is not None and index is None
+        counts = Counter(copy.said.values()) if copy.missing else {}
+        for path in copy.missing:
+            held = f"{counts[path]:,} tensors in it, by the index" if path in counts else None
+            mild = spare or not facts.listing_complete
+            where = "there" if facts.listing_complete else "in the cache"
+            yield Found(f"the shard is not {where}", path, None, held, "warning" if mild else None)
+
+
+@rule("HI202", "shard-unreferenced", "warning")
+def shard_unreferenced(facts: Facts) -> Iterator[Found]:
+    """A numbered shard lies beside the index, which does not name it.
+
+    Why: it is left over from another save, or the index is; loaders that take every file of the
+    folder mix both.
+
+    Fix: delete the leftover, or rebuild the index.
+    """
+    if facts.single:
+        return
+    for _, copy in facts.copies():
+        for path in copy.extra:
+            yield Found("the index does not name this shard", path)
+
+
+@rule("HI203", "tensor-not-in-shards", "error")
+def tensor_not_in_shards(facts: Facts) -> Iterator[Found]:
+    """The index names a tensor that no shard holds.
+
+    Why: loading stops there, or the tensor stays as it was initialised.
+
+    Fix: rebuild the index from the shards, or fetch the shard that should hold it.
+    """
+    for copy, index, said in _indexed(facts):
+        lost, holders = copy.lost_names, copy.holders
+        for name, shard in said.items():
+            if name not in holders and name not in lost:
+                yield Found("the index names it, but no shard holds it", index, name, shard)
+
+
+@rule("HI204", "tensor-not-in-index", "error")
+def tensor_not_in_index(facts: Facts) -> Iterator[Found]:
+    """A shard holds a tensor that the index does not name.
+
+    Why: loaders that follow the index never read it, and leave it as it was initialised.
+
+    Fix: rebuild the index from the shards.
+    """
+    for copy, _, said in _indexed(facts):
+        for name, paths in copy.holders.items():
+            if name not in said:
+                yield Found("the index does not name it", paths[0], name)
+
+
+@rule("HI205", "tensor-in-two-shards", "error")
+def tensor_in_two_shards(facts: Facts) -> Iterator[Found]:
+    """Two shards of one checkpoint hold a tensor of the same name.
+
+    Why: which one counts depends on the loader's order; shards of two saves may have been mixed.
+
+    Fix: keep the shard that the index names, and save the other without the tensor.
+    """
+    for _, copy in facts.copies():
+        if len(copy.files) < 2:
+            continue
+        for name, paths in copy.holders.items():
+            if len(set(paths)) > 1:
+                yield Found(f"also in {', '.join(paths[1:4])}", paths[0], name)
+
+
+@rule("HI206", "wrong-shard", "error")
+def wrong_shard(facts: Facts) -> Iterator[Found]:
+    """The index puts a tensor into another shard than the one that holds it.
+
+    Why: loaders open the shard that the index names and do not find the tensor.
+
+    Fix: rebuild the index from the shards.
+    """
+    for copy, _, said in _indexed(facts):
+        for name, paths in copy.holders.items():
+            if name in said and said[name] not in paths and said[name] not in copy.missing:
+                yield Found("the index puts it into another shard", paths[0], name, said[name])
+
+
+@rule("HI207", "total-size", "warning")
+def total_size(facts: Facts) -> Iterator[Found]:
+    """`total_size` in the index is not the sum of the tensors' bytes.
+
+    Why: tools that plan memory believe it; it often tells that shards were replaced afterwards.
+
+    Fix: rebuild the index from the shards.
+    """
+    for copy, path, _ in _indexed(facts):
+        said = _claim(copy, "total_size")
+        if said is None or not copy.readable:
+            continue
+        stored = sum(tensor.nbytes for file in copy.files for tensor in file.tensors)
+        # PyTorch indexes count a tensor that shares memory under each of its names, or once.
+        distinct = sum(
+            nbytes
+            for file in copy.files
+            for nbytes in {(t.storage or t.name): t.nbytes for t in file.tensors}.values()
+        )
+        if said not in (stored, distinct):
+            yield Found(f"total_size is {said:,}", path, None, f"{stored:,}")
+
+
+@rule("HI208", "total-parameters", "warning")
+def total_parameters(facts: Facts) -> Iterator[Found]:
+    """`total_parameters` in the index is not the number of parameters in the shards.
+
+    Why: the Hub and other tools show it without counting.
+
+    Fix: rebuild the index from the shards.
+    """
+    for copy, path, _ in _indexed(facts):
+        said = _claim(copy, "total_parameters")
+        if said is None or not copy.readable:
+            continue
+        folder = next((f for f in facts.folders if f.main is copy), None)
+        counts = {sum(t.elements for file in copy.files for t in file.tensors)}
+        inspection = folder.judged.inspection if folder is not None else None
+        if inspection is not None:
+            counts |= {
+                count
+                for count in (
+                    inspection.parameters, inspection.logical, inspection.parameters_with_head
+                )
+                if count is not None
+            }  # fmt: skip
+        if said not in counts:
+            shown = ", ".join(f"{count:,}" for count in sorted(counts))
+            yield Found(f"total_parameters is {said:,}", path, None, shown)
+
+
+def _claim(copy: Copy, key: str) -> int | None:
+    index = copy.index.index if copy.index is not None else None
+    value = index.metadata.get(key) if index is not None else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if type(value) is int else None
+
+
+@rule("HI209", "numbering", "warning")
+def numbering(facts: Facts) -> Iterator[Found]:
+    """The shards that an index names are numbered with gaps, or against their own count.
+
+    Why: loaders that go by the numbers wait for shards that do not exist, or miss some.
+
+    Fix: rename the shards to run from 1 to their number, and rebuild the index.
+    """
+    for copy, path, said in _indexed(facts):
+        names = [weight_name(shard) for shard in sorted(set(said.values()))]
+        numbered = [n for n in names if n is not None and n.shards is not None]
+        numbers = {n.number for n in numbered if n.number is not None}
+        counts = {n.shards for n in numbered if n.shards is not None}
+        if not numbers:
+            continue
+        # Some savers number from 0, and bloom's first shard is the second number, for its
+        # embedding came later; what lies outside the index but on disk is no gap either.
+        there = numbers | {
+            n.number for n in map(weight_name, copy.extra) if n is not None and n.number is not None
+        }
+        gaps = [number for number in range(min(numbers), max(numbers)) if number not in there]
+        if len(counts) > 1:
+            found = " and ".join(f"{count:,}" for count in sorted(counts))
+            yield Found(f"its shards count {found} in all", path)
+        elif gaps:
+            shown = ", ".join(map(str, gaps[:5]))
+            yield Found(f"no shard of number {shown}", path, None, f"{max(counts):,} shards")
+        elif min(numbers) > 2 or max(counts) - max(numbers) > 1:
+            text = f"its shards are numbered {min(numbers):,} to {max(numbers):,}"
+            yield Found(text, path, None, f"1 to {max(counts):,}")
+
+
+@rule("HI214", "index-malformed", "error")
+def index_malformed(facts: Facts) -> Iterator[Found]:
+    """An index is not JSON or has no `weight_map` of strings.
+
+    Why: without it nobody knows which shard holds what, and whether all are there.
+
+    Fix: restore the index from its source, or rebuild it from the shards.
+    """
+    for _, copy in facts.copies():
+        fact = copy.index
+        if fact is None or fact.error is None or fact.unsafe:
+            continue
+        if fact.error.exit_code == 4:
+            yield Found(fact.error.found, fact.path)
+
+
+@rule("HI215", "index-duplicate-key", "warning")
+def index_duplicate_key(facts: Facts) -> Iterator[Found]:
+    """The index names a tensor more than once.
+
+    Why: the last entry wins in most readers, not in all.
+
+    Fix: rebuild the index from the shards.
+    """
+    yield from _index_findings(facts, "index-duplicate-key")
+
+
+@rule("HI216", "index-metadata", "note")
+def index_metadata(facts: Facts) -> Iterator[Found]:
+    """The index has no `metadata` object with a `total_size`.
+
+    Why: transformers reads `metadata` without asking whether it is there, and other tools plan
+    memory by `total_size`.
+
+    Fix: rebuild the index from the shards.
+    """
+    yield from _index_findings(facts, "index-metadata")
+    for copy, path, _ in _indexed(facts):
+        assert copy.index is not None
+        assert copy.index.index is not None
+        if "total_size" not in copy.index.index.metadata:
+            yield Found("has no total_size", path)
+
+
+def _index_findings(facts: Facts, name: str) -> Iterator[Found]:
+    for _, copy in facts.copies():
+        index = copy.index.index if copy.index is not None else None
+        for finding in index.findings if index is not None else ():
+            if finding.rule == name:
+                yield Found(finding.text, finding.file, severity="warning")

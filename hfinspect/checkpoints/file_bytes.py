@@ -1,0 +1,102 @@
+"""One file of a source as a format reader wants it, and how much of it to ask for first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.checkpoint import Shard, ShardIndex
+from ..formats.registry import get_format
+from ..formats.safetensors.safetensors import (
+    DEFAULT_FIRST_GUESS,
+    METADATA_BYTES,
+    PREFIX_BYTES,
+    header_bound,
+)
+from ..sources.source import FileEntry, Source
+
+#: A header of one shard tells that those of the others are about as long; this much more is asked.
+_HEADROOM = 1.125
+
+
+class SourceReader:
+    """``formats.base.Reader`` over a source. A size that is not in the file list is known after the
+    first read, when the server has told it."""
+
+    def __init__(self, source: Source, path: str) -> None:
+        self.path = path
+        self._source = source
+        self._has_read = False
+        entry = source.list_files().get(path)
+        self._size = entry.size if entry else None
+
+    @property
+    def size(self) -> int | None:
+        if self._size is None and self._has_read:
+            self._size = self._source.size(self.path)
+        return self._size
+
+    def read(self, start: int, stop: int) -> bytes:
+        data = self._source.read(self.path, start, stop)
+        self._has_read = True
+        return data
+
+    def read_spans(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        self._has_read = True
+        return self._source.read_spans(self.path, spans)
+
+
+class FirstGuess:
+    """How many bytes the first read of a safetensors shard covers.
+
+    On disk the eight bytes of length, for a second read costs nothing there. Elsewhere the bound
+    that the names in the index give, or else ``typical`` bytes, or a constant; these grow for the
+    shards not yet asked for when one has turned out longer. Other formats know best themselves.
+    """
+
+    def __init__(
+        self, source: Source, index: ShardIndex | None = None, *, typical: int | None = None
+    ) -> None:
+        self._is_local = is_local(source)
+        self._names: dict[str, list[str]] = {}
+        self._seen = typical or DEFAULT_FIRST_GUESS
+        if index is not None and not self._is_local:
+            folder = index.file[: index.file.rfind("/") + 1]
+            for name, shard in index.weight_map.items():
+                self._names.setdefault(f"{folder}{shard}", []).append(name)
+
+    def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
+        if format_name != "safetensors":
+            return None
+        if self._is_local:
+            return PREFIX_BYTES
+        names = self._names.get(path)
+        return self._seen if names is None else header_bound(names, size)
+
+    def learn(self, shard: Shard) -> None:
+        self._seen = max(self._seen, int(shard.header_bytes * _HEADROOM))
+
+
+def typical_header(index_bytes: int, shards: int) -> int:
+    """Bytes of one header of ``shards``, from the size of their index alone: a tensor takes 1.25
+    to 1.5 times as much of a header as of an index."""
+    return PREFIX_BYTES + METADATA_BYTES + index_bytes * 3 // (2 * max(shards, 1))
+
+
+def is_incompressible(entry: FileEntry) -> bool:
+    """Whether a file comes as it is: the Hub keeps it in LFS. An index of that kind (more than
+    10 MB) would cost about as much as the headers that it describes, any other a tenth."""
+    return entry.sha256 is not None
+
+
+def is_local(source: Source) -> bool:
+    """Whether reads cost no round trips."""
+    return source.origin.kind != "hub"
+
+
+def read_shard(source: Source, format_name: str, path: str, guess: FirstGuess) -> Shard:
+    """The header of one weight file. Raises FormatError, LimitError, or AccessErrors."""
+    reader = SourceReader(source, path)
+    first = guess.bytes_for(format_name, path, reader.size)
+    shard = get_format(format_name).read_header(reader, first_guess=first)
+    guess.learn(shard)
+    return shard

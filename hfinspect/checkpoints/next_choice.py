@@ -1,0 +1,110 @@
+"""What comes next where the weights that were chosen turn out to be nothing that is read.
+
+A file in a format that is recognised and refused (a tar archive under a .bin's name) is passed over
+for the next copy beside it, and said. A damaged file is an error that names the other copy: which
+of the two is the model is for the user to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from ..core.checkpoint import Checkpoint, Finding
+from ..errors import EntryNotFoundError, HfinspectError, MalformedError, UnsupportedFormatError
+from ..sources.source import FileEntry, Source
+from .choose import Choice, OtherFile, choose
+from .filenames import Kind, weight_name
+from .weights import Rounds, WeightReading
+
+#: Copies that are tried one after the other; a repo has three formats in some variants.
+MAX_REFUSED = 8
+
+_Refused: TypeAlias = tuple[UnsupportedFormatError, ...]
+
+
+def rounds_of(
+    source: Source,
+    files: Mapping[str, FileEntry],
+    choice: Choice,
+    scope: Mapping[str, FileEntry],
+    refused: _Refused = (),
+) -> Rounds:
+    """The rounds of a choice, or of the next copy among ``scope`` where it is refused.
+
+    ``refused`` are the refusals so far. Raises what the reading raises, of refusals the first.
+    """
+    tried = {*_paths(choice), *(error.subject for error in refused)}
+    try:
+        found = yield from WeightReading(source, files, choice).rounds()
+    except UnsupportedFormatError as error:
+        now = (*refused, error)
+        following = copy_beside(scope, choice, {*tried, error.subject})
+        if following is None or len(now) == MAX_REFUSED:
+            raise now[0] from None
+        return (yield from rounds_of(source, files, following, scope, now))
+    except (MalformedError, EntryNotFoundError) as error:
+        _name_the_other(error, copy_beside(scope, choice, tried))
+        raise
+    return _with_refused(found, files, refused)
+
+
+def _paths(choice: Choice) -> set[str]:
+    return {*choice.files, choice.index} if choice.index else set(choice.files)
+
+
+def copy_beside(
+    scope: Mapping[str, FileEntry], first: Choice, tried: Collection[str]
+) -> Choice | None:
+    """The best whole copy in the folder of ``first`` that was not tried; None if that was named by
+    the user, or there is none."""
+    name = weight_name(next(iter(first.files), first.index or ""))
+    if first.picked or name is None:
+        return None
+    left = {path: entry for path, entry in scope.items() if path not in tried}
+    inside = {path: entry for path, entry in left.items() if _folder(path) == name.directory}
+    found = choose(inside)
+    if found is None or found.missing:
+        return None
+    best = weight_name(next(iter(found.files), found.index or ""))
+    if best is None or (best.kind is Kind.ADAPTER and name.kind is not Kind.ADAPTER):
+        return None
+    everything = choose(left)
+    return everything if everything and everything.files == found.files else found
+
+
+def _folder(path: str) -> str:
+    return path[: path.rfind("/") + 1]
+
+
+def _name_the_other(error: HfinspectError, other: Choice | None) -> None:
+    if other is None:
+        return
+    name = other.index or other.files[0]
+    hint = f"another copy is there: --file {name}"
+    mark = " " if error.hint and error.hint.endswith("?") else "; "
+    error.hint = f"{error.hint}{mark}{hint}" if error.hint else hint
+
+
+def _with_refused(
+    found: Checkpoint, files: Mapping[str, FileEntry], refused: _Refused
+) -> Checkpoint:
+    if not refused:
+        return found
+    others = [
+        OtherFile(error.subject, error.found, files[error.subject].size)
+        for error in refused
+        if error.subject in files
+    ]
+    paths = [other.path for other in others]
+    return replace(
+        found,
+        others=(*paths, *found.others),
+        chosen_because=f"{found.chosen_because}; {refused[0].subject} comes first, but is not read",
+        findings=(
+            *found.findings,
+            *(Finding("passed-over", f"is {error.found}", error.subject) for error in refused),
+        ),
+        reasons={**found.reasons, **{other.path: other.reason for other in others}},
+    )

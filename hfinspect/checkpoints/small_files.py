@@ -1,0 +1,86 @@
+"""config.json and its companions as mappings."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+
+from ..errors import ConfigError
+from ..sources.source import Source
+
+#: Real ones stay below a few hundred kilobytes, even with a quantisation entry for every layer.
+MAX_CONFIG_BYTES = 16 * 1024 * 1024
+
+#: Deeper than any config, and shallow enough for readers that recurse.
+MAX_CONFIG_DEPTH = 64
+
+#: How transformers 5 spells floats that JSON cannot (configuration_utils.py).
+_FLOATS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
+
+
+def read_config(source: Source, path: str = "config.json") -> Mapping[str, object] | None:
+    """The JSON object at ``path``, or None if there is no such file.
+
+    Raises ConfigError, LimitError, or the source's AccessErrors.
+    """
+    if path not in source.list_files():
+        return None
+    return parse_config(path, source.read_all(path, MAX_CONFIG_BYTES))
+
+
+def read_json(source: Source, path: str) -> object:
+    """Any JSON value of a small file. Raises as ``read_config``."""
+    return parse_json(path, source.read_all(path, MAX_CONFIG_BYTES))
+
+
+def parse_config(path: str, data: bytes) -> Mapping[str, object]:
+    """The config that ``data`` spells, read as Python reads it: NaN and Infinity are accepted, the
+    last of equal keys counts, ``{"__float__": "Infinity"}`` is that float. Raises ConfigError."""
+    content = parse_json(path, data)
+    if not isinstance(content, dict):
+        raise ConfigError(path, "is no JSON object", hint=_PAGE_HINT if data[:1] == b"<" else None)
+    return content
+
+
+def parse_json(path: str, data: bytes) -> object:
+    """Any JSON value of a repo's small files (some are lists). Raises ConfigError."""
+    try:
+        value = json.loads(data.decode(), object_hook=_decoded_float)
+    except UnicodeDecodeError as error:
+        raise ConfigError(path, f"is not UTF-8 at byte {error.start:,}") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        hint = _PAGE_HINT if data.lstrip()[:1] == b"<" else None
+        found = "is empty" if not data.strip() else f"is not JSON: {error.msg}"
+        raise ConfigError(path, found, where=where, hint=hint) from None
+    except RecursionError:
+        raise ConfigError(path, "is nested too deeply") from None
+    except ValueError:
+        raise ConfigError(path, "holds a number of too many digits") from None
+    _check_depth(path, value)
+    return value
+
+
+_PAGE_HINT = "it looks like an HTML page; download it again"
+
+
+def _decoded_float(item: dict[str, object]) -> object:
+    if len(item) == 1 and isinstance(word := item.get("__float__"), str):
+        return _FLOATS.get(word, item)
+    return item
+
+
+def _check_depth(path: str, value: object) -> None:
+    level = [value]
+    for _ in range(MAX_CONFIG_DEPTH):
+        level = [inner for item in level for inner in _children(item)]
+        if not level:
+            return
+    raise ConfigError(path, "is nested too deeply", expected=f"at most {MAX_CONFIG_DEPTH} levels")
+
+
+def _children(item: object) -> list[object]:
+    if isinstance(item, dict):
+        return list(item.values())
+    return item if isinstance(item, list) else []

@@ -1,0 +1,78 @@
+"""``*.index.json``: which shard holds which tensor. Written by others, so nothing is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from ..core.checkpoint import Finding, ShardIndex
+from ..core.paths import why_unsafe
+from ..errors import ShardIndexError
+from ..formats.strict_json import StrictJsonError, check_values, decode_pairs, plain
+from ..sources.source import Source
+
+#: The largest indexes of 2026 name 500,000 tensors in 60 MB.
+MAX_INDEX_BYTES = 256 * 1024 * 1024
+
+#: The largest models come in a few hundred shards.
+MAX_SHARDS = 10_000
+
+#: No tensor's name is longer; a longer shard name is refused as a path.
+MAX_NAME_LENGTH = 4096
+
+
+def read_index(source: Source, path: str) -> ShardIndex:
+    """The index at ``path``. Raises ShardIndexError, LimitError, or AccessErrors."""
+    return parse_index(path, source.read_all(path, MAX_INDEX_BYTES))
+
+
+def parse_index(path: str, data: bytes) -> ShardIndex:
+    """The index that ``data`` spells. Raises ShardIndexError.
+
+    The names of shards are relative to the directory of the index and do not leave it.
+    """
+    try:
+        content = decode_pairs(data)
+        if not isinstance(content, tuple):
+            raise ShardIndexError(path, "is no JSON object")
+        fields = dict(content)
+        metadata = fields.get("metadata") or ()
+        check_values(metadata)
+    except StrictJsonError as error:
+        raise ShardIndexError(path, str(error)) from None
+    pairs = fields.get("weight_map")
+    if not isinstance(pairs, tuple):
+        raise ShardIndexError(path, "has no weight_map", expected="an object of tensor: shard")
+    weight_map = dict(pairs)
+    _check_weight_map(path, weight_map)
+    findings = []
+    if len(weight_map) < len(pairs):
+        text = f"names {len(pairs) - len(weight_map):,} tensors more than once; the last one counts"
+        findings.append(Finding("index-duplicate-key", text, path))
+    if not isinstance(metadata, tuple):
+        findings.append(Finding("index-metadata", "metadata is no JSON object", path))
+        metadata = ()
+    known = cast("Mapping[str, object]", plain(metadata))
+    return ShardIndex(path, weight_map, known, tuple(findings))
+
+
+def _check_weight_map(path: str, weight_map: Mapping[str, object]) -> None:
+    if set(map(type, weight_map.values())) - {str}:
+        raise ShardIndexError(path, "weight_map holds something else than strings")
+    shards = set(cast("Mapping[str, str]", weight_map).values())
+    if len(shards) > MAX_SHARDS:
+        found = f"names {len(shards):,} shards"
+        raise ShardIndexError(path, found, expected=f"at most {MAX_SHARDS:,}")
+    for shard in sorted(shards):
+        reason = why_unsafe(shard)
+        if reason is not None:
+            raise ShardIndexError(path, f"the shard name {shard[:200]!r} {reason}")
+    longest = max(map(len, weight_map), default=0)
+    if longest > MAX_NAME_LENGTH:
+        raise ShardIndexError(path, f"holds a tensor name of {longest:,} characters")
+
+
+def shard_paths(index: ShardIndex) -> list[str]:
+    """Paths of all shards that the index names, in order."""
+    directory, slash, _ = index.file.rpartition("/")
+    return [f"{directory}{slash}{shard}" for shard in sorted(set(index.weight_map.values()))]

@@ -1,0 +1,201 @@
+"""What ``hfinspect scan`` does between its options and the library: rows into a file or a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from ..scanning import parquet
+from ..scanning import whole as session
+from ..scanning.journal import Journal
+from ..scanning.lines import FORMATS
+from ..scanning.resume import Early, left_to_do, not_there, with_rows
+from ..scanning.rows import Row, types_of
+from ..scanning.whole import Item
+from .dask import executor_of
+from .output import checked_format
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a scan runs and where its rows go."""
+
+    format_: str
+    output: Path | None
+    resume: bool
+    refresh: bool
+    jobs: int
+    quiet: bool
+    most_failures: int | None
+    dask: str | None
+    header: bool = True
+
+    def check(self, formats: Sequence[str]) -> None:
+        """Raises UsageError for what cannot be done, before anything is asked or written."""
+        checked_format(self.format_, tuple(formats))
+        if self.format_ == "parquet":
+            if self.output is None:
+                raise UsageError("format parquet", "needs a file", expected="--output FILE")
+            parquet.require()
+        if self.resume and (self.output is None or self.format_ in ("table", "markdown")):
+            raise UsageError(
+                "--resume", "needs a file of rows", expected="--output FILE, jsonl, csv or parquet"
+            )
+
+    def say(self, text: str) -> None:
+        """A remark on stderr."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is scanned. ``total`` is None where the number is not known; ``listed`` tells that the
+    items are the Hub's list, whose order changes between two runs."""
+
+    items: Iterable[Item]
+    total: int | None
+    work: Callable[[Item], Row]
+    columns: tuple[str, ...]
+    listed: bool = False
+
+    @property
+    def types(self) -> dict[str, str]:
+        return types_of(self.columns)
+
+
+@dataclass
+class Tally:
+    """Failures, and whether they are as many as the user will have."""
+
+    most: int | None
+    failures: int = 0
+    before: int = 0  # in rows of earlier runs
+
+    @property
+    def enough(self) -> bool:
+        return self.most is not None and self.failures >= self.most
+
+    @property
+    def any_failed(self) -> bool:
+        return self.failures + self.before > 0
+
+
+def execute(plan: Plan, job: Job) -> bool:
+    """Run the scan and write its rows; whether any target failed."""
+    tally = Tally(plan.most_failures)
+    with executor_of(plan.dask) as executor:
+        if plan.format_ in ("table", "markdown"):
+            _as_document(plan, job, executor, tally)
+        elif plan.output is None:
+            _to_stdout(plan, job, executor, tally)
+        elif plan.format_ == "parquet":
+            _to_parquet(plan, plan.output, job, executor, tally)
+        elif plan.refresh:
+            _refreshed(plan, plan.output, job, executor, tally)
+        else:
+            _to_file(plan, plan.output, job, executor, tally)
+    if tally.enough:
+        plan.say(f"stopped after {tally.failures:,} failed")
+    return tally.any_failed
+
+
+def _followed(
+    plan: Plan, job: Job, executor: Executor | None, tally: Tally,
+    on_early: Callable[[Item, Row], None] | None = None,
+) -> Iterator[Row]:  # fmt: skip
+    """Rows in order, with progress beside them; ends after too many failures."""
+    progress = Progress(job.total, quiet=plan.quiet)
+
+    def on_row(item: Item, row: Row, early: bool) -> None:
+        progress.add(row)
+        if early and on_early is not None:
+            on_early(item, row)
+
+    found = session.rows(
+        job.items, job.work, job.columns, jobs=plan.jobs, executor=executor, on_row=on_row
+    )
+    try:
+        for row in found:
+            tally.failures += session.failed(row)
+            yield row
+            if tally.enough:
+                return
+    finally:
+        progress.finish()
+
+
+def _as_document(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:
+    from ..reports.rows_table import lay_out
+    from .output import emit
+
+    rows = list(_followed(plan, job, executor, tally))
+    emit(plan.format_, lambda: lay_out(rows, job.types), dict, plan.output)
+
+
+def _to_stdout(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:
+    lines = FORMATS[plan.format_]
+    head = lines.header(tuple(job.types))
+    if plan.header and head is not None:
+        sys.stdout.write(head + "\n")
+    for row in _followed(plan, job, executor, tally):
+        sys.stdout.write(lines.line(row) + "\n")
+        sys.stdout.flush()
+
+
+def _to_file(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+    """Append rows to ``path``."""
+    columns = tuple(job.types)
+    journal = Journal(path, FORMATS[plan.format_], columns, header=plan.header)
+    with journal, Early(path, columns) as early:
+        there = journal.open(resume=plan.resume)
+        tally.before = sum(not kept.ok for kept in there)
+        left = not_there(job.items, there) if job.listed else left_to_do(job.items, there, path)
+        items = with_rows(left, early.open(resume=plan.resume))
+        total = None if job.total is None else max(job.total - len(there), 0)
+        if there:
+            plan.say(f"{len(there):,} rows are there" + (f", {total:,} to go" if total else ""))
+        rest = replace(job, items=items, total=total)
+        for row in _followed(plan, rest, executor, tally, early.write):
+            journal.write(row)
+        if not tally.enough:
+            early.finish()
+
+
+def _refreshed(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+    """A new file, with the old one's rows where they hold, that replaces it in the end."""
+    columns = tuple(job.types)
+    known: dict[str, Row] = {}
+    if path.exists():
+        with Journal(path, FORMATS[plan.format_], columns, header=plan.header) as old:
+            old.open(resume=True)
+            known = {str(row["target"]): row for row in old.rows()}
+    unfinished = path.with_name(f".{path.name}.new")
+    with Journal(unfinished, FORMATS[plan.format_], columns, header=plan.header) as journal:
+        journal.open(resume=False)
+        rest = replace(job, items=with_rows(job.items, known))
+        for row in _followed(plan, rest, executor, tally):
+            journal.write(row)
+    if not tally.enough:
+        unfinished.replace(path)
+
+
+def _to_parquet(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+    """Rows go to a journal beside the file, which becomes Parquet when all are there."""
+    beside = path.with_name(f"{path.name}.rows.jsonl")
+    plan = replace(plan, format_="jsonl")
+    if plan.resume and path.exists() and not beside.exists():
+        parquet.restore(path, beside, job.types)
+    write = _refreshed if plan.refresh else _to_file
+    write(plan, beside, job, executor, tally)
+    if not tally.enough:
+        parquet.convert(beside, path, job.types)
+        beside.unlink()

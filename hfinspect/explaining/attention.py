@@ -1,0 +1,219 @@
+"""Attention by projection and by head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.components import Component
+from ..core.explanation import Attention, Projection
+from .count_tree import Branch, Leaf, Stack, leaves, numbered
+from .ledger import Ledger
+from .polynomials import Polynomial, Quantity, total, with_widths
+
+_HEADS = (
+    "num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads",
+    "attention_heads",
+)  # fmt: skip
+_GROUPS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
+_WIDTHS = ("head_dim", "d_kv", "kv_channels")
+
+#: kind -> how an explanation calls it. The order is that of explanations.
+_NAMES = {
+    "query": "query", "key": "key", "value": "value", "qkv": "query, key and value",
+    "query_down": "query, down to the latent", "query_up": "query, up from the latent",
+    "kv_down": "key and value, down to the latent", "kv_up": "key and value, up from the latent",
+    "output": "output",
+}  # fmt: skip
+#: Kinds of which every key/value head has a share; of the latents' ``down`` no head has one.
+_OF_GROUPS, _OF_NONE = frozenset({"key", "value"}), frozenset({"query_down", "kv_down"})
+
+
+@dataclass(frozen=True)
+class Block:
+    """An attention block of a layer: its weights by kind; heads and groups where known."""
+
+    path: str
+    weights: Mapping[str, Polynomial]
+    heads: Quantity | None
+    groups: Quantity | None
+    width: Quantity | None
+    hidden: Quantity | None
+
+    def quantities(self) -> Iterator[Quantity]:
+        yield from (q for q in (self.heads, self.groups, self.width, self.hidden) if q)
+
+
+def blocks_of(tree: Branch, config: Mapping[str, Any]) -> tuple[Block, ...]:
+    """The attention blocks of each kind of layer, equal ones once."""
+    found: dict[frozenset[tuple[str, Polynomial]], Block] = {}
+    for path, branch in _attentions(tree, ""):
+        weights: dict[str, list[Polynomial]] = {}
+        for _, leaf, _ in leaves(branch):
+            if _is_projection(leaf):
+                weights.setdefault(leaf.kind, []).append(leaf.count)
+        sums = {kind: total(weights[kind]) for kind in _NAMES if kind in weights}
+        key = frozenset(sums.items())
+        if sums and key not in found:
+            found[key] = _block(path, sums, config)
+    return tuple(found.values())
+
+
+def _is_projection(leaf: Leaf) -> bool:
+    matrix = not leaf.bias and leaf.component is Component.ATTENTION and leaf.kind in _NAMES
+    return matrix and leaf.status == "counted"
+
+
+def _attentions(branch: Branch, prefix: str) -> Iterator[tuple[str, Branch]]:
+    """The outermost modules of layers that hold nothing but attention and its norms."""
+    for child in branch.children:
+        if isinstance(child, Leaf):
+            continue
+        path = f"{prefix}{child.name}"
+        if isinstance(child, Stack):
+            for kind in child.kinds:
+                where = numbered(kind.indices, len(child.kinds) == 1)
+                yield from _attentions(kind.layer, f"{path}.{where}.")
+            continue
+        inside = [leaf for _, leaf, _ in leaves(child) if leaf.status == "counted"]
+        parts = {leaf.component for leaf in inside}
+        if Component.ATTENTION in parts and parts <= {Component.ATTENTION, Component.NORM}:
+            yield path, child
+        else:
+            yield from _attentions(child, f"{path}.")
+
+
+def _block(path: str, weights: Mapping[str, Polynomial], config: Mapping[str, Any]) -> Block:
+    known = {q for weight in weights.values() for q in weight.quantities()}
+    known |= {q for width in known for q in width.quotient}
+    prefixes = {q.name.rsplit(".", 1)[0] for q in known if "." in q.name}
+    prefix = prefixes.pop() if len(prefixes) == 1 else ""
+    section: Any = config
+    for part in prefix.split(".") if prefix else ():
+        section = section.get(part) if isinstance(section, Mapping) else None
+    if len(prefixes) > 1 or not isinstance(section, Mapping):
+        section = {}
+
+    def find(names: Iterable[str]) -> Quantity | None:
+        for name in names:
+            for quantity in known:
+                if quantity.name.rsplit(".", 1)[-1] == name:
+                    return quantity
+            value = section.get(name)
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return Quantity(f"{prefix}.{name}" if prefix else name, value)
+        return None
+
+    heads = find(_HEADS)
+    hidden = next((q for q in sorted(known) if _is_hidden(q)), None)
+    width = next((q for q in sorted(known) if q.name.rsplit(".", 1)[-1] in _WIDTHS), None)
+    if width is None and heads and hidden and hidden.value % heads.value == 0:
+        width = Quantity("head_dim", hidden.value // heads.value, quotient=(hidden, heads))
+    if "kv_down" in weights:  # latents: heads have widths of their own, and no groups
+        return Block(path, weights, heads, None, None, hidden)
+    groups = find(_GROUPS) if "qkv" not in weights else None
+    return Block(path, weights, heads, groups, width, hidden)
+
+
+def _is_hidden(quantity: Quantity) -> bool:
+    last = quantity.name.rsplit(".", 1)[-1]
+    return last in ("hidden_size", "n_embd", "n_embed", "d_model", "dim", "embed_dim")
+
+
+# ---- in words
+
+
+def described(block: Block, ledger: Ledger) -> Attention:
+    """Its sentence and its projections; per head where every head has the same whole number."""
+    projections = []
+    for kind, weights in block.weights.items():
+        heads = None if kind in _OF_NONE else block.heads
+        if kind in _OF_GROUPS and block.groups is not None:
+            heads = block.groups
+        per_head = None if heads is None else _divided(weights, heads)
+        if per_head is not None and not set(per_head.quantities()) <= set(ledger.writer.letters):
+            per_head = None  # a width of its own, which no formula above it names
+        if kind == "qkv" and block.hidden and weights.value != 3 * block.hidden.value**2:
+            per_head = None  # fused matrices of grouped heads have no equal share per query head
+        shown = heads if per_head is not None else None
+        projections.append(
+            Projection(
+                _NAMES[kind],
+                ledger.rows_formula(weights),
+                None if per_head is None else ledger.rows_formula(per_head),
+                None if shown is None else shown.value,
+                "" if shown is None else ledger.writer.letters[shown],
+            )
+        )
+    return Attention(block.path, _sentence(block, ledger), tuple(projections))
+
+
+def _divided(weights: Polynomial, heads: Quantity) -> Polynomial | None:
+    if weights.value % heads.value:
+        return None
+    return with_widths(weights * Polynomial({((heads, -1),): 1}))
+
+
+def _sentence(block: Block, ledger: Ledger) -> str:
+    letters = ledger.writer.letters
+    heads, groups, width = block.heads, block.groups, block.width
+    if "kv_down" in block.weights:
+        return _latent(block, ledger)
+    if heads is None:
+        return "attention; config.json does not say how many heads, which changes no count"
+    text = f"{letters[heads]} = {heads.value:,} heads"
+    if width is not None:
+        text += f" of {letters[width]} = {_width_text(block, ledger)}"
+    if groups is None or groups.value == heads.value:
+        return f"multi-head attention: {text}"
+    if groups.value == 1:
+        return f"multi-query attention: {text}, which share one key and one value head"
+    share = f"{letters[groups]} = {groups.value:,} key and value heads"
+    each = f"{heads.value // groups.value} query heads to each" if heads.value % groups.value == 0 \
+        else "unevenly"  # fmt: skip
+    return f"grouped-query attention: {text} share {share}, {each}"
+
+
+def _width_text(block: Block, ledger: Ledger) -> str:
+    letters, width, hidden, heads = ledger.writer.letters, block.width, block.hidden, block.heads
+    assert width is not None
+    if width.quotient:
+        over, under = width.quotient
+        return f"{letters[over]}/{letters[under]} = {over.value}/{under.value} = {width.value}"
+    if heads and hidden and heads.value * width.value != hidden.value:
+        product = f"{letters[heads]}·{letters[width]} = {heads.value * width.value:,}"
+        return f"{width.value} ({product}, not {letters[hidden]} = {hidden.value:,})"
+    return str(width.value)
+
+
+def _latent(block: Block, ledger: Ledger) -> str:
+    letters = ledger.writer.letters
+    known = {
+        q.name.rsplit(".", 1)[-1]: q for weight in block.weights.values() for q in
+        weight.quantities()
+    }  # fmt: skip
+
+    def named(key: str) -> str:
+        found = known.get(key)
+        return f"{letters[found]} = {found.value:,}" if found else key
+
+    query = (
+        f"queries pass through a latent of {named('q_lora_rank')}"
+        if "query_down" in block.weights
+        else "queries are projected directly"
+    )
+    heads = "" if block.heads is None else f"{letters[block.heads]} = {block.heads.value:,} heads; "
+    return (
+        f"multi-head latent attention: {heads}{query}, keys and values through one of "
+        f"{named('kv_lora_rank')}; of each head {named('qk_nope_head_dim')} are free of position, "
+        f"{named('qk_rope_head_dim')} carry it (one key of that for all heads), and a value has "
+        f"{named('v_head_dim')}"
+    )
+
+
+def hidden_of(quantities: Iterable[Quantity]) -> Quantity | None:
+    """The hidden size to collect formulas by: a top-level key, else the text model's."""
+    found = [q for q in quantities if _is_hidden(q)]
+    plain = [q for q in found if "." not in q.name or q.name.startswith("text_config.")]
+    return next(iter(plain or found), None)

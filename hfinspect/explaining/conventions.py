@@ -1,0 +1,164 @@
+"""The usual ways in which a count by hand differs from the exact one, for one model.
+
+Each is a polynomial to add, and the leaves that it touches: two conventions that touch the same
+leaf contradict each other and are not combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..core.components import Component, Role
+from ..core.config import ModelConfig
+from .confusions import attention_and_mlp, confused, layers
+from .count_tree import Branch, Leaf, counted, counted_tree, leaves
+from .derivation import Derivation
+from .notes import extra_name
+from .polynomials import Polynomial, total
+from .ways import Item, Way, in_layers, without
+
+#: More norms outside the layers than this (convolutional nets) are no list to choose from.
+MAX_OUTER_NORMS = 8
+
+
+def ways_of(d: Derivation) -> tuple[Way, ...]:
+    """Every convention that changes this model's count. No two change the same tensors alike."""
+    unique: dict[tuple[int, frozenset[str]], Way] = {}
+    for source in (_left_out, _head, _norms, _added, confused, attention_and_mlp, layers):
+        for way in source(d):
+            if way.delta.value:
+                unique.setdefault((way.delta.value, way.touches), way)
+    return tuple(unique.values())
+
+
+# ---- parts left out
+
+
+def _left_out(d: Derivation) -> Iterator[Way]:
+    for kind, what in (("token", "token"), ("position", "position"), ("segment", "segment")):
+        yield without(
+            d, f"no-{kind}-embeddings", f"{what} embeddings left out", _of_kind(kind)
+        )  # fmt: skip
+    yield without(
+        d, "no-embeddings", "embeddings left out", lambda _, f: f.component is Component.EMBEDDING
+    )
+    yield without(
+        d, "no-biases", "biases left out",
+        lambda _, f: f.bias and f.component is not Component.NORM,
+    )  # fmt: skip
+    yield without(d, "no-biases-at-all", "biases left out, those of norms too",
+                   lambda _, f: f.bias)  # fmt: skip
+    for component, what in ((Component.ATTENTION, "attention"), (Component.MLP, "MLP")):
+        yield without(d, f"no-{what.lower()}-biases", f"{what} biases left out",
+                       _biases_of(component))  # fmt: skip
+    yield without(
+        d, "no-relative-positions", "relative positions left out", _of_kind("relative_position")
+    )
+
+
+def _of_kind(kind: str) -> Callable[[str, Leaf], bool]:
+    return lambda _, leaf: leaf.kind == kind and leaf.component is not Component.NORM
+
+
+def _biases_of(component: Component) -> Callable[[str, Leaf], bool]:
+    return lambda _, leaf: leaf.bias and leaf.component is component
+
+
+# ---- heads
+
+
+def _head(d: Derivation) -> Iterator[Way]:
+    tied = [i for i in d.found if i[1].status == "tied" and i[1].component is Component.HEAD]
+    for _, leaf, times in tied:
+        if not leaf.bias:
+            delta = leaf.count * times
+            yield Way("head-apart", "the tied head counted separately", delta, frozenset({"head"}))
+    for path, branch in _head_modules(d.tree, ""):
+        names = {f"{path}{name}" for name, leaf, _ in leaves(branch) if leaf.status == "counted"}
+        kinds = {leaf.kind for _, leaf, _ in leaves(branch)}
+        what = "pooler" if "pooler" in kinds else "head"
+        touched = frozenset(names | ({"head"} if "lm_head" in kinds else set()))
+        yield Way(f"no-{what}", f"{what} left out ({path})", counted(branch).times(-1), touched)
+    pooler = _pooler_of_base(d)
+    if pooler is not None:
+        yield Way("with-pooler", "the base model's pooler counted", pooler, frozenset({"pooler"}))
+
+
+def _head_modules(branch: Branch, prefix: str) -> Iterator[tuple[str, Branch]]:
+    """The outermost modules that hold nothing but heads and their norms."""
+    for child in branch.children:
+        if not isinstance(child, Branch):
+            continue
+        path = f"{prefix}{child.name}"
+        inside = [leaf for _, leaf, _ in leaves(child) if leaf.status == "counted"]
+        parts = {leaf.component for leaf in inside}
+        if Component.HEAD in parts and parts <= {Component.HEAD, Component.NORM}:
+            yield path, child
+        else:
+            yield from _head_modules(child, f"{path}.")
+
+
+def _pooler_of_base(d: Derivation) -> Polynomial | None:
+    """The pooler that the family's base model has and this class has not."""
+    family = d.prediction.family
+    base = family.base if family else None
+    has = any(leaf.kind == "pooler" for _, leaf, _ in d.counted)
+    if family is None or base is None or has or base == d.prediction.architecture:
+        return None
+    tree = counted_tree(family.classes[base](ModelConfig(d.config)), d.config)
+    found = [leaf.count for _, leaf, _ in leaves(tree) if leaf.kind == "pooler"]
+    known = set(d.quantities)
+    pooler = total(found)
+    return pooler if found and set(pooler.quantities()) <= known else None
+
+
+# ---- norms
+
+
+def _norms(d: Derivation) -> Iterator[Way]:
+    def is_norm(_: str, leaf: Leaf) -> bool:
+        return leaf.component is Component.NORM
+
+    inside = {name for name, _, _ in in_layers(d)}
+    modules = list(
+        dict.fromkeys(name.rpartition(".")[0] for name, leaf, _ in d.counted if is_norm(name, leaf))
+    )
+    held = {name.rpartition(".")[0] for name in inside}
+    of_layers = [module for module in modules if module in held]
+    outside = [module for module in modules if module not in held]
+    yield without(d, "no-norms", "norms left out", is_norm)
+    yield without(d, "no-norm-biases", "norms without beta", lambda n, f: is_norm(n, f) and f.bias)
+    yield without(
+        d, "no-layer-norms", "the layers' norms left out",
+        lambda n, f: is_norm(n, f) and n in inside, 2,
+    )  # fmt: skip
+    if len(of_layers) > 1 and d.layers is not None:
+        last = of_layers[-1]
+        yield without(
+            d, "one-norm-a-layer", "the second norm of each layer forgotten",
+            lambda n, _: n.rpartition(".")[0] == last, 2,
+        )  # fmt: skip
+    for module in outside[:MAX_OUTER_NORMS]:
+        yield without(
+            d, "no-outer-norm", f"{module} forgotten",
+            lambda n, _, module=module: n.rpartition(".")[0] == module, 2,  # type: ignore[misc]
+        )  # fmt: skip
+
+
+# ---- what is no parameter, or not in a fresh save
+
+
+def _added(d: Derivation) -> Iterator[Way]:
+    groups: dict[str, list[Item]] = {}
+    for item in d.found:
+        name, leaf, _ = item
+        if leaf.role is Role.BUFFER:
+            last = name.rpartition(".")[2]
+            what = "causal masks" if last == "bias" else last
+            groups.setdefault(f"{what} counted", []).append(item)
+        elif leaf.status == "unsaved":
+            groups.setdefault(f"{extra_name(name, leaf)} counted", []).append(item)
+    for text, items in groups.items():
+        delta = total(leaf.count * times for _, leaf, times in items)
+        touched = frozenset(name for name, _, _ in items)
+        yield Way(text.replace(" ", "-"), text, delta, touched)

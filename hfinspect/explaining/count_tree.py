@@ -1,0 +1,301 @@
+"""A module tree as a tree of counts: equal siblings folded, every tensor with its polynomial.
+
+Polynomials inside a stack of layers are those of one layer; elsewhere they are of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ..core.components import Component, Role
+from ..trees.expand import Context
+from ..trees.modules import Module, ModuleList, Parameter
+from .polynomials import (
+    ONE,
+    Polynomial,
+    Quantity,
+    number,
+    of_shape,
+    of_size,
+    total,
+    unknown,
+    with_widths,
+)
+
+#: Counted once here; counted at the tensor it is tied to; a buffer; not in a fresh save.
+Status = Literal["counted", "tied", "buffer", "unsaved"]
+
+#: Numbers of layers without a pattern that a name lists; sections hold all of them.
+MAX_LISTED = 8
+
+#: Config keys that say how many layers there are, where the list itself does not.
+_LAYER_KEYS = (
+    "num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "decoder_layers",
+    "num_decoder_layers", "depth",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One tensor, or equal tensors of folded siblings (experts): then ``copies`` of them."""
+
+    name: str
+    count: Polynomial
+    component: Component
+    kind: str
+    part: str
+    status: Status
+    bias: bool
+    role: Role
+    tied_to: str | None = None
+    active: tuple[int, int] | None = None
+    copies: int = 1
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A module. ``folded`` says how many equal siblings it stands for, if more than one."""
+
+    name: str
+    class_name: str
+    children: tuple[Node, ...]
+    folded: Polynomial = ONE
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A list of layers: its kinds, each with the layers that are of it."""
+
+    name: str
+    kinds: tuple[Kind, ...]
+    children: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Layers that are equal: one of them, which, and how many as a polynomial."""
+
+    layer: Branch
+    indices: tuple[int, ...]
+    times: Polynomial
+
+
+Node = Leaf | Branch | Stack
+
+
+def counted_tree(root: Module, config: Mapping[str, Any]) -> Branch:
+    """The whole model. ``config`` is asked for the keys that say how many layers there are."""
+    return Branch("", root.class_name, _children(root, Context().entering(root), _Layers(config)))
+
+
+def leaves(node: Node, prefix: str = "") -> Iterator[tuple[str, Leaf, Polynomial]]:
+    """Every leaf with its full name (``*`` for a layer's number) and the stack's multiplier."""
+    path = f"{prefix}{node.name}"
+    if isinstance(node, Leaf):
+        yield path, node, ONE
+    elif isinstance(node, Branch):
+        for child in node.children:
+            yield from leaves(child, f"{path}." if path else "")
+    else:
+        for kind in node.kinds:
+            head = f"{path}.{numbered(kind.indices, len(node.kinds) == 1)}."
+            for child in kind.layer.children:
+                for name, leaf, _ in leaves(child, head):
+                    yield name, leaf, kind.times
+
+
+def numbered(indices: tuple[int, ...], everyone: bool) -> str:
+    """``*`` for all, else ``[0-2]``, ``[3-59:4]``; irregular ones are listed."""
+    if everyone and len(indices) > 1:
+        return "*"
+    if len(indices) == 1:
+        return str(indices[0])
+    step = indices[1] - indices[0]
+    if list(indices) == list(range(indices[0], indices[-1] + 1, step)):
+        return f"[{indices[0]}-{indices[-1]}{'' if step == 1 else f':{step}'}]"
+    shown = ",".join(str(i) for i in indices[:MAX_LISTED])
+    return f"[{shown}]" if len(indices) <= MAX_LISTED else f"[{shown},...]"
+
+
+class _Layers:
+    """How many layers, as a polynomial; ``inside`` while a stack's layer is being counted,
+    ``path`` of the module whose children are."""
+
+    def __init__(self, config: Mapping[str, Any], path: str = "", inside: bool = False) -> None:
+        self.config = config
+        self.path = path
+        self.inside = inside
+
+    def within(self) -> _Layers:
+        return _Layers(self.config, inside=True)
+
+    def at(self, name: str) -> _Layers:
+        return self if self.inside else _Layers(self.config, f"{self.path}{name}.")
+
+    def some(self, indices: tuple[int, ...], name: str) -> Polynomial:
+        """Some of the layers: a quantity that no config key names. A single one needs none."""
+        if len(indices) == 1:
+            return ONE
+        which = numbered(indices, False).strip("[]")
+        return unknown(Quantity(f"layers {which} of {self.path}{name}", len(indices)))
+
+    def count(self, modules: ModuleList, found: int, name: str) -> Polynomial:
+        """All of them."""
+        if modules.count is not None and int(modules.count) == found:
+            return of_size(modules.count)
+        for key in _LAYER_KEYS:
+            if self.config.get(key) == found and not isinstance(self.config[key], bool):
+                return unknown(Quantity(key, found))
+        return unknown(Quantity(f"layers of {self.path}{name}", found))
+
+
+def _children(module: Module, context: Context, layers: _Layers) -> tuple[Node, ...]:
+    return _nodes(module.children, context, layers)
+
+
+def _nodes(
+    children: Mapping[str, Module | Parameter], context: Context, layers: _Layers
+) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    for name, child in children.items():
+        inner = context.entering(child)
+        if isinstance(child, Parameter):
+            nodes.append(_leaf(name, child, inner))
+        elif isinstance(child, ModuleList):
+            if child.is_layers and not layers.inside:
+                nodes.extend(_stack(name, child, inner, layers))
+            else:
+                nodes.extend(_folded(name, child, inner, layers))
+            # Some lists hold a tensor under a name of its own.
+            named = {key: value for key, value in child.children.items() if not key.isdecimal()}
+            if named:
+                beside = _nodes(named, inner, layers.at(name))
+                nodes.append(Branch(name, child.class_name, beside))
+        else:
+            inside = _children(child, inner, layers.at(name))
+            if inside:
+                nodes.append(Branch(name, child.class_name, inside))
+    return tuple(nodes)
+
+
+def _leaf(name: str, tensor: Parameter, context: Context) -> Leaf:
+    status: Status = "counted"
+    if not context.saved:
+        status = "unsaved"
+    elif tensor.tied_to is not None:
+        status = "tied"
+    elif tensor.role is not Role.PARAMETER:
+        status = "buffer"
+    return Leaf(
+        name,
+        with_widths(of_shape(tensor.shape)),
+        context.component,
+        context.kind,
+        context.part,
+        status,
+        name == "bias" or (name.endswith(("_bias", "bias_v", "bias_k")) and len(tensor.shape) < 2),
+        tensor.role,
+        context.scope + tensor.tied_to if tensor.tied_to else None,
+        context.active,
+    )
+
+
+# ---- lists
+
+
+def _groups(
+    modules: ModuleList, context: Context, layers: _Layers
+) -> list[tuple[tuple[Node, ...], str, list[int]]]:
+    """Members in groups of equals: what is in one, its class, their numbers."""
+    members: dict[int, list[int]] = {}  # of an object that is listed many times
+    groups: dict[tuple[Node, ...], tuple[str, list[int]]] = {}
+    for name, child in modules.children.items():
+        if not name.isdecimal():
+            continue
+        if id(child) not in members:
+            inner = context.entering(child)
+            if isinstance(child, Module):
+                content, class_name = _children(child, inner, layers), child.class_name
+            else:
+                content, class_name = (_leaf("", child, inner),), "Parameter"
+            members[id(child)] = groups.setdefault(content, (class_name, []))[1]
+        members[id(child)].append(int(name))
+    return [
+        (content, class_name, indices)
+        for content, (class_name, indices) in groups.items()
+        if content
+    ]
+
+
+def _stack(name: str, modules: ModuleList, context: Context, layers: _Layers) -> list[Node]:
+    groups = _groups(modules, context, layers.within())
+    saved = [group for group in groups if any(_is_saved(node) for node in group[0])]
+    nodes: list[Node] = []
+    if saved:
+        kinds = []
+        for content, class_name, indices in saved:
+            if len(saved) == 1:
+                times = layers.count(modules, len(indices), name)
+            else:
+                times = layers.some(tuple(indices), name)
+            kinds.append(Kind(Branch("", class_name, content), tuple(indices), times))
+        nodes.append(Stack(name, tuple(kinds)))
+    # Layers that a fresh save leaves out (multi-token prediction) are no layers of the model.
+    for content, class_name, indices in groups:
+        if not any(_is_saved(node) for node in content):
+            nodes.append(_fold(name, content, class_name, indices, ONE.times(len(indices)), False))
+    return nodes
+
+
+def _is_saved(node: Node) -> bool:
+    return any(leaf.status != "unsaved" for _, leaf, _ in leaves(node))
+
+
+def _folded(name: str, modules: ModuleList, context: Context, layers: _Layers) -> list[Node]:
+    groups = _groups(modules, context, layers)
+    nodes: list[Node] = []
+    for content, class_name, indices in groups:
+        times = ONE.times(len(indices))
+        if len(groups) == 1 and modules.count is not None and int(modules.count) == len(indices):
+            times = of_size(modules.count)
+        nodes.append(_fold(name, content, class_name, indices, times, len(groups) == 1))
+    return nodes
+
+
+def _fold(
+    name: str,
+    content: tuple[Node, ...],
+    class_name: str,
+    indices: list[int],
+    times: Polynomial,
+    everyone: bool,
+) -> Branch:
+    numbers = numbered(tuple(indices), everyone)
+    copies = len(indices)
+    children = tuple(_multiplied(child, times, copies) for child in content)
+    if len(children) == 1 and isinstance(children[0], Leaf) and not children[0].name:
+        return Branch(name, class_name, (replace(children[0], name=numbers),), times)
+    return Branch(f"{name}.{numbers}", class_name, children, times)
+
+
+def _multiplied(node: Node, times: Polynomial, copies: int) -> Node:
+    if copies == 1:
+        return node
+    if isinstance(node, Leaf):
+        return replace(node, count=node.count * times, copies=node.copies * copies)
+    if isinstance(node, Branch):
+        inside = tuple(_multiplied(child, times, copies) for child in node.children)
+        return replace(node, children=inside)
+    kinds = tuple(replace(kind, times=kind.times * times) for kind in node.kinds)
+    return replace(node, kinds=kinds)
+
+
+def counted(node: Node) -> Polynomial:
+    """Parameters counted in a node: of one layer inside a stack, of all of it elsewhere."""
+    if isinstance(node, Leaf):
+        return node.count if node.status == "counted" else number(0)
+    if isinstance(node, Branch):
+        return total(counted(child) for child in node.children)
+    return total(kind.times * counted(kind.layer) for kind in node.kinds)

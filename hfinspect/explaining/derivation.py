@@ -1,0 +1,128 @@
+"""A model's tree of counts with its letters: what every part of an explanation is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..core.components import Component
+from ..trees.prediction import Prediction
+from .attention import Block, blocks_of, hidden_of
+from .count_tree import Branch, Leaf, Stack, counted, counted_tree, leaves
+from .ledger import Ledger
+from .letters import assign
+from .polynomials import Polynomial, Quantity, total, unknown
+from .writer import Writer
+
+_INNER = ("intermediate_size", "ffn_dim", "n_inner", "d_ff", "ffn_hidden_size")
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Everything is computed when it is first asked for."""
+
+    prediction: Prediction
+    config: Mapping[str, Any]
+
+    @cached_property
+    def tree(self) -> Branch:
+        return counted_tree(self.prediction.root, self.config)
+
+    @cached_property
+    def found(self) -> tuple[tuple[str, Leaf, Polynomial], ...]:
+        return tuple(leaves(self.tree))
+
+    @cached_property
+    def counted(self) -> tuple[tuple[str, Leaf, Polynomial], ...]:
+        return tuple(item for item in self.found if item[1].status == "counted")
+
+    @cached_property
+    def polynomial(self) -> Polynomial:
+        """The whole count."""
+        return counted(self.tree)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        return blocks_of(self.tree, self.config)
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every unknown that a formula shows, in model order."""
+        seen: dict[Quantity, None] = {}
+
+        def see(quantity: Quantity) -> None:
+            for inner in quantity.quotient:
+                see(inner)
+            seen.setdefault(quantity)
+
+        for _, leaf, times in self.found:
+            for quantity in (*leaf.count.quantities(), *times.quantities()):
+                see(quantity)
+        for block in self.blocks:
+            for quantity in block.quantities():
+                see(quantity)
+        return tuple(seen)
+
+    @cached_property
+    def hidden(self) -> Quantity | None:
+        return hidden_of(self.quantities)
+
+    @cached_property
+    def layers(self) -> Polynomial | None:
+        """How many layers, where the model is one stack of equal ones."""
+        stacks = list(_stacks(self.tree))
+        kinds = stacks[0].kinds if len(stacks) == 1 else ()
+        return kinds[0].times if len(kinds) == 1 else None
+
+    @cached_property
+    def depth(self) -> Polynomial | None:
+        """Layers of the one stack, whatever their kinds; None for several stacks or none."""
+        stacks = list(_stacks(self.tree))
+        return total(kind.times for kind in stacks[0].kinds) if len(stacks) == 1 else None
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(Writer(assign(self.quantities)), self.hidden)
+
+    @cached_property
+    def inner(self) -> Quantity | None:
+        """The MLP's width where it is four times the hidden size."""
+        for quantity in self.quantities:
+            known = quantity.name.rsplit(".", 1)[-1] in _INNER
+            if known and self.hidden and quantity.value == 4 * self.hidden.value:
+                return quantity
+        return None
+
+    def closed(self, polynomial: Polynomial) -> Polynomial:
+        """With 4·H for I where that is its value."""
+        if self.inner is None or self.hidden is None:
+            return polynomial
+        return polynomial.replaced(self.inner, unknown(self.hidden).times(4))
+
+    def part(self, component: Component) -> Polynomial:
+        mine = [i for i in self.counted if i[1].component is component]
+        return total(leaf.count * times for _, leaf, times in mine)
+
+    @cached_property
+    def head_apart(self) -> int:
+        """Parameters of heads that are tied to what is no head."""
+        specs = {spec.name: spec for spec in self.prediction.specs}
+        heads = [spec for spec in specs.values() if spec.name in self.prediction.tied]
+        return sum(
+            spec.parameters
+            for spec in heads
+            if spec.component is Component.HEAD
+            and specs[spec.tied_to or ""].component is not Component.HEAD
+        )
+
+
+def _stacks(branch: Branch) -> list[Stack]:
+    found = []
+    for child in branch.children:
+        if isinstance(child, Stack):
+            found.append(child)
+        elif isinstance(child, Branch):
+            found += _stacks(child)
+    return found

@@ -1,0 +1,108 @@
+"""The derivation of a parameter count, from the tree that predicts the tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..core.components import Component
+from ..core.explanation import Approximation, Explanation, Letter
+from ..core.formula import Formula
+from ..core.results import Inspection
+from .attention import described
+from .derivation import Derivation
+from .ledger import MAX_PRINTED_TERMS, sections_of, shares_of
+from .measured import measured
+from .nominal_size import promise_of
+from .notes import notes_of
+from .other_counts import counts_of
+from .polynomials import unknown
+
+
+def explained(
+    target: str,
+    inspection: Inspection,
+    d: Derivation,
+    *,
+    display: Callable[[Explanation], str] | None = None,
+) -> Explanation:
+    """The explanation of a derivation; what ``inspection`` measured stands beside it where it
+    read headers. ``display`` makes what a notebook shows."""
+    prediction, config, ledger = d.prediction, d.config, d.ledger
+    closed = d.closed(d.polynomial)
+    substituted = closed is not d.polynomial and closed.terms != d.polynomial.terms
+    apart, active = d.head_apart, prediction.active_parameters
+    counts = counts_of(d)
+    return Explanation(
+        target=target,
+        origin=inspection.origin,
+        model_type=prediction.model_type,
+        architecture=prediction.architecture,
+        letters=_letters(d),
+        sections=sections_of(d.tree, ledger),
+        shares=shares_of([(leaf, times) for _, leaf, times in d.counted], ledger),
+        parameters=d.polynomial.value,
+        closed=ledger.writer.collected(closed, d.hidden)
+        if len(closed.terms) <= MAX_PRINTED_TERMS
+        else None,
+        closed_note=_inner_note(d) if substituted else "",
+        parameters_with_head=d.polynomial.value + apart if apart else None,
+        active_parameters=None if active == d.polynomial.value else active,
+        embedding=d.part(Component.EMBEDDING).value,
+        tied=prediction.tied,
+        attention=tuple(described(block, ledger) for block in d.blocks),
+        notes=notes_of(d.tree, prediction.root, prediction.model_type, config, ledger),
+        approximation=_approximation(d),
+        counts=counts,
+        promise=promise_of(target, counts, active),
+        measured=measured(inspection, prediction) if inspection.source == "checkpoint" else None,
+        display=display,
+    )
+
+
+def _letters(d: Derivation) -> tuple[Letter, ...]:
+    letters = d.ledger.writer.letters
+    rows = []
+    for quantity, letter in letters.items():
+        meaning = quantity.definition
+        if quantity.quotient:
+            over, under = quantity.quotient
+            meaning = f"{letters[over]} / {letters[under]}"
+        elif not meaning and quantity == d.inner and d.hidden:
+            meaning = f"4·{letters[d.hidden]}"
+        elif not meaning and not quantity.name.startswith("layers "):
+            meaning = "" if _stands_in(d.config, quantity.name) else "the family's default"
+        rows.append(Letter(letter, quantity.name, quantity.value, meaning))
+    return tuple(rows)
+
+
+def _stands_in(config: Any, name: str) -> bool:
+    for part in name.split("[")[0].split("."):
+        config = config.get(part) if isinstance(config, Mapping) else None
+    return config is not None
+
+
+def _inner_note(d: Derivation) -> str:
+    letters = d.ledger.writer.letters
+    assert d.inner is not None and d.hidden is not None
+    return f"with {letters[d.inner]} = 4·{letters[d.hidden]}"
+
+
+def _approximation(d: Derivation) -> Approximation | None:
+    """For one stack of layers: 12·L·H², which holds for MHA and an MLP of width 4·H."""
+    hidden = d.hidden
+    attends = d.part(Component.ATTENTION).terms and d.part(Component.MLP).terms
+    if hidden is None or d.depth is None or not d.depth.value or not attends:
+        return None
+    writer = d.ledger.writer
+    square = unknown(hidden) * unknown(hidden)
+    rough = (d.depth * square).times(12)
+    embedding = d.part(Component.EMBEDDING)
+    rest = d.closed(d.polynomial - embedding - rough)
+    formula = writer.formula(rough)
+    left: Formula | None = None
+    if len(rest.terms) <= MAX_PRINTED_TERMS:
+        left = writer.collected(rest, hidden)
+    return Approximation(
+        formula, embedding.value, d.polynomial.value - embedding.value, d.polynomial.value, left
+    )

@@ -1,0 +1,223 @@
+"""What a derivation has to say in words: positions, norms, MLPs, experts, the head, what is left
+out of the count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..core.components import Component, Role
+from ..core.text import spelled
+from ..trees.modules import Module
+from .count_tree import Branch, Leaf, Stack, leaves
+from .ledger import Ledger
+from .polynomials import Polynomial, number, total
+
+#: Families whose positions need no tensor and show in no class name of the tree.
+_WITHOUT_TENSORS = {
+    **dict.fromkeys(("bloom",), "alibi"),
+    **dict.fromkeys(("ctrl", "whisper_encoder"), "sinusoidal"),
+    **dict.fromkeys(
+        ("gptj", "codegen", "mixtral", "deepseek_v2", "deepseek_v3", "kimi_k2", "roformer"),
+        "rotary",
+    ),
+}
+_ROTARY_KEYS = (
+    "rope_theta", "rope_parameters", "rope_scaling", "rotary_dim", "rotary_pct",
+    "partial_rotary_factor", "rotary_emb_base",
+)  # fmt: skip
+_POSITION_TEXTS = {
+    "rotary": "rotary positions turn queries and keys by angles: computed, 0 parameters",
+    "alibi": "ALiBi adds a fixed slope per head to the scores: 0 parameters",
+    "sinusoidal": "sinusoidal positions are computed: 0 parameters",
+}
+
+Found = list[tuple[str, Leaf, Polynomial]]
+
+
+def notes_of(
+    tree: Branch, root: Module, model_type: str | None, config: Mapping[str, Any], ledger: Ledger
+) -> tuple[tuple[str, str], ...]:
+    """(about, sentence), in the order of a model."""
+    found = list(leaves(tree))
+    counted = [item for item in found if item[1].status == "counted"]
+    return (
+        *(("positions", text) for text in _positions(counted, root, model_type, config, ledger)),
+        *(("norms", text) for text in _norms(tree, ledger)),
+        *(("MLP", text) for text in _mlps(counted)),
+        *(("experts", text) for text in _experts(counted, ledger)),
+        *(("tied", text) for text in _tied(found, ledger)),
+        *(("not counted", text) for text in _left_out(found)),
+    )
+
+
+# ---- positions
+
+
+def _positions(
+    counted: Found, root: Module, model_type: str | None, config: Mapping[str, Any], ledger: Ledger
+) -> Iterator[str]:
+    learned = [item for item in counted if item[1].kind == "position"]
+    relative = [item for item in counted if item[1].kind == "relative_position"]
+    for name, leaf, times in learned:
+        formula = ledger.rows_formula(leaf.count * times)
+        yield f"learned: {name}, {formula.text} = {formula.value:,} parameters"
+    if relative:
+        number_of = sum(leaf.count.value * times.value for _, leaf, times in relative)
+        yield f"relative, with learned tables in the attention: {number_of:,} parameters"
+    kinds = _computed(root, model_type, config)
+    for kind in kinds:
+        yield _POSITION_TEXTS[kind]
+    if not (learned or relative or kinds):
+        yield "no tensor holds positions"
+
+
+def _computed(root: Module, model_type: str | None, config: Mapping[str, Any]) -> list[str]:
+    names = {name.lower() for name in _class_names(root)}
+    kinds = []
+    text = config.get("text_config")
+    sections = [config, text] if isinstance(text, Mapping) else [config]
+    if any("rotary" in name for name in names) or any(
+        section.get(key) is not None for section in sections for key in _ROTARY_KEYS
+    ):
+        kinds.append("rotary")
+    if any("sinusoid" in name for name in names):
+        kinds.append("sinusoidal")
+    attention = config.get("attn_config")
+    told = attention.get("alibi") if isinstance(attention, Mapping) else config.get("alibi")
+    if told is True or config.get("position_embedding_type") == "alibi":
+        kinds.append("alibi")
+    by_family = _WITHOUT_TENSORS.get(model_type or "")
+    if by_family and by_family not in kinds:
+        kinds.append(by_family)
+    return kinds
+
+
+def _class_names(root: Module) -> set[str]:
+    waiting, seen, names = [root], set[int](), set[str]()
+    while waiting:
+        module = waiting.pop()
+        if id(module) not in seen:
+            seen.add(id(module))
+            names.add(module.class_name)
+            waiting.extend(c for c in module.children.values() if isinstance(c, Module))
+    return names
+
+
+# ---- norms
+
+
+def _norms(tree: Branch, ledger: Ledger) -> Iterator[str]:
+    """``50 LayerNorms of gamma and beta, 2·H = 4,096 each: 204,800``."""
+    groups: dict[tuple[str, Polynomial, bool], list[Polynomial]] = {}
+    for branch, times in _norm_modules(tree, number(1)):
+        held = [leaf for leaf in branch.children if isinstance(leaf, Leaf)]
+        held = [leaf for leaf in held if leaf.status == "counted"]
+        both = any(leaf.bias for leaf in held)
+        # Folded siblings count as often as they occur.
+        copies = max(leaf.copies for leaf in held)
+        one = total(leaf.count for leaf in held)
+        if one.value % copies == 0 and copies > 1:
+            one = number(one.value // copies)
+        groups.setdefault((branch.class_name, one, both), []).append(times.times(copies))
+    for (class_name, one, both), counts in groups.items():
+        many = total(counts).value
+        what = "gamma and beta" if both else "gamma alone"
+        each = ledger.rows_formula(one)
+        shown = f"{each.text} = {one.value:,}" if each.text != str(one.value) else f"{one.value:,}"
+        name = class_name if many == 1 else f"{class_name}s"
+        yield f"{many:,} {name} of {what}, {shown} each: {many * one.value:,}"
+
+
+def _norm_modules(
+    node: Branch | Stack | Leaf, times: Polynomial
+) -> Iterator[tuple[Branch, Polynomial]]:
+    if isinstance(node, Leaf):
+        return
+    if isinstance(node, Stack):
+        for kind in node.kinds:
+            yield from _norm_modules(kind.layer, times * kind.times)
+        return
+    held = [leaf for leaf in node.children if isinstance(leaf, Leaf)]
+    live = [leaf for leaf in held if leaf.status == "counted"]
+    if live and all(leaf.component is Component.NORM for leaf in live):
+        yield node, times
+    for child in node.children:
+        yield from _norm_modules(child, times)
+
+
+# ---- MLPs and experts
+
+
+def _mlps(counted: Found) -> Iterator[str]:
+    kinds = {leaf.kind for _, leaf, _ in counted if leaf.component is Component.MLP}
+    if "gate" in kinds or "gate_up" in kinds:
+        one = " (gate and up are one tensor here)" if "gate_up" in kinds else ""
+        yield f"gated: three matrices, down(act(gate(x)) × up(x)), where a plain MLP has two{one}"
+    elif {"up", "down"} <= kinds:
+        yield "plain: two matrices, down(act(up(x)))"
+
+
+def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
+    routed = [(leaf, times) for _, leaf, times in counted if leaf.active is not None]
+    for k, n in dict.fromkeys(leaf.active for leaf, _ in routed if leaf.active is not None):
+        mine = [(leaf, times) for leaf, times in routed if leaf.active == (k, n)]
+        whole = sum(leaf.count.value * times.value for leaf, times in mine)
+        active = whole * k // n
+        each = _one_expert(mine, n)
+        if each is not None:
+            formula = ledger.rows_formula(each)
+            yield f"one expert of a layer: {formula.text} = {formula.value:,}"
+        yield (
+            f"{k} of {n} experts serve a token: {whole:,} ({spelled(whole)}) parameters are in "
+            f"experts, {active:,} ({spelled(active)}) of them active"
+        )
+    shared = sum(
+        leaf.count.value * times.value for _, leaf, times in counted if leaf.kind == "shared_expert"
+    )
+    if shared:
+        yield f"shared experts serve every token: {shared:,} ({spelled(shared)})"
+
+
+def _one_expert(routed: list[tuple[Leaf, Polynomial]], count: int) -> Polynomial | None:
+    """The polynomial of one expert, where all layers with experts have the same ones."""
+    if len({times for _, times in routed}) != 1:
+        return None
+    whole = total(leaf.count for leaf, _ in routed)
+    factors = [dict(key) for key in whole.terms]
+    for quantity in {q for key in factors for q in key if q.value == count}:
+        if all(key.get(quantity, 0) > 0 for key in factors):
+            return whole * Polynomial({((quantity, -1),): 1})
+    return None
+
+
+# ---- ties, and what is not counted
+
+
+def _tied(found: Found, ledger: Ledger) -> Iterator[str]:
+    for name, leaf, times in found:
+        if leaf.status == "tied":
+            formula = ledger.rows_formula(leaf.count * times)
+            size = f"{formula.text} = {formula.value:,}"
+            yield f"{name} is {leaf.tied_to}: its {size} are counted once"
+
+
+def extra_name(name: str, leaf: Leaf) -> str:
+    """What a parameter that a fresh save leaves out belongs to."""
+    return "multi-token prediction" if leaf.part == "mtp" else leaf.kind or name
+
+
+def _left_out(found: Found) -> Iterator[str]:
+    saved = [i for i in found if i[1].status == "buffer"]
+    if saved:
+        elements = sum(leaf.count.value * times.value for _, leaf, times in saved)
+        names = ", ".join(dict.fromkeys(name for name, _, _ in saved))
+        yield f"buffers are no parameters: {elements:,} elements ({names})"
+    more = [i for i in found if i[1].status == "unsaved" and i[1].role is Role.PARAMETER]
+    if more:
+        elements = sum(leaf.count.value * times.value for _, leaf, times in more)
+        names = ", ".join(dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in more))
+        yield (
+            f"files on the Hub may hold {elements:,} ({spelled(elements)}) parameters more that "
+            f"this class does not load: {names}"
+        )

@@ -1,0 +1,154 @@
+"""Why a count by hand differs: the smallest set of usual conventions that explains it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from ..core.explanation import Against, Convention, Explanation, Term
+from ..core.formula import Formula
+from ..errors import UsageError
+from .conventions import ways_of
+from .derivation import Derivation
+from .ledger import MAX_PRINTED_TERMS
+from .polynomials import Monomial, Number, Polynomial, monomial_value, total
+from .ways import Way
+
+#: Beyond five conventions at once almost any number can be reached, which explains nothing.
+MAX_CONVENTIONS = 5
+#: Sets of more than this many ways would cost minutes: 60 choose 3 is 34,220, held in memory.
+MAX_WAYS = 60
+#: Equally short readings that are worth showing.
+MAX_READINGS = 3
+
+#: 2^80: more than any count, small enough to be exact in every consumer's big integers.
+_MAX_COUNT = 2**80
+
+
+def parse_count(text: str) -> int:
+    """``115,740,736``, ``115_740_736`` or ``115 740 736``. Raises UsageError."""
+    digits = re.sub(r"[,_'’ \u00a0\u202f]", "", text.strip())
+    if not re.fullmatch(r"[0-9]{1,25}", digits) or int(digits) > _MAX_COUNT:
+        raise UsageError(
+            f"count {text[:40]!r}", "is no number", expected="digits, such as 115,740,736"
+        )
+    return int(digits)
+
+
+def compared(explanation: Explanation, d: Derivation, count: int) -> Explanation:
+    """The explanation with ``against`` filled in."""
+    ways = ways_of(d)[:MAX_WAYS]
+    difference = count - explanation.parameters
+    found = readings(ways, difference) if difference else []
+    comparison = Against(
+        count,
+        difference,
+        tuple(tuple(_convention(way, d) for way in reading) for reading in found),
+        len(ways),
+        MAX_CONVENTIONS,
+    )
+    if found:
+        comparison = _with_forms(comparison, d, found[0])
+    return replace(explanation, against=comparison)
+
+
+def _convention(way: Way, d: Derivation) -> Convention:
+    delta: Formula | None = None
+    if len(way.delta.terms) <= MAX_PRINTED_TERMS:
+        delta = d.ledger.writer.formula(way.delta)
+    return Convention(way.name, way.text, delta, way.delta.value)
+
+
+# ---- the search
+
+
+def readings(ways: Sequence[Way], difference: int) -> list[tuple[Way, ...]]:
+    """The smallest sets of compatible ways that sum to the difference, likeliest first.
+
+    Meets in the middle: sets of up to three are listed, larger ones are joined from two of them.
+    """
+    small: dict[int, list[tuple[int, ...]]] = {}
+    for size in range(1, min(3, MAX_CONVENTIONS) + 1):
+        hits = []
+        for chosen in combinations(range(len(ways)), size):
+            if _compatible(ways, chosen):
+                value = sum(ways[i].delta.value for i in chosen)
+                if value == difference:
+                    hits.append(chosen)
+                if size <= 2 or MAX_CONVENTIONS > 3:
+                    small.setdefault(value, []).append(chosen)
+        if hits:
+            return _ranked(ways, hits)
+    for size in range(4, MAX_CONVENTIONS + 1):
+        joined = set(_joined(ways, small, difference, size))
+        if joined:
+            return _ranked(ways, sorted(joined))
+    return []
+
+
+def _joined(
+    ways: Sequence[Way], small: dict[int, list[tuple[int, ...]]], difference: int, size: int
+) -> Iterator[tuple[int, ...]]:
+    for value, sets in small.items():
+        for other in small.get(difference - value, ()):
+            for one in sets:
+                if len(one) + len(other) == size and not set(one) & set(other):
+                    chosen = tuple(sorted((*one, *other)))
+                    if _compatible(ways, chosen):
+                        yield chosen
+
+
+def _compatible(ways: Sequence[Way], chosen: Sequence[int]) -> bool:
+    """No tensor is changed twice."""
+    touched: set[str] = set()
+    for i in chosen:
+        if not touched.isdisjoint(ways[i].touches):
+            return False
+        touched |= ways[i].touches
+    return True
+
+
+def _ranked(ways: Sequence[Way], hits: Sequence[tuple[int, ...]]) -> list[tuple[Way, ...]]:
+    def rank(chosen: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        return sum(ways[i].cost for i in chosen), chosen
+
+    best = sorted(hits, key=rank)[:MAX_READINGS]
+    return [tuple(ways[i] for i in chosen) for chosen in best]
+
+
+# ---- closed forms side by side
+
+
+def _with_forms(comparison: Against, d: Derivation, reading: tuple[Way, ...]) -> Against:
+    right = d.closed(d.polynomial)
+    other = d.closed(d.polynomial + total(way.delta for way in reading))
+    if max(len(right.terms), len(other.terms)) > MAX_PRINTED_TERMS:
+        return comparison
+    writer = d.ledger.writer
+    keys = [key for key in {**right.terms, **other.terms} if right.terms.get(key) !=
+            other.terms.get(key)]  # fmt: skip
+    terms = [
+        Term(
+            writer.formula(Polynomial({key: 1})).text if _is_whole(key) else "·",
+            int(monomial_value(key)) if _is_whole(key) else 0,
+            _coefficient(right.terms.get(key, 0)),
+            _coefficient(other.terms.get(key, 0)),
+        )
+        for key in sorted(keys, key=lambda key: -monomial_value(key))
+    ]
+    return replace(
+        comparison,
+        closed=writer.collected(right, d.hidden),
+        other=writer.collected(other, d.hidden),
+        terms=tuple(terms),
+    )
+
+
+def _is_whole(key: Monomial) -> bool:
+    return monomial_value(key).denominator == 1
+
+
+def _coefficient(value: Number) -> str:
+    return str(value).replace("-", "−")

@@ -1,0 +1,44 @@
+"""A way to count otherwise, and what builds one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .count_tree import Branch, Leaf, Stack
+from .derivation import Derivation
+from .polynomials import Polynomial, total
+
+Item = tuple[str, Leaf, Polynomial]
+
+
+@dataclass(frozen=True)
+class Way:
+    """``cost`` ranks ways: 1 is common, 2 a slip, 3 far-fetched."""
+
+    name: str
+    text: str
+    delta: Polynomial
+    touches: frozenset[str]
+    cost: int = 1
+
+
+def without(
+    d: Derivation, name: str, text: str, which: Callable[[str, Leaf], bool], cost: int = 1
+) -> Way:
+    items = [item for item in d.counted if which(item[0], item[1])]
+    delta = total(leaf.count * times for _, leaf, times in items).times(-1)
+    return Way(name, text, delta, frozenset(name for name, _, _ in items), cost)
+
+
+def in_layers(d: Derivation) -> list[Item]:
+    stacks = [f"{path}." for path, _ in _stack_paths(d.tree, "")]
+    return [i for i in d.counted if any(i[0].startswith(stack) for stack in stacks)]
+
+
+def _stack_paths(branch: Branch, prefix: str) -> Iterator[tuple[str, Stack]]:
+    for child in branch.children:
+        if isinstance(child, Stack):
+            yield f"{prefix}{child.name}", child
+        elif isinstance(child, Branch):
+            yield from _stack_paths(child, f"{prefix}{child.name}.")

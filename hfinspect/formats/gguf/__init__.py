@@ -1,0 +1,1 @@
+"""GGUF files by their header: key-values, tensor types and tensors."""

@@ -1,0 +1,188 @@
+"""The opcodes of pickle that push numbers, text and bytes.
+
+Source: ``Lib/pickletools.py`` of CPython 3.13.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .nodes import Inert
+from .state import MAX_LONG_BYTES, MAX_NUMBER_TEXT, Handler, PickleState, registrar
+
+#: By the opcode's byte.
+LITERALS: dict[int, Handler] = {}
+_opcode = registrar(LITERALS)
+
+
+def whole_number(m: PickleState, text: bytes, base: int = 10) -> int:
+    try:
+        return int(text, base)
+    except ValueError:
+        raise m.malformed("a number is not one") from None
+
+
+@_opcode(b"N")
+def _none(m: PickleState) -> None:
+    m.push(None)
+
+
+@_opcode(b"\x88")
+def _true(m: PickleState) -> None:
+    m.push(True)
+
+
+@_opcode(b"\x89")
+def _false(m: PickleState) -> None:
+    m.push(False)
+
+
+@_opcode(b"I")
+def _int(m: PickleState) -> None:
+    text = m.line(MAX_NUMBER_TEXT)
+    m.push(
+        {b"00": False, b"01": True}[text] if text in (b"00", b"01") else whole_number(m, text, 0)
+    )
+
+
+@_opcode(b"L")
+def _long(m: PickleState) -> None:
+    m.push(whole_number(m, m.line(MAX_NUMBER_TEXT).removesuffix(b"L"), 0))
+
+
+@_opcode(b"F")
+def _float(m: PickleState) -> None:
+    try:
+        m.push(float(m.line(MAX_NUMBER_TEXT)))
+    except ValueError:
+        raise m.malformed("a number is not one") from None
+
+
+@_opcode(b"G")
+def _binfloat(m: PickleState) -> None:
+    m.push(m.f8())
+
+
+@_opcode(b"J")
+def _binint(m: PickleState) -> None:
+    m.push(m.i4())
+
+
+@_opcode(b"K")
+def _binint1(m: PickleState) -> None:
+    m.push(m.u1())
+
+
+@_opcode(b"M")
+def _binint2(m: PickleState) -> None:
+    m.push(m.u2())
+
+
+def _push_long(m: PickleState, length: int) -> None:
+    if not 0 <= length <= MAX_LONG_BYTES:
+        raise m.limit("an integer of so many bytes", MAX_LONG_BYTES)
+    m.push(int.from_bytes(m.take(length), "little", signed=True))
+
+
+@_opcode(b"\x8a")
+def _long1(m: PickleState) -> None:
+    _push_long(m, m.u1())
+
+
+@_opcode(b"\x8b")
+def _long4(m: PickleState) -> None:
+    _push_long(m, m.i4())
+
+
+# -- text and bytes ---------------------------------------------------------------------------
+
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
+_SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f",
+           b"v": b"\v", b"\n": b"", b"\\": b"\\", b"'": b"'", b'"': b'"'}  # fmt: skip
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    what = match[1]
+    if what[:1] == b"x" and len(what) == 3:
+        return bytes([int(what[1:], 16)])
+    if what[:1].isdigit() and what[:1] < b"8":
+        return bytes([int(what, 8) & 0xFF])
+    return _SIMPLE.get(what, match[0])
+
+
+def old_text(raw: bytes) -> str:
+    """Python 2's str: bytes of no known encoding."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+@_opcode(b"S")
+def _string(m: PickleState) -> None:
+    raw = m.line().rstrip()
+    if len(raw) < 2 or raw[:1] != raw[-1:] or raw[:1] not in (b"'", b'"'):
+        raise m.malformed("text is not quoted")
+    m.push(old_text(_ESCAPE.sub(_unescape, raw[1:-1])))
+
+
+@_opcode(b"T")
+def _binstring(m: PickleState) -> None:
+    length = m.i4()
+    if length < 0:
+        raise m.malformed("text of negative length")
+    m.push(old_text(m.take(length)))
+
+
+@_opcode(b"U")
+def _short_binstring(m: PickleState) -> None:
+    m.push(old_text(m.take(m.u1())))
+
+
+@_opcode(b"V")
+def _unicode(m: PickleState) -> None:
+    try:
+        m.push(m.line().decode("raw-unicode-escape"))
+    except UnicodeDecodeError:
+        raise m.malformed("text has a broken escape") from None
+
+
+@_opcode(b"X")
+def _binunicode(m: PickleState) -> None:
+    m.push(m.text(m.take(m.u4())))
+
+
+@_opcode(b"\x8c")
+def _short_binunicode(m: PickleState) -> None:
+    m.push(m.text(m.take(m.u1())))
+
+
+@_opcode(b"\x8d")
+def _binunicode8(m: PickleState) -> None:
+    m.push(m.text(m.take(m.u8())))
+
+
+@_opcode(b"B")
+def _binbytes(m: PickleState) -> None:
+    m.push(m.take(m.u4()))
+
+
+@_opcode(b"C")
+def _short_binbytes(m: PickleState) -> None:
+    m.push(m.take(m.u1()))
+
+
+@_opcode(b"\x8e")
+@_opcode(b"\x96")
+def _binbytes8(m: PickleState) -> None:
+    m.push(m.take(m.u8()))
+
+
+@_opcode(b"\x97")
+def _next_buffer(m: PickleState) -> None:
+    m.push(Inert("buffer outside the pickle"))
+
+
+@_opcode(b"\x98")
+def _readonly_buffer(m: PickleState) -> None:
+    m.top()

@@ -1,0 +1,262 @@
+"""The opcodes of pickle for the stack, the memo, containers, names and calls.
+
+Source: ``Lib/pickletools.py`` of CPython 3.13.
+"""
+
+from __future__ import annotations
+
+from .literals import old_text, whole_number
+from .nodes import Inert
+from .state import MAX_NAME, MAX_NUMBER_TEXT, Handler, PickleState, registrar
+
+#: By the opcode's byte.
+OPCODES: dict[int, Handler] = {}
+_opcode = registrar(OPCODES)
+
+#: Highest protocol there is (Python 3.8 to 3.14).
+HIGHEST_PROTOCOL = 5
+
+
+# -- protocol, framing, memo ------------------------------------------------------------------
+
+
+@_opcode(b"\x80")
+def _proto(m: PickleState) -> None:
+    if (protocol := m.u1()) > HIGHEST_PROTOCOL:
+        raise m.malformed(f"pickle protocol {protocol}")
+
+
+@_opcode(b"\x95")
+def _frame(m: PickleState) -> None:
+    if m.u8() > len(m.data) - m.position:
+        raise m.truncated()
+
+
+@_opcode(b"p")
+def _put(m: PickleState) -> None:
+    m.remember(whole_number(m, m.line(MAX_NUMBER_TEXT)))
+
+
+@_opcode(b"q")
+def _binput(m: PickleState) -> None:
+    m.remember(m.u1())
+
+
+@_opcode(b"r")
+def _long_binput(m: PickleState) -> None:
+    m.remember(m.u4())
+
+
+@_opcode(b"\x94")
+def _memoize(m: PickleState) -> None:
+    m.remember(len(m.memo))
+
+
+@_opcode(b"g")
+def _get(m: PickleState) -> None:
+    m.recall(whole_number(m, m.line(MAX_NUMBER_TEXT)))
+
+
+@_opcode(b"h")
+def _binget(m: PickleState) -> None:
+    m.recall(m.u1())
+
+
+@_opcode(b"j")
+def _long_binget(m: PickleState) -> None:
+    m.recall(m.u4())
+
+
+# -- the stack --------------------------------------------------------------------------------
+
+
+@_opcode(b"(")
+def _mark(m: PickleState) -> None:
+    m.mark()
+
+
+@_opcode(b"0")
+def _pop(m: PickleState) -> None:
+    if m.stack:
+        m.stack.pop()
+    else:
+        m.pop_mark()
+
+
+@_opcode(b"1")
+def _pop_mark(m: PickleState) -> None:
+    m.pop_mark()
+
+
+@_opcode(b"2")
+def _dup(m: PickleState) -> None:
+    m.push(m.top())
+
+
+# -- containers -------------------------------------------------------------------------------
+
+
+@_opcode(b")")
+def _empty_tuple(m: PickleState) -> None:
+    m.push(())
+
+
+@_opcode(b"t")
+def _tuple(m: PickleState) -> None:
+    items = m.pop_mark()
+    m.push(tuple(items))
+
+
+def _tuple_of(count: int) -> Handler:
+    def build(m: PickleState) -> None:
+        if len(m.stack) < count:
+            raise m.malformed("the stack is too short for a tuple")
+        items = tuple(m.stack[-count:])
+        del m.stack[-count:]
+        m.push(items)
+
+    return build
+
+
+for _count, _code in ((1, b"\x85"), (2, b"\x86"), (3, b"\x87")):
+    _opcode(_code)(_tuple_of(_count))
+
+
+@_opcode(b"]")
+@_opcode(b"\x8f")
+def _empty_list(m: PickleState) -> None:
+    m.push([])  # sets are lists here: their items need no hash
+
+
+@_opcode(b"l")
+@_opcode(b"\x91")
+def _list(m: PickleState) -> None:
+    items = m.pop_mark()
+    m.push(items)
+
+
+@_opcode(b"a")
+def _append(m: PickleState) -> None:
+    item = m.pop()
+    m.append_items(m.top(), [item])
+
+
+@_opcode(b"e")
+@_opcode(b"\x90")
+def _appends(m: PickleState) -> None:
+    items = m.pop_mark()
+    m.append_items(m.top(), items)
+
+
+@_opcode(b"}")
+def _empty_dict(m: PickleState) -> None:
+    m.push({})
+
+
+@_opcode(b"d")
+def _dict(m: PickleState) -> None:
+    items = m.pop_mark()
+    target: dict[object, object] = {}
+    m.set_items(target, items)
+    m.push(target)
+
+
+@_opcode(b"s")
+def _setitem(m: PickleState) -> None:
+    value = m.pop()
+    key = m.pop()
+    m.set_items(m.top(), [key, value])
+
+
+@_opcode(b"u")
+def _setitems(m: PickleState) -> None:
+    items = m.pop_mark()
+    m.set_items(m.top(), items)
+
+
+# -- names, calls, state: recorded, never followed --------------------------------------------
+
+
+@_opcode(b"c")
+def _global(m: PickleState) -> None:
+    module = m.text(m.line(MAX_NAME))
+    m.find_global(module, m.text(m.line(MAX_NAME)))
+
+
+@_opcode(b"\x93")
+def _stack_global(m: PickleState) -> None:
+    name = m.pop()
+    module = m.pop()
+    # A name that comes out of a call cannot be known without making the call.
+    m.find_global(
+        module if isinstance(module, str) else "<computed>",
+        name if isinstance(name, str) else "<computed>",
+    )
+
+
+def _extension(size: int) -> Handler:
+    def look_up(m: PickleState) -> None:
+        code = int.from_bytes(m.take(size), "little")
+        m.find_global("<extension registry>", f"code {code}")
+
+    return look_up
+
+
+for _size, _code in ((1, b"\x82"), (2, b"\x83"), (4, b"\x84")):
+    _opcode(_code)(_extension(_size))
+
+
+@_opcode(b"R")
+@_opcode(b"\x81")
+def _reduce(m: PickleState) -> None:
+    args = m.pop()
+    target = m.pop()
+    if not isinstance(args, tuple):
+        raise m.malformed("the arguments of a call are no tuple")
+    m.push(m.call(target, args))
+
+
+@_opcode(b"\x92")
+def _newobj_ex(m: PickleState) -> None:
+    keywords = m.pop()
+    args = m.pop()
+    node = Inert(m.pop(), args if isinstance(args, tuple) else (args,))
+    node.parts.append(keywords)
+    m.push(node)
+
+
+@_opcode(b"i")
+def _inst(m: PickleState) -> None:
+    module = m.text(m.line(MAX_NAME))
+    name = m.text(m.line(MAX_NAME))
+    args = m.pop_mark()
+    m.find_global(module, name)
+    m.push(m.call(m.pop(), args))
+
+
+@_opcode(b"o")
+def _obj(m: PickleState) -> None:
+    items = m.pop_mark()
+    if not items:
+        raise m.malformed("an object without a class")
+    m.push(m.call(items[0], items[1:]))
+
+
+@_opcode(b"b")
+def _build(m: PickleState) -> None:
+    state = m.pop()
+    target = m.top()
+    # The state of a known node (``_metadata`` of a state dict, attributes of a parameter) says
+    # nothing about tensors.
+    if isinstance(target, Inert):
+        target.parts.append(state)
+
+
+@_opcode(b"P")
+def _persid(m: PickleState) -> None:
+    m.persistent(old_text(m.line(MAX_NAME)))
+
+
+@_opcode(b"Q")
+def _binpersid(m: PickleState) -> None:
+    m.persistent(m.pop())

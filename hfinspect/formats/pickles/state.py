@@ -1,0 +1,249 @@
+"""The state of the pickle machine: the stream, the stack, the memo, and the names it met.
+
+A name is only ever recorded. A call is looked up by exact name in a table of builders given by
+our own code; anything not in the table becomes an ``Inert`` node.
+"""
+
+from __future__ import annotations
+
+import struct
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
+from collections.abc import Callable
+
+from ...errors import FormatError, LimitError
+from .nodes import Builders, GlobalRef, Inert, OpaqueKey, PickleGlobal
+
+#: About 30 opcodes describe a tensor, so this is some 130,000 tensors in one file; it takes a few
+#: seconds and bounds the number of objects, at about 100 bytes each.
+MAX_OPCODES = 4_000_000
+#: TorchScript nests three marks a module; nothing real goes beyond a hundred.
+MAX_MARKS = 2_000
+#: Items between marks: a state dict is pushed whole by PyTorch's C++ pickler.
+MAX_STACK = 1_000_000
+#: One text or bytes object that is not there yet; nobody reads on for more than that.
+MAX_PIECE_BYTES = 64 * 1024 * 1024
+#: 64-bit counts take 9 bytes, PyTorch's magic number 10, numpy's random states 16.
+MAX_LONG_BYTES = 256
+#: A number in text (protocol 0).
+MAX_NUMBER_TEXT = 512
+#: "module\nname\n" of a global; real ones are below 200.
+MAX_NAME = 4_096
+#: Of LONG_BINPUT's four bytes; whole numbers in text could be chosen to collide as hashes.
+MAX_MEMO_INDEX = 2**32 - 1
+#: Whole numbers up to here are their own hash; from there on millions of keys can share one.
+MAX_INT_KEY = 2**60
+#: Different names a file may ask for, all of which are reported.
+MAX_GLOBALS = 100_000
+
+_UNPACK_U2, _UNPACK_U4 = struct.Struct("<H").unpack_from, struct.Struct("<I").unpack_from
+_UNPACK_I4, _UNPACK_U8 = struct.Struct("<i").unpack_from, struct.Struct("<Q").unpack_from
+_UNPACK_F8 = struct.Struct(">d").unpack_from
+
+
+def _hashes_well(key: object) -> bool:
+    """Whether a key may be hashed: its hash is cheap, and not for the file's author to choose."""
+    if type(key) is int:
+        return -MAX_INT_KEY < key < MAX_INT_KEY
+    return type(key) in (str, bytes, bool, type(None))
+
+
+class PickleState:
+    """One pickle in ``data`` from ``start`` on; ``position`` is the next byte to interpret."""
+
+    def __init__(
+        self,
+        data: bytes,
+        *,
+        subject: str,
+        start: int = 0,
+        builders: Builders | None = None,
+        persistent: Callable[[object], object] | None = None,
+    ) -> None:
+        self.data = data
+        self.subject = subject
+        self.position = start
+        self.opcode_at = start
+        self.stack: list[object] = []
+        self.marked: list[list[object]] = []
+        self.memo: dict[int, object] = {}
+        self.globals: list[PickleGlobal] = []
+        self._builders: Builders = builders or {}
+        self._persistent = persistent
+
+    # -- errors -------------------------------------------------------------------------------
+
+    def malformed(self, found: str) -> FormatError:
+        return FormatError(
+            self.subject, found, rule="pickle-malformed", where=f"pickle byte {self.opcode_at}"
+        )
+
+    def truncated(self) -> FormatError:
+        return FormatError(
+            self.subject, "the pickle is cut short", rule="pickle-truncated",
+            where=f"pickle byte {self.opcode_at}",
+        )  # fmt: skip
+
+    def limit(self, what: str, limit: int) -> LimitError:
+        return LimitError(
+            self.subject, f"{what} in its pickle is too large", expected=f"at most {limit:,}",
+            where=f"pickle byte {self.opcode_at}",
+        )  # fmt: skip
+
+    # -- the stream ---------------------------------------------------------------------------
+
+    def take(self, count: int) -> bytes:
+        start = self.position
+        stop = start + count
+        if stop > len(self.data):
+            if count > MAX_PIECE_BYTES:
+                raise self.limit("a piece of text or bytes", MAX_PIECE_BYTES)
+            raise self.truncated()
+        self.position = stop
+        return self.data[start:stop]
+
+    def line(self, limit: int | None = None) -> bytes:
+        """Up to the next newline, which is passed over."""
+        stop = self.data.find(
+            b"\n", self.position, None if limit is None else self.position + limit
+        )
+        if stop < 0:
+            if limit is not None and self.position + limit <= len(self.data):
+                raise self.limit("a line of text", limit)
+            raise self.truncated()
+        text = self.data[self.position : stop]
+        self.position = stop + 1
+        return text
+
+    def u1(self) -> int:
+        if self.position >= len(self.data):
+            raise self.truncated()
+        self.position += 1
+        return self.data[self.position - 1]
+
+    def u2(self) -> int:
+        return int(_UNPACK_U2(self.take(2))[0])
+
+    def u4(self) -> int:
+        return int(_UNPACK_U4(self.take(4))[0])
+
+    def i4(self) -> int:
+        return int(_UNPACK_I4(self.take(4))[0])
+
+    def u8(self) -> int:
+        return int(_UNPACK_U8(self.take(8))[0])
+
+    def f8(self) -> float:
+        return float(_UNPACK_F8(self.take(8))[0])
+
+    def text(self, raw: bytes) -> str:
+        try:
+            return raw.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise self.malformed("text is not UTF-8") from None
+
+    # -- the stack ----------------------------------------------------------------------------
+
+    def push(self, value: object) -> None:
+        if len(self.stack) >= MAX_STACK:
+            raise self.limit("the stack", MAX_STACK)
+        self.stack.append(value)
+
+    def pop(self) -> object:
+        if not self.stack:
+            raise self.malformed("the stack is empty")
+        return self.stack.pop()
+
+    def top(self) -> object:
+        if not self.stack:
+            raise self.malformed("the stack is empty")
+        return self.stack[-1]
+
+    def mark(self) -> None:
+        if len(self.marked) >= MAX_MARKS:
+            raise self.limit("the nesting", MAX_MARKS)
+        self.marked.append(self.stack)
+        self.stack = []
+
+    def pop_mark(self) -> list[object]:
+        if not self.marked:
+            raise self.malformed("there is no mark")
+        items = self.stack
+        self.stack = self.marked.pop()
+        return items
+
+    def remember(self, index: int) -> None:
+        if not 0 <= index <= MAX_MEMO_INDEX:
+            raise self.limit("a memo index", MAX_MEMO_INDEX)
+        self.memo[index] = self.top()
+
+    def recall(self, index: int) -> None:
+        if index not in self.memo:
+            raise self.malformed(f"memo entry {index} was never stored")
+        self.push(self.memo[index])
+
+    # -- names and calls ----------------------------------------------------------------------
+
+    def find_global(self, module: str, name: str) -> None:
+        """Push a reference and record the name. This is all that ever happens to a name."""
+        if (module, name) in NAME_MAPPING:
+            module, name = NAME_MAPPING[(module, name)]
+        else:
+            module = IMPORT_MAPPING.get(module, module)
+        if len(self.globals) >= MAX_GLOBALS:
+            raise self.limit("the number of globals", MAX_GLOBALS)
+        self.globals.append(PickleGlobal(module, name, self.opcode_at))
+        self.push(GlobalRef(module, name))
+
+    def call(self, target: object, args: object) -> object:
+        """What a call gives: built by our own table where the name is known, else inert."""
+        arguments = tuple(args) if isinstance(args, (tuple, list)) else (args,)
+        if isinstance(target, GlobalRef):
+            builder = self._builders.get((target.module, target.name))
+            if builder is not None:
+                return builder(arguments)
+        return Inert(target, arguments)
+
+    def persistent(self, identifier: object) -> None:
+        self.push(
+            Inert("persistent id", (identifier,))
+            if self._persistent is None
+            else self._persistent(identifier)
+        )
+
+    def set_items(self, target: object, items: list[object]) -> None:
+        if len(items) % 2:
+            raise self.malformed("a dict has a key without a value")
+        if isinstance(target, dict):
+            for index in range(0, len(items), 2):
+                key = items[index]
+                if not _hashes_well(key):
+                    key = OpaqueKey(key)
+                target[key] = items[index + 1]
+        elif isinstance(target, Inert):
+            target.parts.extend(items[1::2])
+        elif items:
+            raise self.malformed("items are set on something that is no dict")
+
+    def append_items(self, target: object, items: list[object]) -> None:
+        if isinstance(target, list):
+            target.extend(items)
+        elif isinstance(target, Inert):
+            target.parts.extend(items)
+        elif items and not isinstance(target, bytes):  # a bytearray grows; nobody asks for it
+            raise self.malformed("items are appended to something that is no list")
+
+
+Handler = Callable[[PickleState], None]
+
+
+def registrar(table: dict[int, Handler]) -> Callable[[bytes], Callable[[Handler], Handler]]:
+    """A decorator that enters a handler under its opcode."""
+
+    def opcode(code: bytes) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            table[code[0]] = handler
+            return handler
+
+        return register
+
+    return opcode

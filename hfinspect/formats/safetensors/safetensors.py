@@ -1,0 +1,179 @@
+"""safetensors: eight bytes of length, a JSON header, the data of all tensors without a gap.
+
+https://huggingface.co/docs/safetensors/index#format
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ...core.checkpoint import Finding, Shard
+from ...core.tensors import StoredTensor
+from ...errors import FormatError
+from ..base import Reader
+from ..sniff import raise_if_not_weights
+from ..strict_json import collector_paused
+from .header import Header, header_of_mapping, parse_header
+from .spans import refused, validate
+
+#: The library's own limit (MAX_HEADER_SIZE in src/tensor.rs).
+MAX_HEADER_BYTES = 100_000_000
+
+#: The length that precedes the header, little-endian.
+PREFIX_BYTES = 8
+
+#: The first range where nothing is known: 97% of the headers on the Hub are shorter
+#: (huggingface_hub, PR 1855).
+DEFAULT_FIRST_GUESS = 100_000
+
+#: What an entry takes besides its name and offsets: 46 bytes of keys and punctuation, and room for
+#: a dtype and a shape of two sizes.
+ENTRY_BYTES = 66
+
+#: Room for ``__metadata__`` and padding.
+METADATA_BYTES = 128
+
+
+class SafetensorsFormat:
+    """Reads the header of a ``.safetensors`` file."""
+
+    name = "safetensors"
+
+    def matches(self, path: str) -> bool:
+        return path.lower().endswith(".safetensors")
+
+    def read_header(
+        self, reader: Reader, *, first_guess: int | None = None, strict: bool = False
+    ) -> Shard:
+        """The file's tensors, with at most two reads.
+
+        The first read covers ``first_guess`` bytes, the second exactly what the header has beyond
+        them. ``strict`` refuses dtypes that the safetensors library does not know, as it does;
+        without it they are a finding. Raises FormatError.
+        """
+        text = read_header_bytes(reader, first_guess)
+        return shard_from_header(reader.path, text, reader.size, strict=strict)
+
+
+FORMAT = SafetensorsFormat()
+
+
+def read_header_bytes(reader: Reader, first_guess: int | None = None) -> bytes:
+    """The bytes of the JSON header. Raises FormatError with the rules ``header-too-small``,
+    ``header-too-large``, ``truncated-header``, and those of ``sniff``."""
+    guess = max(DEFAULT_FIRST_GUESS if first_guess is None else first_guess, PREFIX_BYTES)
+    start = reader.read(0, min(guess, PREFIX_BYTES + MAX_HEADER_BYTES))
+    stop = _header_stop(reader, start)
+    if stop > len(start):
+        start += reader.read(len(start), stop)
+    if len(start) < stop:
+        raise _truncated_header(reader.path, len(start), stop)
+    return start[PREFIX_BYTES:stop]
+
+
+def _header_stop(reader: Reader, start: bytes) -> int:
+    """Where the header ends in the file, judged before anything of that size is read."""
+    path, size = reader.path, reader.size
+    stop = PREFIX_BYTES + int.from_bytes(start[:PREFIX_BYTES], "little")
+    if len(start) >= PREFIX_BYTES and stop <= PREFIX_BYTES + MAX_HEADER_BYTES:
+        if size is not None and stop > size:
+            raise _truncated_header(path, size, stop)
+        return stop
+    raise_if_not_weights(path, _enough_to_tell(reader, start), size)
+    if len(start) < PREFIX_BYTES:
+        what = f"has {len(start)} bytes, too few for the length of a header"
+        raise FormatError(path, what, rule="header-too-small", hint="download the file again")
+    raise FormatError(
+        path,
+        f"the header claims {stop - PREFIX_BYTES:,} bytes",
+        rule="header-too-large",
+        expected=f"at most {MAX_HEADER_BYTES:,}",
+        hint="is it a safetensors file?",
+    )
+
+
+def _enough_to_tell(reader: Reader, start: bytes) -> bytes:
+    # A caller who reads the bare prefix first has too little to recognise a pointer or a page.
+    if len(start) == PREFIX_BYTES:
+        start += reader.read(PREFIX_BYTES, 512)
+    return start
+
+
+def _truncated_header(path: str, size: int, stop: int) -> FormatError:
+    return FormatError(
+        path,
+        f"ends at byte {size:,} inside the header",
+        rule="truncated-header",
+        expected=f"{stop:,} bytes of header and the data after it",
+        hint="the file is incomplete; download it again",
+    )
+
+
+def shard_from_header(
+    file: str, header: bytes | Mapping[str, object], size: int | None, *, strict: bool = False
+) -> Shard:
+    """A shard from a header that was obtained otherwise: its JSON, or the decoded JSON.
+
+    From decoded JSON the offsets in the file are not known. Raises FormatError.
+    """
+    with collector_paused():
+        if isinstance(header, bytes):
+            parsed = parse_header(file, header)
+            return _shard(parsed, size, parsed.data_start, strict)
+        return _shard_without_offsets(header_of_mapping(file, header), size, strict)
+
+
+def _shard_without_offsets(header: Header, size: int | None, strict: bool) -> Shard:
+    data = sum(tensor.nbytes for tensor in header.tensors)
+    if size is not None and size < PREFIX_BYTES + data:
+        raise _error(header, _missing(header, PREFIX_BYTES + data - size))
+    shard = _shard(header, None, 0 if size is None else size - data, strict)
+    tensors = tuple([StoredTensor(*tensor[:5]) for tensor in shard.tensors])
+    return replace(shard, tensors=tensors, size=size)
+
+
+def _missing(header: Header, count: int) -> Finding:
+    text = f"the tensors take at least {count:,} bytes more than the file has"
+    return Finding("truncated", text, header.file, None, "error")
+
+
+def _shard(header: Header, size: int | None, header_bytes: int, strict: bool) -> Shard:
+    findings = validate(header, size)
+    worst = refused(findings)
+    if worst is None and strict:
+        worst = next((finding for finding in findings if finding.rule == "dtype"), None)
+    if worst is not None:
+        raise _error(header, worst)
+    return Shard(
+        header.file, FORMAT.name, header.tensors, size, header_bytes, header.metadata, findings
+    )
+
+
+def _error(header: Header, finding: Finding) -> FormatError:
+    found = finding.text
+    if finding.tensor is not None:
+        found = f"tensor {finding.tensor[:120]!r} {found}"
+    hint = "the file is incomplete; download it again" if finding.rule == "truncated" else None
+    return FormatError(header.file, found, rule=finding.rule, hint=hint)
+
+
+def header_bound(names: Iterable[str], size: int | None) -> int:
+    """An upper bound on the bytes up to the end of a header that describes ``names`` in a file of
+    ``size`` bytes, for tensors of usual shapes: the size of the first range to ask for."""
+    digits = len(str(size)) if size is not None else 12
+    quoted = json.dumps(list(names))  # as long as the names are written in the header
+    count = quoted.count('", "') + 1
+    return PREFIX_BYTES + METADATA_BYTES + len(quoted) + count * (ENTRY_BYTES + 2 * digits)
+
+
+def inspect_header(
+    reader: Reader, *, first_guess: int | None = None
+) -> tuple[Header, Sequence[Finding]]:
+    """The header and everything wrong with it, for those who want all of it instead of the first
+    error. Raises FormatError only where there is no header to speak of."""
+    text = read_header_bytes(reader, first_guess)
+    with collector_paused():
+        header = parse_header(reader.path, text)
+        return header, validate(header, reader.size)

@@ -1,0 +1,121 @@
+"""What must hold between the tensors of a safetensors header, and between header and file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import add, itemgetter
+
+from ...core.checkpoint import Finding
+from ...core.tensors import StoredTensor
+from ..bounded import FindingList
+from .header import LIBRARY_DTYPES, MAX_U64, Header, element_count
+
+#: Dtype, elements and bytes of a stored tensor.
+_KIND = itemgetter(1, 3, 4)
+
+#: Tensor data should start at a multiple of this, so that every dtype can be mapped in place.
+ALIGNMENT = 8
+
+
+def validate(header: Header, size: int | None) -> tuple[Finding, ...]:
+    """Everything wrong with a parsed header, those found while parsing first.
+
+    ``size`` is that of the file in bytes, None if unknown: then the end of the data is not judged.
+    Severity ``error`` is what the safetensors library refuses; the rule ``dtype`` with severity
+    ``warning`` marks a dtype that it refuses too, but whose size is known from the offsets.
+    """
+    found = FindingList(header.file)
+    tensors = header.tensors
+    if not _all_spans_fit(tensors):
+        for tensor in tensors:
+            _check_tensor(tensor, found)
+    end = header.data_start
+    if not header.skipped:
+        end = _check_layout(header, found)
+    if size is not None and not header.skipped:
+        _check_end(end, size, found)
+    _check_names(tensors, found)
+    if header.data_start % ALIGNMENT:
+        text = f"tensor data starts at byte {header.data_start:,}, no multiple of {ALIGNMENT}"
+        found.add("misaligned", text, None, "note")
+    return header.findings + found.done()
+
+
+def refused(findings: Sequence[Finding]) -> Finding | None:
+    """The first finding for which a file cannot be read on."""
+    return next((finding for finding in findings if finding.severity == "error"), None)
+
+
+def _all_spans_fit(tensors: Sequence[StoredTensor]) -> bool:
+    """Whether every tensor has a known dtype, a span of the right size and a plain shape."""
+    # Of 100,000 tensors a dozen differ in these.
+    kinds = set(map(_KIND, tensors))
+    return all(
+        dtype in LIBRARY_DTYPES
+        and count >= 1
+        and nbytes <= MAX_U64 // 8
+        and count * LIBRARY_DTYPES[dtype] == nbytes * 8
+        for dtype, count, nbytes in kinds
+    )
+
+
+def _check_tensor(tensor: StoredTensor, found: FindingList) -> None:
+    name, dtype, shape, elements, nbytes = tensor[:5]
+    if nbytes < 0:
+        found.add("offsets", "ends before it begins", name)
+        return
+    bits = LIBRARY_DTYPES.get(dtype)
+    if element_count(shape) is None or (bits is not None and elements * bits > MAX_U64):
+        found.add("overflow", "shape and dtype make a size beyond 64 bits", name)
+    elif bits is None:
+        text = f"has the unknown dtype {dtype[:40]!r}; its offsets span {nbytes:,} bytes"
+        found.add("dtype", text, name, "warning")
+    elif elements * bits % 8:
+        text = f"{elements:,} values of {dtype} do not fill whole bytes"
+        found.add("span", text, name)
+    elif elements * bits != nbytes * 8:
+        size = "×".join(map(str, shape[:16])) or "a scalar"
+        text = f"spans {nbytes:,} bytes, but {size} of {dtype} takes {elements * bits // 8:,}"
+        found.add("span", text, name)
+
+
+def _check_layout(header: Header, found: FindingList) -> int:
+    """Holes and overlaps between the spans; returns where the last one ends."""
+    end = header.data_start
+    starts = [tensor[5] or 0 for tensor in header.tensors]
+    stops = list(map(add, starts, [tensor[4] for tensor in header.tensors]))
+    if [end, *stops] == [*starts, stops[-1] if stops else end]:
+        return stops[-1] if stops else end
+    names = [tensor[0] for tensor in header.tensors]
+    previous = ""
+    for start, stop, name in sorted(zip(starts, stops, names, strict=True)):
+        if stop < start:
+            continue  # reported as "offsets"
+        if start > end:
+            text = f"leaves a hole of {start - end:,} bytes before it"
+            found.add("hole", text, name)
+        elif start < end:
+            text = f"begins {end - start:,} bytes before {previous[:80]!r} ends"
+            found.add("overlap", text, name)
+        if stop >= end:
+            end, previous = stop, name
+    return end
+
+
+def _check_end(end: int, size: int, found: FindingList) -> None:
+    if end > size:
+        text = f"the last {end - size:,} of {end:,} bytes are missing"
+        found.add("truncated", text)
+    elif end < size:
+        found.add("trailing-bytes", f"{size - end:,} bytes after the last tensor belong to none")
+
+
+def _check_names(tensors: Sequence[StoredTensor], found: FindingList) -> None:
+    names = [tensor[0] for tensor in tensors]
+    if "" in names:
+        found.add("name", "a tensor has an empty name", "", "warning")
+    if "".join(names).isprintable():
+        return
+    for name in names:
+        if not name.isprintable():
+            found.add("name", "the name holds control characters", name, "warning")

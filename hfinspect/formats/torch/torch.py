@@ -1,0 +1,93 @@
+"""PyTorch checkpoints by their header: .bin, .pt, .pth, .ckpt. Interpreted, never executed."""
+
+from __future__ import annotations
+
+from ...core.checkpoint import Shard
+from ...errors import FormatError, UnsupportedFormatError
+from ..base import Reader
+from ..pickles.machine import PickleScan
+from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
+from ..window import Windows
+from .archive import read_zip, scan_zip
+from .legacy import read_legacy, scan_pickles
+from .zip_directory import TAIL_BYTES
+
+#: Read from the beginning at first: data.pkl is the archive's first member and takes about 150
+#: bytes a tensor, a legacy file's pickles about 200; so this is room for more than 1,000 tensors.
+HEAD_BYTES = 256 * 1024
+#: A file up to this size is read with one range instead of two.
+SMALL_FILE_BYTES = HEAD_BYTES + TAIL_BYTES
+
+#: File name endings, lower case. A .bin may also be something else, which its first bytes tell.
+SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".th", ".jit")
+
+_REFUSED = {
+    "tar": "a PyTorch file in the tar format of versions before 0.1.10",
+    "hdf5": "an HDF5 file (Keras or TensorFlow weights)",
+    "numpy": "a NumPy array", "gguf": "a GGUF file under another name", "ggml": "a GGML file",
+    "gzip": "a gzip archive", "bzip2": "a bzip2 archive", "xz": "an xz archive",
+    "zstd": "a zstd archive", "7z": "a 7z archive", "riff": "a RIFF container (media)",
+}  # fmt: skip
+
+
+class TorchFormat:
+    """Reads the directory and the pickle of a file that torch.save or torch.jit.save wrote."""
+
+    name = "torch"
+
+    def matches(self, path: str) -> bool:
+        return path.lower().endswith(SUFFIXES)
+
+    def read_header(self, reader: Reader, *, first_guess: int | None = None) -> Shard:
+        """The file's tensors, usually with one read of both ends, at most five in all.
+
+        Raises FormatError, LimitError, or UnsupportedFormatError that names what else it is.
+        """
+        file, head = _head(reader, first_guess)
+        kind = magic_of(head)
+        if kind == "zip":
+            return read_zip(file)
+        if kind == "pickle":
+            return read_legacy(file, head)
+        if kind in _REFUSED:
+            raise UnsupportedFormatError(reader.path, f"{_REFUSED[kind]}, which is not read here")
+        raise FormatError(
+            reader.path, f"begins with {head[:8]!r}", rule="torch-magic",
+            expected="a zip archive or a pickle",
+        )  # fmt: skip
+
+
+FORMAT = TorchFormat()
+
+
+def _head(reader: Reader, first_guess: int | None) -> tuple[Windows, bytes]:
+    file = Windows(reader)
+    size = reader.size
+    if size is not None and size <= SMALL_FILE_BYTES:
+        head = file.read(0, size)
+    else:
+        wanted = max(min(first_guess or HEAD_BYTES, HEAD_BYTES), SNIFF_BYTES)
+        if size is not None:
+            # Most are zip archives, whose directory is at the end. A legacy file has data there:
+            # a tail in vain costs less than a request.
+            file.prefetch([(0, wanted), (size - TAIL_BYTES, size)])
+        head = file.read(0, wanted)
+    raise_if_not_weights(reader.path, head, reader.size)
+    return file, head
+
+
+def scan_file(reader: Reader) -> list[tuple[str, PickleScan]]:
+    """Every name that the pickles of a file ask for, by member or number of the pickle.
+
+    For any file that may be a pickle or a zip archive with pickles (training_args.bin, .pkl of
+    scikit-learn): nothing is refused for not being a checkpoint. Empty where there is no pickle.
+    A PickleScan's ``error`` says where a pickle could not be followed to its end. Raises
+    FormatError and LimitError for a damaged zip directory or what stands in place of a file.
+    """
+    file, head = _head(reader, None)
+    if magic_of(head) == "zip":
+        return scan_zip(file)
+    scans = scan_pickles(file, head)
+    if magic_of(head) != "pickle" and scans and not scans[0][1].globals:
+        return []
+    return scans

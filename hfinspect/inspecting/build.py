@@ -1,0 +1,258 @@
+"""Inspections: from what the headers hold, or from what config.json promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from ..analysis.count import by_component, by_dtype, by_part, sums, tally
+from ..analysis.gguf.implied import model_type_of, unstored_head
+from ..analysis.labels.place import Placed, place_expected, place_stored
+from ..analysis.labels.routing import routing_of
+from ..analysis.quantization import Decoded, Decoding
+from ..core.checkpoint import Checkpoint, Finding
+from ..core.components import Component, Role
+from ..core.refs import Origin
+from ..core.results import Expectation, Inspection, WeightFile
+from ..core.tensors import TensorInfo, TensorSpec
+from ..trees.prediction import Prediction
+
+_NAME = itemgetter(0)
+_ROLE = TensorInfo._fields.index("role")
+#: A member of an Enum costs a call to look up.
+_BOOKKEEPING = Role.QUANTIZATION
+
+
+def from_prediction(
+    target: str,
+    origin: Origin,
+    prediction: Prediction,
+    *,
+    config: Mapping[str, Any] | None = None,
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """What config.json promises. Stored sizes are what a file in the config's dtype would hold."""
+    placed = place_expected(prediction)
+    return _inspection(
+        target,
+        origin,
+        "config",
+        placed,
+        _head_apart(placed, prediction),
+        model_type=prediction.model_type,
+        architecture=prediction.architecture,
+        catalogued=prediction.family is not None,
+        config=config,
+        findings=(*_how_built(prediction), *findings),
+    )
+
+
+def _how_built(prediction: Prediction) -> list[Finding]:
+    """A prediction that is not the catalog's says whose it is."""
+    if prediction.family is not None:
+        return []
+    return [Finding("built-by-transformers", prediction.because, severity="note")]
+
+
+def from_checkpoint(
+    target: str,
+    origin: Origin,
+    checkpoint: Checkpoint,
+    prediction: Prediction | None,
+    decoding: Decoding,
+    *,
+    config: Mapping[str, Any] | None = None,
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """What the headers hold, labelled and compared with what config.json promises."""
+    said = None if config is None else config.get("tie_word_embeddings")
+    metadata = _metadata(checkpoint)
+    placed = place_stored(
+        checkpoint.shards,
+        prediction,
+        decoding.tensors,
+        tie_embeddings=said is True,
+        untied=said is False,
+        routing=routing_of(config, metadata),
+    )
+    is_gguf = checkpoint.format == "gguf"
+    if is_gguf:
+        placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
+    expectation = None if prediction is None else _compare(placed, prediction, decoding.tensors)
+    architectures = (config or {}).get("architectures")
+    named = architectures[0] if isinstance(architectures, list) and architectures else None
+    model_type = (config or {}).get("model_type") or (model_type_of(metadata) if is_gguf else None)
+    return _inspection(
+        target,
+        origin,
+        "checkpoint",
+        _with_unstored_ties(placed, prediction),
+        _head_apart(placed, prediction),
+        model_type=prediction.model_type if prediction else _text(model_type),
+        architecture=prediction.architecture if prediction else _text(named),
+        catalogued=prediction is not None,
+        format=checkpoint.format,
+        files=tuple(
+            WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
+            for s in checkpoint.shards
+        ),
+        other_files={path: checkpoint.reasons.get(path, "") for path in checkpoint.others},
+        chosen_because=checkpoint.chosen_because,
+        missing_files=checkpoint.missing,
+        expectation=expectation,
+        quantization=decoding.summary,
+        metadata=metadata,
+        config=config,
+        findings=(
+            *findings,
+            *checkpoint.findings,
+            *(finding for shard in checkpoint.shards for finding in shard.findings),
+            *decoding.findings,
+            *_tie_findings(placed),
+        ),
+    )
+
+
+def _inspection(
+    target: str, origin: Origin, source: str, placed: Placed, head_apart: int, **more: Any
+) -> Inspection:
+    tensors = placed.tensors
+    cells = tally(tensors)
+    total = sums(cells)
+    return Inspection(
+        target=target,
+        origin=origin,
+        source=source,
+        tensors=tensors,
+        parameters=total.parameters,
+        logical=total.logical,
+        stored=total.stored,
+        buffers=total.buffers,
+        bookkeeping=total.bookkeeping,
+        nbytes=total.nbytes,
+        components=by_component(cells),
+        parts=by_part(cells),
+        dtypes=by_dtype(cells),
+        tied=placed.tied,
+        parameters_with_head=None
+        if total.parameters is None or not head_apart
+        else total.parameters + head_apart,
+        active_parameters=None if total.active == total.parameters else total.active,
+        **more,
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _metadata(checkpoint: Checkpoint) -> Mapping[str, object]:
+    """The first shard's own metadata: shards of one model carry the same."""
+    return checkpoint.shards[0].metadata if checkpoint.shards else {}
+
+
+# ---- ties
+
+
+def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed:
+    """Ties whose left-out end is, as usual, in no file."""
+    if prediction is None or not prediction.tied:
+        return placed
+    held = {spec.name: name for name, spec in placed.specs.items()}
+    tied = dict(placed.tied)
+    for name, kept in prediction.tied.items():
+        if name not in held and kept in held:
+            tied.setdefault(name, held[kept])
+    return placed._replace(tied=tied)
+
+
+def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
+    """Parameters of the head where it is tied to something that is no head."""
+    if not placed.tied and (prediction is None or not prediction.tied):
+        return 0
+    stored = {info.name: info for info in placed.tensors}
+    count = 0
+    counted = set()
+    specs_held = placed.specs
+    for name, kept in placed.tied.items():
+        info, keeper = stored.get(name), stored.get(kept)
+        if info is None and keeper is not None and prediction is None:
+            count += keeper.parameters or 0  # a head that GGUF leaves out
+        if info is None or keeper is None:
+            continue
+        if info.component is Component.HEAD and keeper.component is not Component.HEAD:
+            count += info.parameters or 0
+            spec = specs_held.get(name)
+            counted.add(spec.name if spec else name)
+    if prediction is None:
+        return count
+    held = {spec.name for spec in specs_held.values()}
+    specs = {spec.name: spec for spec in prediction.specs if spec.name in prediction.tied}
+    kept_specs = {spec.name: spec for spec in prediction.tensors}
+    for name, spec in specs.items():
+        if name in counted or name in held or spec.component is not Component.HEAD:
+            continue
+        keeper_spec = kept_specs.get(spec.tied_to or "")
+        if keeper_spec is not None and keeper_spec.component is not Component.HEAD:
+            count += spec.parameters
+    return count
+
+
+def _tie_findings(placed: Placed) -> list[Finding]:
+    if not placed.tied:
+        return []
+    stored = {info.name for info in placed.tensors}
+    return [
+        Finding(
+            "tied-stored-twice",
+            f"{name} is stored although it is tied to {kept}; it is counted once",
+            tensor=name,
+            severity="note",
+        )
+        for name, kept in placed.tied.items()
+        if name in stored
+    ]
+
+
+# ---- what was promised beside what is held
+
+
+_Pair: TypeAlias = tuple[TensorInfo, TensorSpec]
+
+
+def _compare(placed: Placed, prediction: Prediction, decoded: Mapping[str, Decoded]) -> Expectation:
+    weighed = [  # with fields by number: by name each takes as long as all the rest
+        (info, spec)
+        for info, spec in zip(placed.tensors, placed.told, strict=True)
+        if info[_ROLE] is not _BOOKKEEPING
+    ]
+    known = [(info, spec) for info, spec in weighed if spec is not None]
+    held = {spec[0] for _, spec in known}
+    if len(held) < len(known):
+        known = _first_of_each(known)
+    reshaped = {
+        info.name: (info.shape, spec.shape)
+        for info, spec in known
+        if info[1] != spec[1] and not _as_promised(spec, decoded.get(info[0]))
+    }
+    unexpected = tuple([info[0] for info, spec in weighed if spec is None])
+    missing = tuple([name for name in map(_NAME, prediction.tensors) if name not in held])
+    return Expectation(prediction.parameters, missing, unexpected, reshaped)
+
+
+def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:
+    """Of two spellings of one name the first counts."""
+    first: dict[str, _Pair] = {}
+    for pair in known:
+        first.setdefault(pair[1].name, pair)
+    return list(first.values())
+
+
+def _as_promised(spec: TensorSpec, meaning: Decoded | None) -> bool:
+    """Whether a tensor of another shape than the tree's is all the same as it should be."""
+    if meaning is not None:
+        # Packing rearranges; what has to agree is how many parameters come out of it.
+        return meaning.parameters is None or meaning.parameters == spec.parameters
+    # Buffers' shapes changed between library versions (masks, position ids) and carry no weights.
+    return spec.role is Role.BUFFER

@@ -1,0 +1,98 @@
+"""Several inspections as one: totals over the parts of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..analysis.count import by_component, by_dtype, by_part, sums, tally
+from ..core.checkpoint import Finding
+from ..core.refs import Origin
+from ..core.results import Inspection, Member, Quantization
+from ..core.tensors import TensorInfo
+
+
+def combined(
+    target: str,
+    origin: Origin,
+    layout: str,
+    parts: Sequence[tuple[Member, Inspection]],
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """The parts' tensors under the names of their parts, and sums over them.
+
+    Ties hold within a part; they are shown as ``part/tensor``.
+    """
+    tensors: list[TensorInfo] = []
+    tied: dict[str, str] = {}
+    for member, one in parts:
+        tensors += [_of_part(tensor, member.name) for tensor in one.tensors]
+        tied |= {f"{member.name}/{key}": f"{member.name}/{kept}" for key, kept in one.tied.items()}
+    cells = tally(tensors)
+    total = sums(cells)
+    formats = {one.format for _, one in parts}
+    return Inspection(
+        target=target,
+        origin=origin,
+        source=parts[0][1].source,
+        tensors=tuple(tensors),
+        parameters=total.parameters,
+        logical=total.logical,
+        stored=total.stored,
+        buffers=total.buffers,
+        bookkeeping=total.bookkeeping,
+        nbytes=total.nbytes,
+        components=by_component(cells),
+        parts=by_part(cells),
+        dtypes=by_dtype(cells),
+        catalogued=all(one.catalogued for _, one in parts),
+        format=formats.pop() if len(formats) == 1 else "mixed",
+        files=tuple(file for _, one in parts for file in one.files),
+        other_files=_merged(one.other_files for _, one in parts),
+        missing_files=tuple(path for _, one in parts for path in one.missing_files),
+        chosen_because=f"{layout}: every part that has weights",
+        tied=tied,
+        active_parameters=None if total.active == total.parameters else total.active,
+        quantization=_quantization([member.quantization for member, _ in parts]),
+        findings=(*findings, *(finding for _, one in parts for finding in one.findings)),
+        layout=layout,
+        members=tuple(member for member, _ in parts),
+    )
+
+
+def _of_part(tensor: TensorInfo, part: str) -> TensorInfo:
+    """Two text encoders have equal names: their layers are told apart by the part."""
+    stack = None if tensor.stack is None else f"{part}/{tensor.stack}"
+    return tensor._replace(part=part, stack=stack)
+
+
+def _merged(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    result: dict[str, str] = {}
+    for mapping in mappings:
+        result |= mapping
+    return result
+
+
+def _quantization(found: Sequence[Quantization | None]) -> Quantization | None:
+    """The parts' quantisations added up, if they are of one method; else only its parts have it."""
+    there = [one for one in found if one is not None]
+    if len({one.method for one in there}) != 1:
+        return None
+    roles: dict[str, int] = {}
+    widths: dict[str, int] = {}
+    for one in there:
+        for role, nbytes in one.roles.items():
+            roles[role] = roles.get(role, 0) + nbytes
+        for bits, parameters in one.widths.items():
+            widths[bits] = widths.get(bits, 0) + parameters
+    counts = [one.packed_parameters for one in there]
+    known = [count for count in counts if count is not None]
+    single = {one.bits for one in there}
+    return Quantization(
+        method=there[0].method,
+        bits=single.pop() if len(single) == 1 else None,
+        packed_parameters=sum(known) if len(known) == len(counts) else None,
+        packed_bytes=sum(one.packed_bytes for one in there),
+        roles=roles,
+        scheme=", ".join(sorted({one.scheme for one in there if one.scheme})),
+        widths=widths,
+    )

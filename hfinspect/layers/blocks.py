@@ -1,0 +1,150 @@
+"""What families share: attention with grouped heads, plain and gated MLPs, experts.
+
+A family takes from here what it shares to the letter and writes out what it doesn't.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..core.components import Component
+from ..core.config import MAX_COUNT, ModelConfig
+from ..core.dims import Dim
+from ..trees.modules import Activation, Linear, Module, ModuleList, Weight
+
+#: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).
+_ACTIVATIONS = {
+    "gelu": "GELUActivation", "gelu_10": "ClippedGELUActivation", "gelu_fast": "FastGELUActivation",
+    "gelu_new": "NewGELUActivation", "gelu_python": "GELUActivation",
+    "gelu_pytorch_tanh": "GELUTanh", "gelu_python_tanh": "GELUTanh",
+    "gelu_accurate": "AccurateGELUActivation", "hardswish": "Hardswish",
+    "laplace": "LaplaceActivation", "leaky_relu": "LeakyReLU", "linear": "LinearActivation",
+    "mish": "MishActivation", "quick_gelu": "QuickGELUActivation", "relu": "ReLU",
+    "relu2": "ReLUSquaredActivation", "relu6": "ReLU6", "sigmoid": "Sigmoid",
+    "silu": "SiLUActivation", "swish": "SiLU", "tanh": "Tanh",
+}  # fmt: skip
+
+
+def activation(name: str | None) -> Module:
+    """The activation module that a config's name stands for; tensors it has none."""
+    return Activation(_ACTIVATIONS.get(name or "", name or "Identity"))
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Attention sizes: query heads, key/value heads (GQA; 1 is MQA) and the width of one head."""
+
+    query: Dim
+    kv: Dim
+    dim: Dim
+
+
+def grouped_heads(
+    c: ModelConfig,
+    hidden: Dim,
+    *,
+    heads: int | None = None,
+    head_dim: int | None = None,
+    kv: int | None = None,
+) -> Heads:
+    """num_attention_heads, num_key_value_heads (absent: as many) and head_dim (absent: hidden /
+    heads). ``heads``, ``head_dim`` and ``kv`` are the family's own defaults; with ``kv``, a key
+    that is present but null still means as many key heads as query heads.
+
+    Source: the attribute fallbacks in transformers' configuration files; GQA: Ainslie et al. 2023.
+    """
+    query = c.dim("num_attention_heads", **({} if heads is None else {"default": heads}))
+    absent = kv is not None and "num_key_value_heads" not in c.values
+    groups = c.dim("num_key_value_heads", default=kv if absent else query)
+    if c.has("head_dim") or head_dim is not None:
+        return Heads(query, groups, c.dim("head_dim", default=head_dim))
+    return Heads(query, groups, hidden // query)
+
+
+def grouped_attention(
+    class_name: str,
+    hidden: int,
+    heads: Heads,
+    *,
+    bias: bool = False,
+    out_bias: bool | None = None,
+    norms: Callable[[], dict[str, Module]] | None = None,
+    out: str = "o_proj",
+) -> Module:
+    """q, k, v and output projections of grouped-query attention.
+
+    H·(h·d) for q and the output, H·(g·d) each for k and v, biases where ``bias``; ``norms`` adds
+    the per-head norms some families have (q_norm, k_norm).
+    """
+    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
+    return Module(
+        class_name,
+        {
+            "q_proj": Linear(hidden, width, bias=bias, kind="query"),
+            "k_proj": Linear(hidden, kv_width, bias=bias, kind="key"),
+            "v_proj": Linear(hidden, kv_width, bias=bias, kind="value"),
+            out: Linear(width, hidden, bias=bias if out_bias is None else out_bias, kind="output"),
+            **(norms() if norms else {}),
+        },
+        component=Component.ATTENTION,
+    )
+
+
+def gated_mlp(
+    class_name: str, hidden: int, inner: int, *, bias: bool = False, act: str | None = "silu",
+    kind: str | None = None,
+) -> Module:  # fmt: skip
+    """down(act(gate(x)) * up(x)): 3·H·I weights. Source: Shazeer 2020, GLU variants."""
+    return Module(
+        class_name,
+        gate_proj=Linear(hidden, inner, bias=bias, kind=kind or "gate"),
+        up_proj=Linear(hidden, inner, bias=bias, kind=kind or "up"),
+        down_proj=Linear(inner, hidden, bias=bias, kind=kind or "down"),
+        act_fn=activation(act),
+        component=Component.MLP,
+    )
+
+
+def experts(
+    count: Dim, per_token: int, expert: Module, *, class_name: str = "ModuleList"
+) -> ModuleList:
+    """``count`` experts of which ``per_token`` serve a token; files hold one 2-D tensor each."""
+    return ModuleList(
+        [expert] * int(count),
+        class_name=class_name,
+        component=Component.MLP,
+        kind="expert",
+        active=(min(int(per_token), int(count)), int(count)),
+        count=count,
+    )
+
+
+def router(class_name: str, hidden: int, count: int, *, bias: bool = False) -> Module:
+    """Scores of the experts: weight (experts, hidden)."""
+    return Module(
+        class_name,
+        weight=Weight(count, hidden),
+        bias=Weight(count) if bias else None,
+        component=Component.ROUTER,
+    )
+
+
+def layer_types(
+    c: ModelConfig, layers: int, default: Callable[[int], str], *, key: str = "layer_types"
+) -> tuple[str, ...]:
+    """One word per layer; absent, ``default(i)`` for layer i (the family's pattern).
+
+    Raises ConfigError where the list is not as long as the model is deep.
+    """
+    found = c.strings(key, default=[default(i) for i in range(int(layers))])
+    if len(found) != int(layers):
+        raise c.error(key, f"{len(found)} entries", f"one for each of {int(layers)} layers")
+    return found
+
+
+def layer_overrides(c: ModelConfig, i: int) -> ModelConfig:
+    """What ``per_layer_config`` says of layer ``i``; saved files pad the numbers with zeros so that
+    all are as long as the last (transformers/integrations/heterogeneity)."""
+    spellings = (str(i).zfill(digits) for digits in range(1, len(str(MAX_COUNT)) + 1))
+    return c.section("per_layer_config").section(*spellings)

@@ -1,0 +1,80 @@
+"""Classes put together from parts: what stands on the lines of their ``__init__``.
+
+A family writes most classes as attribute name -> part, over configs completed by its own defaults;
+a family that differs from another in nothing but the name renames it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..core.config import ModelConfig
+from ..trees.catalog import Builder
+from ..trees.modules import Module, Parameter
+
+#: A part of a class: what stands on one line of its ``__init__``.
+Part = Callable[[ModelConfig], "Module | Parameter | None"]
+
+
+def composed(
+    classes: Mapping[str, Builder | Mapping[str, Part]], *, part: str | None = None
+) -> dict[str, Builder]:
+    """Class name -> builder, where a class may be written as what its ``__init__`` makes, in
+    order: attribute name -> part.  ``part`` is the report's: text unless said."""
+
+    def build(name: str, made: Mapping[str, Part]) -> Builder:
+        return lambda c: Module(
+            name, {attribute: make(c) for attribute, make in made.items()}, part=part
+        )
+
+    return {
+        name: build(name, form) if isinstance(form, Mapping) else form
+        for name, form in classes.items()
+    }
+
+
+Classes = Mapping[str, Builder]
+
+
+def with_defaults(
+    defaults: Mapping[str, Any],
+    classes: Mapping[str, Builder],
+    *,
+    synonyms: Mapping[str, str] | None = None,
+) -> dict[str, Builder]:
+    """The same classes over configs completed by the family's own defaults, where nothing stands
+    under a key nor under its other spelling: ``synonyms`` maps the latter to keys."""
+    other = synonyms or {}
+
+    def completed(build: Builder) -> Builder:
+        def over(c: ModelConfig) -> Module:
+            spelled = {key: c.raw(key, word) for word, key in other.items() if c.has(word)}
+            return build(c.with_defaults(**{**defaults, **spelled}))
+
+        return over
+
+    return {name: completed(build) for name, build in classes.items()}
+
+
+def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[str, Builder]:
+    """The same classes under another prefix: for models that differ in nothing but the name."""
+
+    def under(build: Builder) -> Builder:
+        return lambda c: renamed(build(c), old, new)
+
+    return {new + name.removeprefix(old): under(build) for name, build in classes.items()}
+
+
+def renamed(root: Module, old: str, new: str) -> Module:
+    """``root`` with class names that begin with ``old`` beginning with ``new``, in place."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        module = waiting.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        if module.class_name.startswith(old):
+            module.class_name = new + module.class_name.removeprefix(old)
+        waiting.extend(child for child in module.children.values() if isinstance(child, Module))
+    return root

@@ -1,0 +1,99 @@
+"""What detectors with deformable attention share (Zhu et al. 2020, Deformable DETR).
+
+Scales of the image at one width, queries that look at a few points of each scale, and the small
+networks that predict boxes.  Sources: transformers/models/{deformable_detr,grounding_dino}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Embedding,
+    GroupNorm,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+)
+
+#: GroupNorm of what the backbone hands on.
+GROUPS = 32
+SIDES = ("encoder", "decoder")
+
+
+def width(c: ModelConfig) -> Dim:
+    return c.dim("d_model", "hidden_size", default=256)
+
+
+def levels(c: ModelConfig) -> Dim:
+    return c.count("num_feature_levels", default=4, minimum=1)
+
+
+def projections(
+    c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV
+) -> ModuleList:
+    """Each scale at the model's width; scales that the backbone has not are made from its last."""
+
+    def projection(inputs: Dim, kernel: int) -> Module:
+        return Sequential(Conv(inputs, d, kernel, component=component), GroupNorm(GROUPS, d))
+
+    c.divided(d, GROUPS, "d_model", "d_model")
+    wanted = int(levels(c))
+    if wanted == 1:
+        return ModuleList([projection(sizes[-1], 1)])
+    if wanted < len(sizes):
+        raise c.error("num_feature_levels", wanted, f"1, or at least {len(sizes)}")
+    inputs = [sizes[-1], *[d] * (wanted - len(sizes))]
+    smaller = [projection(size, 3) for size in inputs[: wanted - len(sizes)]]
+    return ModuleList([*(projection(size, 1) for size in sizes), *smaller])
+
+
+def positions(c: ModelConfig, name: str) -> Module:
+    form, half = c.text("position_embedding_type", default="sine"), width(c) // 2
+    if form == "sine":
+        return Activation(f"{name}SinePositionEmbedding")
+    if form != "learned":
+        raise c.error("position_embedding_type", form, "sine or learned")
+    return Module(
+        f"{name}LearnedPositionEmbedding",
+        row_embeddings=Embedding(50, half, kind="position"),
+        column_embeddings=Embedding(50, half, kind="position"),
+    )
+
+
+def deformable_attention(c: ModelConfig, name: str, side: int) -> Module:
+    """Per head, scale and point two offsets and a weight."""
+    d = width(c)
+    heads = c.dim(f"{SIDES[side]}_attention_heads", default=8)
+    c.divided(d, heads, "d_model", f"{SIDES[side]}_attention_heads")
+    points = heads * levels(c) * c.dim(f"{SIDES[side]}_n_points", default=4)
+    return Module(
+        f"{name}MultiscaleDeformableAttention",
+        attn=Activation("MultiScaleDeformableAttention"),
+        sampling_offsets=Linear(d, points * 2),
+        attention_weights=Linear(d, points),
+        value_proj=Linear(d, d, kind="value"),
+        output_proj=Linear(d, d, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def predictor(name: str, sizes: Sequence[int], tied_to: str | None = None) -> Module:
+    """Linear layers from size to size; ``tied_to`` is another of the same sizes."""
+    layers = [
+        Linear(
+            inputs,
+            outputs,
+            tied_to=tied_to and f"{tied_to}.layers.{i}.weight",
+            bias_tied_to=tied_to and f"{tied_to}.layers.{i}.bias",
+        )
+        for i, (inputs, outputs) in enumerate(pairwise(sizes))
+    ]
+    return Module(f"{name}MLPPredictionHead", layers=ModuleList(layers), component=Component.HEAD)

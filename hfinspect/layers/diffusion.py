@@ -1,0 +1,282 @@
+"""What diffusers' families share: residual blocks, attention, transformer blocks, time embeddings.
+
+Sources: diffusers/models/{resnet,attention,attention_processor,embeddings}.py and
+models/transformers/transformer_2d.py. A setting that names a block this catalog does not build is
+a ConfigError, since its tensors would be a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Dropout,
+    GroupNorm,
+    LayerNorm,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Weight,
+)
+
+
+def per_block(c: ModelConfig, key: str, count: int, default: int) -> tuple[Dim, ...]:
+    """A number for each of ``count`` blocks: one for all, or a list as long as they are."""
+    value = c.raw(key)
+    if not isinstance(value, (list, tuple)):
+        return (c.dim(key, default=default, minimum=0),) * count
+    sizes = c.dims(key, minimum=0)
+    if len(sizes) != count:
+        raise c.error(key, value, f"{count} entries, one per block")
+    return sizes
+
+
+def timestep_embedding(
+    width: int, embedded: int, *, condition: int | None = None, out: int | None = None
+) -> Module:
+    """Two linear layers on top of sinusoids (which have no tensors)."""
+    return Module(
+        "TimestepEmbedding",
+        linear_1=Linear(width, embedded),
+        cond_proj=None if condition is None else Linear(condition, width, bias=False),
+        act=Activation("SiLU"),
+        linear_2=Linear(embedded, embedded if out is None else out),
+        component=Component.EMBEDDING,
+    )
+
+
+def flags_per_block(c: ModelConfig, key: str, count: int) -> tuple[bool, ...]:
+    """A switch for each of ``count`` blocks, off by default."""
+    value = c.raw(key)
+    if not isinstance(value, (list, tuple)):
+        return (c.flag(key, default=False),) * count
+    if len(value) != count:
+        raise c.error(key, value, f"{count} entries, one per block")
+    return c.flags(key)
+
+
+def widths(c: ModelConfig, *, default: tuple[int, ...]) -> tuple[Dim, ...]:
+    """``block_out_channels``: at least one."""
+    found = c.dims("block_out_channels", default=default)
+    if not found:
+        raise c.error("block_out_channels", [], "at least one width")
+    return found
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What all residual blocks of a model have in common; ``time`` None: no time embedding."""
+
+    time: int | None = None
+    groups: int = 32
+    eps: float = 1e-5
+    scale_shift: bool = False
+
+
+def resnet_block(inputs: int, outputs: int, shared: Residual) -> Module:
+    """Two 3x3 convolutions, 9·I·O + 9·O², a projection of the time, a 1x1 shortcut if I ≠ O."""
+    modulated = 2 * outputs if shared.scale_shift else outputs
+    return Module(
+        "ResnetBlock2D",
+        norm1=GroupNorm(shared.groups, inputs, eps=shared.eps),
+        conv1=Conv(inputs, outputs, 3),
+        time_emb_proj=None if shared.time is None else Linear(shared.time, modulated),
+        norm2=GroupNorm(shared.groups, outputs, eps=shared.eps),
+        dropout=Dropout(0.0),
+        conv2=Conv(outputs, outputs, 3),
+        nonlinearity=Activation("SiLU"),
+        conv_shortcut=Conv(inputs, outputs, 1) if int(inputs) != int(outputs) else None,
+        component=Component.CONV,
+    )
+
+
+def resnet_row(inputs: Sequence[int], outputs: int, shared: Residual) -> list[Module]:
+    """One block per width that comes in; equal ones are one object."""
+    made = {int(width): resnet_block(width, outputs, shared) for width in dict.fromkeys(inputs)}
+    return [made[int(width)] for width in inputs]
+
+
+def downsampler(channels: int) -> ModuleList:
+    sampler = Module("Downsample2D", conv=Conv(channels, channels, 3, stride=2))
+    return ModuleList([sampler], component=Component.CONV)
+
+
+def upsampler(channels: int) -> ModuleList:
+    return ModuleList(
+        [Module("Upsample2D", conv=Conv(channels, channels, 3))], component=Component.CONV
+    )
+
+
+def attention(
+    query: int,
+    inner: int,
+    *,
+    context: int | None = None,
+    bias: bool = False,
+    groups: int | None = None,
+    eps: float = 1e-5,
+    head_norm: int | None = None,
+    added: int | None = None,
+    out: bool = True,
+    added_out: bool = True,
+    class_name: str = "Attention",
+) -> Module:
+    """q from the query's width, k and v from the context's, and out back to the query's.
+
+    ``groups``: a norm before; ``head_norm``: RMS norms of q and k of that width; ``added``: a
+    second stream of that width with q, k, v (and output) of its own, as in MMDiT.
+    """
+    source = query if context is None else context
+    children: dict[str, Module | None] = {
+        "group_norm": GroupNorm(groups, query, eps=eps) if groups is not None else None,
+        "norm_q": RMSNorm(head_norm) if head_norm is not None else None,
+        "norm_k": RMSNorm(head_norm) if head_norm is not None else None,
+        "to_q": Linear(query, inner, bias=bias, kind="query"),
+        "to_k": Linear(source, inner, bias=bias, kind="key"),
+        "to_v": Linear(source, inner, bias=bias, kind="value"),
+        "to_out": ModuleList([Linear(inner, query, kind="output"), Dropout(0.0)]) if out else None,
+    }
+    if added is not None:
+        children |= {
+            "add_k_proj": Linear(added, inner, kind="key"),
+            "add_v_proj": Linear(added, inner, kind="value"),
+            "add_q_proj": Linear(added, inner, kind="query"),
+            "to_add_out": Linear(inner, query, kind="output") if added_out else None,
+            "norm_added_q": RMSNorm(head_norm) if head_norm is not None else None,
+            "norm_added_k": RMSNorm(head_norm) if head_norm is not None else None,
+        }
+    return Module(class_name, children, component=Component.ATTENTION)
+
+
+def feed_forward(width: int, *, gated: bool) -> Module:
+    """Four times as wide inside: GEGLU (8·W² + 4·W²) or GELU (4·W² + 4·W²)."""
+    inner = 4 * width
+    project = Module(
+        "GEGLU" if gated else "GELU",
+        proj=Linear(width, 2 * inner if gated else inner, kind="gate_up" if gated else "up"),
+    )
+    return Module(
+        "FeedForward",
+        net=ModuleList([project, Dropout(0.0), Linear(inner, width, kind="down")]),
+        component=Component.MLP,
+    )
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What the transformers inside a UNet have in common."""
+
+    linear: bool = False
+    groups: int = 32
+    #: A gated look at objects after each block (GLIGEN).
+    gated: bool = False
+
+
+def transformer_2d(
+    channels: Dim,
+    heads: Dim,
+    depth: int,
+    context: int,
+    shared: Crossing,
+    *,
+    only_cross: bool = False,
+    layers: type[ModuleList] = ModuleList,
+) -> Module:
+    """Norm, projection in, ``depth`` blocks of self-, cross-attention and MLP, projection out.
+
+    ``layers`` is Layers where no list around counts the layers already.
+    """
+    width = heads * (channels // heads)
+
+    def project(inputs: int, outputs: int) -> Module:
+        if shared.linear:
+            return Linear(inputs, outputs, component=Component.ATTENTION)
+        return Conv(inputs, outputs, 1, component=Component.ATTENTION)
+
+    block = Module(
+        "BasicTransformerBlock",
+        norm1=LayerNorm(width),
+        attn1=attention(width, width, context=context if only_cross else None),
+        norm2=LayerNorm(width),
+        attn2=attention(width, width, context=context),
+        norm3=LayerNorm(width),
+        ff=feed_forward(width, gated=True),
+        fuser=_fuser(width, context) if shared.gated else None,
+    )
+    return Module(
+        "Transformer2DModel",
+        norm=GroupNorm(shared.groups, channels, eps=1e-6),
+        proj_in=project(channels, width),
+        transformer_blocks=layers([block] * int(depth)),
+        proj_out=project(width, channels),
+    )
+
+
+def _fuser(width: int, context: int) -> Module:
+    return Module(
+        "GatedSelfAttentionDense",
+        linear=Linear(context, width, component=Component.ATTENTION),
+        attn=attention(width, width),
+        ff=feed_forward(width, gated=True),
+        norm1=LayerNorm(width),
+        norm2=LayerNorm(width),
+        alpha_attn=Weight(component=Component.ATTENTION),
+        alpha_dense=Weight(component=Component.ATTENTION),
+    )
+
+
+def sampled_block(
+    class_name: str,
+    resnets: Sequence[Module],
+    *,
+    attentions: Sequence[Module] = (),
+    down: int | None = None,
+    up: int | None = None,
+) -> Module:
+    """Residual blocks, attentions beside them, and what changes the resolution at the end."""
+    return Module(
+        class_name,
+        attentions=ModuleList(attentions) if attentions else None,
+        resnets=ModuleList(resnets),
+        downsamplers=None if down is None else downsampler(down),
+        upsamplers=None if up is None else upsampler(up),
+    )
+
+
+# ---- what the diffusion transformers share
+
+
+def modulation(class_name: str, width: int, parts: int) -> Module:
+    """Adaptive norm: ``parts`` vectors (scale, shift, gate) from the time, W·parts·W weights."""
+    return Module(
+        class_name,
+        silu=Activation("SiLU"),
+        linear=Linear(width, parts * width),
+        norm=LayerNorm(width, eps=1e-6, weight=False),
+        component=Component.NORM,
+    )
+
+
+def text_projection(pooled: int, width: int) -> Module:
+    """From the pooled text to the width of the time embedding."""
+    return Module(
+        "PixArtAlphaTextProjection",
+        linear_1=Linear(pooled, width),
+        act_1=Activation("SiLU"),
+        linear_2=Linear(width, width),
+        component=Component.EMBEDDING,
+    )
+
+
+def out_channels(c: ModelConfig, *, default: int | None, in_default: int) -> Dim:
+    """``out_channels``; null, and the default None, mean as many as come in."""
+    if default is None or "out_channels" in c.values:
+        return c.dim("out_channels", default=c.dim("in_channels", default=in_default))
+    return c.dim("out_channels", default=default)

@@ -1,0 +1,297 @@
+"""What BERT's descendants share to the letter, each under its own class names.
+
+Source: the repeated blocks of transformers' encoder files (``# Copied from ...bert`` and the
+modular files).  ``name`` is the prefix of the class names: Roberta, Electra, Ernie ...
+Configs given here already hold the family's defaults (``composing.with_defaults``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.catalog import Builder
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Weight,
+)  # fmt: skip
+from .blocks import activation
+from .composing import Part, composed
+from .heads import classifier
+
+#: Sizes of BERT base, which most descendants keep as the defaults of their config class.
+BASE: dict[str, Any] = {
+    "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12, "hidden_act": "gelu",
+}  # fmt: skip
+
+
+# ---- blocks
+
+
+def hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size")
+
+
+def vocab(c: ModelConfig) -> Dim:
+    return c.dim("vocab_size")
+
+
+def norm(c: ModelConfig, size: int | None = None) -> Module:
+    return LayerNorm(size or hidden(c), eps=c.number("layer_norm_eps", default=1e-12))
+
+
+def dropout(c: ModelConfig) -> Module:
+    return Dropout(c.number("hidden_dropout_prob", default=0.1))
+
+
+def is_cross(c: ModelConfig) -> bool:
+    """Whether layers attend to another model's states: decoders with cross-attention."""
+    asked = c.flag("add_cross_attention", default=False)
+    return asked and c.flag("is_decoder", default=False)
+
+
+def embeddings(
+    c: ModelConfig, name: str, *, width: Dim | None = None, more: Mapping[str, Module] | None = None
+) -> Module:
+    """Words, positions and segments, summed and normed; ``width`` where it is not the hidden."""
+    h = width or hidden(c)
+    positions = c.dim("max_position_embeddings")
+    return Module(
+        f"{name}Embeddings",
+        {
+            "word_embeddings": Embedding(vocab(c), h, padding_idx=c.padding_idx),
+            "position_embeddings": Embedding(positions, h, kind="position"),
+            "token_type_embeddings": Embedding(c.dim("type_vocab_size"), h, kind="segment"),
+            **(more or {}),
+            "LayerNorm": norm(c, h),
+            "dropout": dropout(c),
+            # Older files hold the positions 0..n-1 as a tensor.
+            "position_ids": Buffer(1, positions, dtype="I64", saved=False),
+        },
+        component=Component.EMBEDDING,
+    )
+
+
+def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
+    return Module(
+        f"{name}SelfOutput",
+        dense=Linear(hidden(c), hidden(c), kind="output"),
+        LayerNorm=normed or norm(c),
+        dropout=dropout(c),
+    )
+
+
+def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
+    """Query, key, value and output, each H·H + H, and the norm after the residual."""
+    h = hidden(c)
+    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
+    projections = Module(
+        f"{name}CrossAttention" if cross else f"{name}SelfAttention",
+        query=Linear(h, h, kind="query"),
+        key=Linear(h, h, kind="key"),
+        value=Linear(h, h, kind="value"),
+        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
+    )
+    return Module(
+        f"{name}Attention",
+        {"self": projections, "output": self_output(c, name)},
+        component=Component.ATTENTION,
+    )
+
+
+def intermediate(c: ModelConfig, name: str) -> Module:
+    return Module(
+        f"{name}Intermediate",
+        dense=Linear(hidden(c), c.dim("intermediate_size"), kind="up"),
+        intermediate_act_fn=activation(c.text("hidden_act")),
+        component=Component.MLP,
+    )
+
+
+def output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
+    return Module(
+        f"{name}Output",
+        dense=Linear(c.dim("intermediate_size"), hidden(c), kind="down"),
+        LayerNorm=normed or norm(c),
+        dropout=dropout(c),
+        component=Component.MLP,
+    )
+
+
+def layer(c: ModelConfig, name: str, *, attention_block: Module | None = None) -> Module:
+    """Attention, cross-attention in decoders that ask for it, and the MLP."""
+    return Module(
+        f"{name}Layer",
+        attention=attention_block or attention(c, name),
+        crossattention=attention(c, name, cross=True) if is_cross(c) else None,
+        intermediate=intermediate(c, name),
+        output=output(c, name),
+    )
+
+
+def encoder(c: ModelConfig, name: str, block: Module | None = None) -> Module:
+    blocks = Layers.of(c.count("num_hidden_layers"), block or layer(c, name))
+    return Module(f"{name}Encoder", layer=blocks)
+
+
+def pooler(c: ModelConfig, name: str) -> Module:
+    return Module(
+        f"{name}Pooler",
+        dense=Linear(hidden(c), hidden(c)),
+        activation=Activation("Tanh"),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+
+
+# ---- heads
+
+
+def labels(c: ModelConfig) -> Module:
+    """One linear layer from the hidden size to the labels."""
+    return classifier(hidden(c), c.num_labels)
+
+
+def one_label(c: ModelConfig) -> Module:
+    """The score of one choice among several."""
+    return classifier(hidden(c), 1)
+
+
+def roberta_lm_head(
+    c: ModelConfig, name: str, *, table: str, at: str = "lm_head", class_name: str | None = None
+) -> Module:
+    """dense, norm, then the words: weight tied to ``table``, bias to the head's own."""
+    tied = c.tied()
+    return Module(
+        class_name or f"{name}LMHead",
+        bias=Weight(vocab(c), kind="lm_head"),
+        dense=Linear(hidden(c), hidden(c), kind="transform"),
+        layer_norm=norm(c),
+        decoder=Linear(
+            hidden(c),
+            vocab(c),
+            kind="lm_head",
+            tied_to=table if tied else None,
+            bias_tied_to=f"{at}.bias" if tied else None,
+        ),
+        component=Component.HEAD,
+    )
+
+
+def roberta_classifier(c: ModelConfig, name: str) -> Module:
+    """dense and out_proj on the first token."""
+    return Module(
+        f"{name}ClassificationHead",
+        dense=Linear(hidden(c), hidden(c)),
+        dropout=dropout(c),
+        out_proj=Linear(hidden(c), c.num_labels),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def bert_predictions(
+    c: ModelConfig, name: str, *, table: str, at: str = "cls.predictions", width: Dim | None = None
+) -> Module:
+    """BERT's head: transform, then the words; ``width`` of the embeddings if factored."""
+    tied, e = c.tied(), width or hidden(c)
+    return Module(
+        f"{name}LMPredictionHead",
+        bias=Weight(vocab(c), kind="lm_head"),
+        transform=Module(
+            f"{name}PredictionHeadTransform",
+            dense=Linear(hidden(c), e, kind="transform"),
+            transform_act_fn=activation(c.text("hidden_act")),
+            LayerNorm=norm(c, e),
+        ),
+        decoder=Linear(
+            e,
+            vocab(c),
+            kind="lm_head",
+            tied_to=table if tied else None,
+            bias_tied_to=f"{at}.bias" if tied else None,
+        ),
+    )
+
+
+def bert_mlm_head(
+    c: ModelConfig, name: str, *, table: str, sentences: bool = False, width: Dim | None = None
+) -> Module:
+    """``cls``: predictions, and with ``sentences`` whether one follows the other."""
+    return Module(
+        f"{name}PreTrainingHeads" if sentences else f"{name}OnlyMLMHead",
+        predictions=bert_predictions(c, name, table=table, width=width),
+        seq_relationship=classifier(hidden(c), 2) if sentences else None,
+        component=Component.HEAD,
+    )
+
+
+def next_sentence_head(c: ModelConfig, name: str) -> Module:
+    """``cls`` of a model that only tells whether one sentence follows the other."""
+    return Module(
+        f"{name}OnlyNSPHead",
+        seq_relationship=classifier(hidden(c), 2),
+        component=Component.HEAD,
+    )
+
+
+def sequence_summary(
+    c: ModelConfig,
+    name: str,
+    *,
+    size: Dim | None = None,
+    project: bool = False,
+    to_labels: bool = False,
+    activation_name: str | None = None,
+) -> Module:
+    """One vector per text: projected to the hidden size or the labels where the config asks.
+    ``project``, ``to_labels`` and ``activation_name`` are the config class's own defaults."""
+    asked, h = c.flag("summary_use_proj", default=project), size or hidden(c)
+    wide = c.num_labels if c.flag("summary_proj_to_labels", default=to_labels) else h
+    act = c.text("summary_activation", default=activation_name)
+    return Module(
+        f"{name}SequenceSummary",
+        summary=Linear(h, wide) if asked else Activation("Identity"),
+        activation=activation(act),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def usual_classes(
+    name: str,
+    prefix: str,
+    model: Builder,
+    *,
+    bare: Builder | None = None,
+    words: Part | None = None,
+    more: Mapping[str, Mapping[str, Part]] | None = None,
+) -> dict[str, Builder]:
+    """BERT's classes: ``model`` with its pooler and ``bare`` without (where they differ) under
+    ``prefix``, ``words`` as ``cls``.  ``more`` adds classes or replaces them, by suffix."""
+    plain = bare or model
+    forms: dict[str, Mapping[str, Part]] = {
+        **({"ForMaskedLM": {prefix: plain, "cls": words}} if words else {}),
+        "ForSequenceClassification": {prefix: model, "dropout": dropout, "classifier": labels},
+        "ForMultipleChoice": {prefix: model, "dropout": dropout, "classifier": one_label},
+        "ForTokenClassification": {prefix: plain, "dropout": dropout, "classifier": labels},
+        "ForQuestionAnswering": {prefix: plain, "qa_outputs": labels},
+        **(more or {}),
+    }
+    classes: dict[str, Builder | Mapping[str, Part]] = {
+        f"{name}{suffix}": form for suffix, form in forms.items()
+    }
+    classes[f"{name}Model"] = model
+    return composed(classes)

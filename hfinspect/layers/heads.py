@@ -1,0 +1,184 @@
+"""The heads that most families share, as transformers' generic classes build them.
+
+Source: transformers/modeling_layers.py (GenericForSequenceClassification, ...TokenClassification,
+...QuestionAnswering) and the usual ``ForCausalLM`` of decoder-only models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.catalog import Builder
+from ..trees.modules import Activation, Dropout, Linear, Module
+
+Base = Callable[[ModelConfig], Module]
+
+
+def hidden_size(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", "n_embd", "d_model", "n_embed", "dim")
+
+
+def lm_head(
+    c: ModelConfig,
+    hidden: int,
+    vocab: int,
+    *,
+    tied_to: str,
+    bias: bool = False,
+    tied_default: bool = True,
+) -> Module:
+    """The projection to the vocabulary: V·H parameters, none of its own when tied."""
+    tied = c.tied(default=tied_default)
+    return Linear(
+        hidden,
+        vocab,
+        bias=bias,
+        tied_to=tied_to if tied else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+
+
+def classifier(hidden: int, labels: int, *, bias: bool = True) -> Module:
+    return Linear(hidden, labels, bias=bias, component=Component.HEAD, kind="classifier")
+
+
+def causal_lm(
+    name: str,
+    base: Base,
+    *,
+    prefix: str = "model",
+    embedding: str = "embed_tokens",
+    tied_default: bool = False,
+    bias: bool = False,
+    head: str = "lm_head",
+) -> Builder:
+    """``ForCausalLM``: the base model and an lm_head, tied to the token embedding if the config
+    says so (``tied_default`` is the config class's own default)."""
+
+    def build(c: ModelConfig) -> Module:
+        model = base(c)
+        table = model[embedding]
+        assert isinstance(table, Module)
+        weight = table["weight"]
+        assert not isinstance(weight, Module)
+        vocab, width = weight.shape
+        tied_to = f"{prefix}.{embedding}.weight"
+        projection = lm_head(c, width, vocab, tied_to=tied_to, bias=bias, tied_default=tied_default)
+        return Module(name, {prefix: model, head: projection})
+
+    return build
+
+
+def sequence_classification(
+    name: str,
+    base: Base,
+    *,
+    prefix: str = "model",
+    hidden: Callable[[ModelConfig], Dim] = hidden_size,
+) -> Builder:
+    """``ForSequenceClassification`` of decoders: score, H·labels, without bias."""
+
+    def build(c: ModelConfig) -> Module:
+        return Module(
+            name, {prefix: base(c), "score": classifier(hidden(c), c.num_labels, bias=False)}
+        )
+
+    return build
+
+
+def token_classification(
+    name: str,
+    base: Base,
+    *,
+    prefix: str = "model",
+    hidden: Callable[[ModelConfig], Dim] = hidden_size,
+    head: str = "score",
+) -> Builder:
+    """``ForTokenClassification`` of decoders: dropout and score (older: classifier) with bias."""
+
+    def build(c: ModelConfig) -> Module:
+        score = classifier(
+            hidden(c), c.num_labels, bias=c.flag("token_classification_bias", default=True)
+        )
+        return Module(name, {prefix: base(c), "dropout": Dropout(0.1), head: score})
+
+    return build
+
+
+def question_answering(
+    name: str,
+    base: Base,
+    *,
+    prefix: str = "model",
+    hidden: Callable[[ModelConfig], Dim] = hidden_size,
+) -> Builder:
+    """``ForQuestionAnswering``: start and end logits, H·2 + 2."""
+
+    def build(c: ModelConfig) -> Module:
+        return Module(name, {prefix: base(c), "qa_outputs": classifier(hidden(c), 2)})
+
+    return build
+
+
+def sequence_summary(
+    c: ModelConfig, class_name: str, hidden: int, labels: int, *, to_labels: bool = True
+) -> Module:
+    """One vector for a sequence: a projection to the labels (or to H) where summary_use_proj.
+    ``to_labels`` is the family's default of summary_proj_to_labels.
+
+    Source: SequenceSummary, which gpt2, openai-gpt, xlnet, xlm and electra copy.
+    """
+    to_labels = c.flag("summary_proj_to_labels", default=to_labels)
+    projected = c.flag("summary_use_proj", default=True)
+    return Module(
+        class_name,
+        summary=classifier(hidden, labels if to_labels and labels > 0 else hidden)
+        if projected
+        else Activation("Identity"),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
+def decoder_classes(
+    name: str,
+    base: Base,
+    *,
+    prefix: str = "model",
+    embedding: str = "embed_tokens",
+    hidden: Callable[[ModelConfig], Dim] = hidden_size,
+    tied_default: bool = False,
+    bias: bool = False,
+    heads: tuple[str, ...] = (
+        "ForSequenceClassification",
+        "ForTokenClassification",
+        "ForQuestionAnswering",
+    ),
+    qa_prefix: str | None = None,
+    causal: str = "ForCausalLM",
+    labeller: str = "score",
+) -> dict[str, Builder]:
+    """The usual classes of a decoder-only family: ``{name}ForCausalLM`` first, ``{name}Model``,
+    and those of ``heads``. ``qa_prefix``: some question-answering classes call the base model
+    ``transformer``. ``labeller``: older families call it ``classifier``."""
+    makers: dict[str, Callable[..., Builder]] = {
+        "ForSequenceClassification": sequence_classification,
+        "ForTokenClassification": partial(token_classification, head=labeller),
+        "ForQuestionAnswering": question_answering,
+    }
+    classes: dict[str, Builder] = {
+        f"{name}{causal}": causal_lm(
+            f"{name}{causal}", base, prefix=prefix, embedding=embedding,
+            tied_default=tied_default, bias=bias,
+        ),
+        f"{name}Model": base,
+    }  # fmt: skip
+    for suffix in heads:
+        at = qa_prefix if qa_prefix and suffix == "ForQuestionAnswering" else prefix
+        classes[name + suffix] = makers[suffix](name + suffix, base, prefix=at, hidden=hidden)
+    return classes

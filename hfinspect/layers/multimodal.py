@@ -1,0 +1,255 @@
+"""What multimodal families share: towers from nested configs, and the decoder with its head.
+
+Files of the LLaVA kind keep a whole causal model under ``language_model``, its head included; in
+memory transformers 5 has ``model.language_model`` and ``lm_head``, and some files were written that
+way. Source: transformers/conversion_mapping.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.catalog import auto_class, auto_model, register
+from ..trees.modules import Linear, Module, Parameter
+from .blocks import activation
+
+#: Prefixes of files that spell the LLaVA kind as it is in memory, and towers as they once were.
+LLAVA_ALIASES = {
+    "model.language_model.": "language_model.model.",
+    "model.vision_tower.vision_model.": "vision_tower.",
+    "model.vision_tower.": "vision_tower.",
+    "model.multi_modal_projector.": "multi_modal_projector.",
+    "model.image_newline": "image_newline",
+    "lm_head.": "language_model.lm_head.",
+    "vision_tower.vision_model.": "vision_tower.",
+}
+
+#: Prefixes of files that spell the other kind in LLaVA's way, and towers as they once were.
+INSIDE_ALIASES = {
+    "language_model.model.": "model.language_model.",
+    "language_model.lm_head.": "lm_head.",
+    "vision_tower.vision_model.": "model.vision_tower.",
+    "model.vision_tower.vision_model.": "model.vision_tower.",
+    "vision_tower.": "model.vision_tower.",
+    "multi_modal_projector.": "model.multi_modal_projector.",
+}
+
+
+def nested(c: ModelConfig, key: str, **defaults: Any) -> ModelConfig:
+    """A section; an absent one is what the composite's config class would make of nothing."""
+    return c.section(key, default=defaults)
+
+
+def tower(
+    c: ModelConfig,
+    key: str,
+    default_type: str,
+    part: str,
+    defaults: Mapping[str, Any] | None = None,
+) -> Module:
+    """The base model of a nested config."""
+    return auto_model(nested(c, key, **(defaults or {})), default_type=default_type, part=part)
+
+
+def tower_width(vision: Module) -> Dim:
+    """The width of a vision tower: what its patch embedding puts out."""
+    found = _patches(vision)
+    if found is None:
+        raise AssertionError(f"{vision.class_name} has no patch embedding")
+    return _dim(found.shape[0])
+
+
+def _patches(module: Module) -> Parameter | None:
+    for child in module.children.values():
+        if isinstance(child, Module):
+            weight = child.children.get("weight")
+            if child.kind == "patch" and isinstance(weight, Parameter):
+                return weight
+            inner = _patches(child)
+            if inner is not None:
+                return inner
+    return None
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A text model on its own: the base model, its class with a head, sizes, and whether that
+    class would tie its head."""
+
+    base: Module
+    class_name: str
+    hidden: Dim
+    vocab: Dim
+    tied: bool
+
+
+def decoder(
+    c: ModelConfig,
+    default_type: str,
+    *,
+    key: str = "text_config",
+    defaults: Mapping[str, Any] | None = None,
+) -> Decoder:
+    """The causal model of a nested config, taken apart. Raises UnknownArchitectureError."""
+    section = nested(c, key, **(defaults or {}))
+    causal = auto_class(section, "ForCausalLM", default_type=default_type)
+    base = next(
+        child for child in causal.children.values() if isinstance(child, Module) and child.children
+    )
+    assert isinstance(base, Module)
+    table = _token_table(base)
+    vocab, hidden = table.shape
+    head = _head(causal)
+    base.scope = True
+    return Decoder(
+        base, causal.class_name, _dim(hidden), _dim(vocab), head is not None and bool(head.tied_to)
+    )
+
+
+def _dim(size: int) -> Dim:
+    return size if isinstance(size, Dim) else Dim(size)
+
+
+def _token_table(base: Module) -> Parameter:
+    for child in base.children.values():
+        if isinstance(child, Module) and child.kind == "token":
+            weight = child["weight"]
+            assert isinstance(weight, Parameter)
+            return weight
+    raise AssertionError(f"{base.class_name} has no token embedding")
+
+
+def _head(causal: Module) -> Parameter | None:
+    for child in causal.children.values():
+        if isinstance(child, Module) and child.kind == "lm_head":
+            weight = child["weight"]
+            return weight if isinstance(weight, Parameter) else None
+    return None
+
+
+def lm_head(text: Decoder, tied_to: str | None, vocab: Dim | None = None) -> Module:
+    return Linear(
+        text.hidden,
+        text.vocab if vocab is None else vocab,
+        bias=False,
+        tied_to=tied_to,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+
+
+def language_model(text: Decoder, *, head: bool, tied: bool) -> Module:
+    """``language_model`` of files of the LLaVA kind: the decoder and, with ``head``, its head."""
+    to = "language_model.model.embed_tokens.weight" if tied else None
+    return Module(
+        text.class_name,
+        model=text.base,
+        lm_head=lm_head(text, to) if head else None,
+        part="text",
+    )
+
+
+def two_layer_projector(
+    class_name: str, c: ModelConfig, vision_width: Dim, hidden: Dim, *, bias: bool = True
+) -> Module:
+    """linear_2(act(linear_1(x))) from the vision tower's width to the text's: V·H + H² weights.
+
+    Where ``vision_feature_layer`` lists several layers their outputs stand side by side.
+    """
+    layers = c.raw("vision_feature_layer")
+    count = len(layers) if isinstance(layers, list) else 1
+    return Module(
+        class_name,
+        linear_1=Linear(vision_width * count if count != 1 else vision_width, hidden, bias=bias),
+        act=activation(c.text("projector_hidden_act", default="gelu")),
+        linear_2=Linear(hidden, hidden, bias=bias),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+# ---- whole families: a tower, a projector, any decoder
+
+#: Parts that a family has besides, from the config, the tower's width and the decoder.
+Beside = Callable[[ModelConfig, Dim, Decoder], "dict[str, Module | Parameter | None]"]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A family that joins a tower to a decoder.
+
+    ``projector`` is built from the config, the tower's width and the decoder's.  ``tied`` is the
+    config class's default at the top; ``text_ties``: the text section's own word counts as well.
+    ``towers`` and ``project`` are attribute names.  ``beside`` stands before the tower.  ``tying``
+    lists the keys that tie, the newest last.
+    """
+
+    name: str
+    projector: Callable[[ModelConfig, Dim, Dim], Module]
+    vision: str
+    text: str
+    vision_defaults: Mapping[str, Any] = field(default_factory=dict)
+    text_defaults: Mapping[str, Any] = field(default_factory=dict)
+    tied: bool = True
+    tying: tuple[str, ...] = ("tie_word_embeddings",)
+    text_ties: bool = False
+    towers: tuple[str, ...] = ("vision_tower",)
+    project: str = "multi_modal_projector"
+    beside: Beside = lambda *_: {}
+
+
+def _joined_parts(j: Joined, c: ModelConfig) -> tuple[dict[str, Module | Parameter | None], bool]:
+    """All parts, the decoder last, and whether its head is tied."""
+    text = decoder(c, j.text, defaults=j.text_defaults)
+    towers = [tower(c, "vision_config", j.vision, "vision", j.vision_defaults) for _ in j.towers]
+    width = tower_width(towers[0])
+    tied = c.flag(*j.tying, default=j.tied) or (j.text_ties and text.tied)
+    return {
+        **j.beside(c, width, text),
+        **dict(zip(j.towers, towers, strict=True)),
+        j.project: j.projector(c, width, text.hidden),
+        "language_model": language_model(text, head=True, tied=tied),
+    }, tied
+
+
+def register_joined(model_type: str, j: Joined, *, inside: bool) -> None:
+    """The two classes of such a family.  ``inside``: files spell it as it is in memory, all parts
+    in ``model`` and the head beside it; else in LLaVA's way."""
+
+    def base(c: ModelConfig) -> Module:
+        parts, _ = _joined_parts(j, c)
+        model = parts["language_model"]
+        assert isinstance(model, Module)
+        if inside:
+            parts["language_model"] = model["model"]
+        else:
+            del model.children["lm_head"]
+        return Module(f"{j.name}Model", parts)
+
+    def generation(c: ModelConfig) -> Module:
+        name = f"{j.name}ForConditionalGeneration"
+        parts, tied = _joined_parts(j, c)
+        if not inside:
+            return Module(name, parts)
+        text = decoder(c, j.text, defaults=j.text_defaults)
+        to = "model.language_model.embed_tokens.weight" if tied else None
+        return Module(name, model=base(c), lm_head=lm_head(text, to))
+
+    register(
+        model_type,
+        {f"{j.name}ForConditionalGeneration": generation, f"{j.name}Model": base},
+        base=f"{j.name}Model",
+        base_prefix="model" if inside else "",
+        aliases=INSIDE_ALIASES if inside else LLAVA_ALIASES,
+        category="multimodal",
+    )
+
+
+def projector(name: str, **parts: Module | Parameter | None) -> Module:
+    """A module between tower and decoder."""
+    return Module(name, parts, component=Component.PROJECTOR, part="projector")

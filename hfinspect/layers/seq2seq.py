@@ -1,0 +1,255 @@
+"""What BART's descendants share: encoder, decoder and heads, under each model's own names.
+
+Source: transformers' bart, mbart, pegasus, marian, blenderbot, m2m_100 ... whose files copy one
+another.  A ``Style`` says in what a descendant differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.catalog import Builder
+from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
+from .blocks import activation
+from .heads import classifier
+
+#: Learned tables begin with two rows that no position uses (BartLearnedPositionalEmbedding).
+OFFSET = 2
+
+
+@dataclass(frozen=True)
+class Style:
+    """Names, defaults and switches of one descendant; pairs are (encoder, decoder).
+
+    ``words`` and ``positions`` are class names of the tables; no ``positions`` means that they are
+    computed. ``encoder_attention`` builds the self-attention of the encoder where it is another;
+    the decoder's class is then ``decoder_attention``, or the name with DecoderAttention.
+    """
+
+    name: str
+    words: str = "Embedding"
+    positions: str | None = None
+    offset: int = OFFSET
+    embedding_norm: bool = False
+    final_norm: bool = False
+    prefix: str = "model"
+    vocab: int = 50265
+    width: int = 1024
+    layers: tuple[int, int] = (12, 12)
+    inner: tuple[int, int] = (4096, 4096)
+    heads: tuple[int, int] = (16, 16)
+    length: int = 1024
+    act: str = "gelu"
+    labels: int = 2
+    key_bias: bool = True
+    bias: bool = True
+    encoder_attention: Callable[[ModelConfig, Style], Module] | None = None
+    decoder_attention: str | None = None
+    length_keys: tuple[str, str] = ("max_position_embeddings", "max_position_embeddings")
+    lengths: tuple[int, int] | None = None
+
+
+def width(c: ModelConfig, s: Style) -> Dim:
+    return c.dim("d_model", "hidden_size", default=s.width)
+
+
+def vocab(c: ModelConfig, s: Style) -> Dim:
+    return c.dim("vocab_size", default=s.vocab)
+
+
+def norm(c: ModelConfig, s: Style) -> Module:
+    return LayerNorm(width(c, s))
+
+
+def dropout(c: ModelConfig) -> Module:
+    return Dropout(c.number("dropout", default=0.1))
+
+
+def words(
+    c: ModelConfig, s: Style, *, size: Dim | None = None, tied_to: str | None = None
+) -> Module:
+    return Embedding(size or vocab(c, s), width(c, s), class_name=s.words, tied_to=tied_to)
+
+
+def positions(c: ModelConfig, s: Style, side: int) -> Module | None:
+    if s.positions is None:
+        return None
+    default = s.lengths[side] if s.lengths else s.length
+    length = c.dim(s.length_keys[side], default=default)
+    return Embedding(
+        length + s.offset if s.offset else length,
+        width(c, s),
+        kind="position",
+        class_name=s.positions,
+    )
+
+
+def attention(c: ModelConfig, s: Style, side: int, *, class_name: str | None = None) -> Module:
+    """Four projections of D·D + D."""
+    d = width(c, s)
+    key = f"{_SIDES[side]}_attention_heads"
+    heads = (key, "num_attention_heads", "num_key_value_heads") if side == 0 else (key,)
+    c.divided(d, c.dim(*heads, default=s.heads[side]), "d_model", key)
+    return Module(
+        class_name or f"{s.name}Attention",
+        k_proj=Linear(d, d, bias=s.bias and s.key_bias, kind="key"),
+        v_proj=Linear(d, d, bias=s.bias, kind="value"),
+        q_proj=Linear(d, d, bias=s.bias, kind="query"),
+        out_proj=Linear(d, d, bias=s.bias, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+_SIDES = ("encoder", "decoder")
+
+
+def _mlp(c: ModelConfig, s: Style, side: int) -> dict[str, Module]:
+    d, inner = width(c, s), c.dim(f"{_SIDES[side]}_ffn_dim", default=s.inner[side])
+    return {
+        "activation_fn": activation(c.text("activation_function", default=s.act)),
+        "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
+        "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
+        "final_layer_norm": norm(c, s),
+    }
+
+
+def encoder_layer(c: ModelConfig, s: Style) -> Module:
+    special = s.encoder_attention
+    return Module(
+        f"{s.name}EncoderLayer",
+        {
+            "self_attn": special(c, s) if special else attention(c, s, 0),
+            "self_attn_layer_norm": norm(c, s),
+            **_mlp(c, s, 0),
+        },
+    )
+
+
+def decoder_layer(c: ModelConfig, s: Style) -> Module:
+    name = f"{s.name}DecoderAttention" if s.encoder_attention else None
+    attend = attention(c, s, 1, class_name=s.decoder_attention or name)
+    return Module(
+        f"{s.name}DecoderLayer",
+        {
+            "self_attn": attend,
+            "self_attn_layer_norm": norm(c, s),
+            "encoder_attn": attend,
+            "encoder_attn_layer_norm": norm(c, s),
+            **_mlp(c, s, 1),
+        },
+    )
+
+
+def stack(
+    c: ModelConfig, s: Style, side: int, *, tied_to: str | None = None, size: Dim | None = None
+) -> Module:
+    """Encoder (0) or decoder (1). ``tied_to`` the table that both share; ``size`` of a vocabulary
+    of its own."""
+    name = _SIDES[side]
+    keys = ("encoder_layers", "num_hidden_layers") if side == 0 else ("decoder_layers",)
+    layers = c.count(*keys, default=s.layers[side])
+    block = decoder_layer(c, s) if side else encoder_layer(c, s)
+    return Module(
+        f"{s.name}{name.title()}",
+        embed_tokens=words(c, s, size=size, tied_to=tied_to),
+        embed_positions=positions(c, s, side),
+        layers=Layers.of(layers, block),
+        layernorm_embedding=norm(c, s) if s.embedding_norm else None,
+        layer_norm=norm(c, s) if s.final_norm else None,
+    )
+
+
+# ---- classes
+
+
+def model(c: ModelConfig, s: Style, *, at: str = "") -> Module:
+    """``shared`` serves both sides unless the config unties them; ``at`` is the model's prefix."""
+    table = f"{at}shared.weight" if c.tied() else None
+    return Module(
+        f"{s.name}Model",
+        shared=words(c, s),
+        encoder=stack(c, s, 0, tied_to=table),
+        decoder=stack(c, s, 1, tied_to=table),
+    )
+
+
+def lm_head(c: ModelConfig, s: Style, table: str, size: Dim | None = None) -> Module:
+    return Linear(
+        width(c, s),
+        size or vocab(c, s),
+        bias=False,
+        tied_to=table if c.tied() else None,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
+
+
+def conditional_generation(c: ModelConfig, s: Style, *, bias: bool = True) -> Module:
+    """Model and head; ``final_logits_bias`` is a buffer of zeros that old conversions filled."""
+    logits_bias = Buffer(1, vocab(c, s), kind="lm_head") if bias else None
+    return Module(
+        f"{s.name}ForConditionalGeneration",
+        {
+            "final_logits_bias": logits_bias,
+            s.prefix: model(c, s, at=f"{s.prefix}."),
+            "lm_head": lm_head(c, s, f"{s.prefix}.shared.weight"),
+        },
+    )
+
+
+def causal_lm(c: ModelConfig, s: Style, *, size: Dim | None = None) -> Module:
+    """The decoder alone, as a language model."""
+    wrapper = Module(f"{s.name}DecoderWrapper", decoder=stack(c, s, 1, size=size))
+    table = "model.decoder.embed_tokens.weight"
+    return Module(f"{s.name}ForCausalLM", model=wrapper, lm_head=lm_head(c, s, table))
+
+
+def labels(c: ModelConfig, s: Style) -> Dim:
+    """As many as listed, else the config class's own default."""
+    if c.has("id2label", "num_labels", "_num_labels"):
+        return c.num_labels
+    return c.dim("num_labels", default=s.labels)
+
+
+def sequence_classification(c: ModelConfig, s: Style) -> Module:
+    d = width(c, s)
+    head = Module(
+        f"{s.name}ClassificationHead",
+        dense=Linear(d, d),
+        dropout=Dropout(c.number("classifier_dropout", default=0.0)),
+        out_proj=Linear(d, labels(c, s)),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+    name = f"{s.name}ForSequenceClassification"
+    return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "classification_head": head})
+
+
+def question_answering(c: ModelConfig, s: Style) -> Module:
+    outputs = classifier(width(c, s), 2)  # start and end, whatever num_labels says
+    name = f"{s.name}ForQuestionAnswering"
+    return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "qa_outputs": outputs})
+
+
+def classes(s: Style, *suffixes: str) -> dict[str, Builder]:
+    """``{name}{suffix}`` -> builder for the suffixes given."""
+    builders: dict[str, Callable[[ModelConfig, Style], Module]] = {
+        "ForConditionalGeneration": conditional_generation,
+        "Model": model,
+        "ForCausalLM": causal_lm,
+        "ForSequenceClassification": sequence_classification,
+        "ForQuestionAnswering": question_answering,
+    }
+
+    def styled(build: Callable[[ModelConfig, Style], Module]) -> Builder:
+        return lambda c: build(c, s)
+
+    return {f"{s.name}{suffix}": styled(builders[suffix]) for suffix in suffixes}
+
+
+GENERATION = ("ForConditionalGeneration", "Model")
+ALL = (*GENERATION, "ForCausalLM", "ForSequenceClassification", "ForQuestionAnswering")

@@ -1,0 +1,227 @@
+"""What wav2vec 2.0's descendants share, each under its own class names.
+
+Source: transformers' wav2vec2, hubert, wavlm, unispeech ... whose files copy one another.  ``name``
+is the prefix of the class names.  Configs given here hold the family's defaults (``DEFAULTS``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.modules import (
+    Activation,
+    BatchNorm,
+    Conv,
+    Dropout,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    Weight,
+)  # fmt: skip
+from .blocks import activation
+from .encoders import hidden
+
+#: The sizes of wav2vec 2.0 base, which the descendants' config classes keep.
+DEFAULTS: dict[str, Any] = {
+    "vocab_size": 32, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "hidden_act": "gelu", "layer_norm_eps": 1e-5,
+    "conv_dim": (512,) * 7, "conv_kernel": (10, 3, 3, 3, 3, 2, 2),
+    "conv_stride": (5, 2, 2, 2, 2, 2, 2), "num_conv_pos_embeddings": 128,
+    "num_conv_pos_embedding_groups": 16, "classifier_proj_size": 256,
+    "tdnn_dim": (512, 512, 512, 512, 1500), "tdnn_kernel": (5, 3, 3, 1, 1),
+    "xvector_output_dim": 512,
+}  # fmt: skip
+
+
+def norm(c: ModelConfig, size: int | None = None) -> Module:
+    return LayerNorm(size or hidden(c), eps=c.number("layer_norm_eps", default=1e-5))
+
+
+def weight_normed(conv: Module, scale: Sequence[int]) -> Module:
+    """A convolution whose weight is a direction (original1) and a ``scale`` (original0).
+
+    Files written before torch 2 call them weight_v and weight_g.
+    """
+    weight = conv.children.pop("weight")
+    assert not isinstance(weight, Module)
+    pair = {"original0": Weight(*scale), "original1": Weight(*weight.shape)}
+    parametrized = Module("ModuleDict", weight=Module("ParametrizationList", pair))
+    conv.class_name = f"Parametrized{conv.class_name}"
+    conv.children |= {
+        "parametrizations": parametrized,
+        "weight_g": Weight(*scale, saved=False),
+        "weight_v": Weight(*weight.shape, saved=False),
+    }
+    return conv
+
+
+def conv_sizes(c: ModelConfig) -> list[tuple[Dim | int, Dim, Dim]]:
+    """(channels in, channels out, kernel) of each convolution over the waveform."""
+    outs, kernels = c.dims("conv_dim"), c.dims("conv_kernel")
+    if not outs or len(outs) != len(kernels):
+        raise c.error("conv_kernel", f"{len(kernels)} entries", f"as many as conv_dim: {len(outs)}")
+    return list(zip((1, *outs[:-1]), outs, kernels, strict=True))
+
+
+def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> Module:
+    """Convolutions: the first with a norm over time (``group``), or all with one over the
+    channels (``layer``), as the config says unless ``form`` does."""
+    one_form, form = form is not None, form or c.text("feat_extract_norm", default="group")
+    if form not in ("group", "layer"):
+        raise c.error("feat_extract_norm", form, "group or layer")
+    bias = c.flag("conv_bias", default=False)
+    act = c.text("feat_extract_activation", default="gelu")
+    built = []
+    for i, (inputs, outputs, kernel) in enumerate(conv_sizes(c)):
+        normed = {"layer": LayerNorm(outputs), "group": GroupNorm(outputs, outputs)}[form]
+        kinds = {"layer": "LayerNorm", "group": "GroupNorm"}
+        has_norm = form == "layer" or i == 0
+        kind = "" if one_form else kinds[form] if has_norm else "NoLayerNorm"
+        layer = Module(
+            f"{name}{kind}ConvLayer",
+            conv=Conv(inputs, outputs, kernel, dims=1, bias=bias),
+            layer_norm=normed if has_norm else None,
+            activation=activation(act),
+        )
+        built.append(layer)
+    return Module(f"{name}FeatureEncoder", conv_layers=ModuleList(built), component=Component.CONV)
+
+
+def feature_projection(c: ModelConfig, name: str, *, normed: bool = True) -> Module:
+    last = conv_sizes(c)[-1][1]
+    return Module(
+        f"{name}FeatureProjection",
+        layer_norm=norm(c, last) if normed else None,
+        projection=Linear(last, hidden(c)),
+        dropout=Dropout(c.number("feat_proj_dropout", default=0.0)),
+        component=Component.EMBEDDING,
+    )
+
+
+def masked_spec_embed(c: ModelConfig) -> Parameter | None:
+    """The vector in place of masked frames: there if the config masks any."""
+    masked = c.number("mask_time_prob", default=0.05), c.number("mask_feature_prob", default=0.0)
+    weight = Weight(hidden(c), component=Component.EMBEDDING, kind="mask_token")
+    return weight if max(masked) > 0 else None
+
+
+def positions(c: ModelConfig, name: str) -> Module:
+    """Positions told by one wide grouped convolution, of normed weight or before a batch norm."""
+    h, kernel = hidden(c), c.dim("num_conv_pos_embeddings")
+    groups = c.dim("num_conv_pos_embedding_groups")
+    c.divided(h, groups, "hidden_size", "num_conv_pos_embedding_groups")
+    conv = Conv(h, h, kernel, dims=1, groups=groups)
+    batch = c.flag("conv_pos_batch_norm", default=False)
+    return Module(
+        f"{name}PositionalConvEmbedding",
+        conv=conv if batch else weight_normed(conv, (1, 1, kernel)),
+        batch_norm=BatchNorm(h, dims=1) if batch else None,
+        padding=Activation(f"{name}SamePadLayer"),
+        activation=activation(c.text("feat_extract_activation", default="gelu")),
+        component=Component.CONV,
+        kind="position",
+    )
+
+
+def attention(c: ModelConfig, name: str) -> Module:
+    h = hidden(c)
+    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
+    return Module(
+        f"{name}Attention",
+        k_proj=Linear(h, h, kind="key"),
+        v_proj=Linear(h, h, kind="value"),
+        q_proj=Linear(h, h, kind="query"),
+        out_proj=Linear(h, h, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def feed_forward(
+    c: ModelConfig, name: str, *, width: Dim | None = None, act: str | None = None
+) -> Module:
+    h, inner = width or hidden(c), c.dim("intermediate_size")
+    return Module(
+        f"{name}FeedForward",
+        intermediate_dropout=Dropout(c.number("activation_dropout", default=0.0)),
+        intermediate_dense=Linear(h, inner, kind="up"),
+        intermediate_act_fn=activation(act or c.text("hidden_act")),
+        output_dense=Linear(inner, h, kind="down"),
+        output_dropout=Dropout(c.number("hidden_dropout", default=0.1)),
+        component=Component.MLP,
+    )
+
+
+def is_stable(c: ModelConfig) -> bool:
+    """Norms before attention and MLP instead of after."""
+    return c.flag("do_stable_layer_norm", default=False)
+
+
+def adapter(c: ModelConfig, name: str) -> Module | None:
+    """Two small matrices after a layer, of models fine-tuned language by language."""
+    inner = c.optional_dim("adapter_attn_dim")
+    if inner is None or not is_stable(c):
+        return None
+    return Module(
+        f"{name}AttnAdapterLayer",
+        norm=LayerNorm(hidden(c)),
+        linear_1=Linear(hidden(c), inner, kind="down"),
+        act_fn=Activation("ReLU"),
+        linear_2=Linear(inner, hidden(c), kind="up"),
+        component=Component.MLP,
+    )
+
+
+def layer(
+    c: ModelConfig, name: str, *, attend: Module | None = None, adapted: bool = True
+) -> Module:
+    return Module(
+        f"{name}EncoderLayerStableLayerNorm" if is_stable(c) else f"{name}EncoderLayer",
+        attention=attend or attention(c, name),
+        dropout=Dropout(c.number("hidden_dropout", default=0.1)),
+        layer_norm=norm(c),
+        feed_forward=feed_forward(c, name),
+        final_layer_norm=norm(c),
+        adapter_layer=adapter(c, name) if adapted else None,
+    )
+
+
+def encoder(c: ModelConfig, name: str, blocks: Sequence[Module] | None = None) -> Module:
+    count = c.count("num_hidden_layers")
+    return Module(
+        f"{name}EncoderStableLayerNorm" if is_stable(c) else f"{name}Encoder",
+        pos_conv_embed=positions(c, name),
+        layer_norm=norm(c),
+        dropout=Dropout(c.number("hidden_dropout", default=0.1)),
+        layers=Layers.of(count, layer(c, name)) if blocks is None else Layers(blocks),
+    )
+
+
+def output_width(c: ModelConfig) -> Dim:
+    """Width behind the adapter, where there is one."""
+    if not c.flag("add_adapter", default=False):
+        return hidden(c)
+    return c.dim("output_hidden_size", default=hidden(c))
+
+
+def length_adapter(c: ModelConfig, name: str) -> Module | None:
+    """Strided convolutions that shorten the sequence for a decoder."""
+    if not c.flag("add_adapter", default=False):
+        return None
+    h, wide = hidden(c), c.dim("output_hidden_size", default=hidden(c))
+    kernel = c.dim("adapter_kernel_size", default=3)
+    conv = Module(f"{name}AdapterLayer", conv=Conv(wide, 2 * wide, kernel, dims=1))
+    return Module(
+        f"{name}Adapter",
+        proj=Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
+        proj_layer_norm=LayerNorm(wide) if wide != h else None,
+        layers=Layers.of(c.count("num_adapter_layers", default=3), conv),
+        component=Component.CONV,
+    )

@@ -1,0 +1,170 @@
+"""The rarer rungs of a UNet2DConditionModel: DeepFloyd IF's and Kandinsky's, and the k-upscalers'.
+
+Source of shapes: diffusers/models/unets/unet_2d_blocks.py (Resnet..., SimpleCrossAttn..., K...),
+attention_processor.py and resnet.py (ResnetBlockCondNorm2D).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..core.components import Component
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Dropout,
+    GroupNorm,
+    LayerNorm,
+    Linear,
+    Module,
+    ModuleList,
+)
+from .diffusion import Residual, attention, resnet_block
+
+
+@dataclass(frozen=True)
+class Added:
+    """Attention over the image's own positions, to whose keys and values the text's are added.
+
+    ``norm``: of the text, before it is projected; ``alone``: the text's keys and values only.
+    """
+
+    context: int
+    norm: str | None = None
+    alone: bool = False
+
+
+def added_attention(channels: int, head: int, groups: int, text: Added) -> Module:
+    """Heads of ``head`` channels each; what does not divide is left out."""
+    inner = channels // head * head
+    norms = {
+        "layer_norm": LayerNorm(channels),
+        "group_norm": GroupNorm(32, text.context),
+        None: None,
+    }
+    image = {
+        "to_k": Linear(channels, inner, kind="key"),
+        "to_v": Linear(channels, inner, kind="value"),
+    }
+    return Module(
+        "Attention",
+        {
+            "group_norm": GroupNorm(groups, channels),
+            "norm_cross": norms[text.norm],
+            "to_q": Linear(channels, inner, kind="query"),
+            **({} if text.alone else image),
+            "add_k_proj": Linear(text.context, inner, kind="key"),
+            "add_v_proj": Linear(text.context, inner, kind="value"),
+            "to_out": ModuleList([Linear(inner, channels, kind="output"), Dropout(0.0)]),
+        },
+        component=Component.ATTENTION,
+    )
+
+
+def resampling_block(
+    class_name: str,
+    resnets: Sequence[Module],
+    outputs: int,
+    shared: Residual,
+    *,
+    attentions: Sequence[Module] = (),
+    down: bool = False,
+    up: bool = False,
+) -> Module:
+    """Residual blocks, the last of which changes the resolution."""
+    sampler = ModuleList([resnet_block(outputs, outputs, shared)])
+    return Module(
+        class_name,
+        attentions=ModuleList(attentions) if attentions else None,
+        resnets=ModuleList(resnets),
+        downsamplers=sampler if down else None,
+        upsamplers=sampler if up else None,
+    )
+
+
+# ---- the k-upscalers: norms of which the time says scale and shift
+
+
+def _ada_group_norm(time: int, width: int) -> Module:
+    return Module("AdaGroupNorm", linear=Linear(time, 2 * width), component=Component.NORM)
+
+
+def _conditioned(inputs: int, inside: int, outputs: int, time: int) -> Module:
+    shortcut = Conv(inputs, outputs, 1, bias=False) if int(inputs) != int(outputs) else None
+    return Module(
+        "ResnetBlockCondNorm2D",
+        norm1=_ada_group_norm(time, inputs),
+        conv1=Conv(inputs, inside, 3),
+        norm2=_ada_group_norm(time, inside),
+        dropout=Dropout(0.0),
+        conv2=Conv(inside, outputs, 3),
+        nonlinearity=Activation("GELU"),
+        conv_shortcut=shortcut,
+        component=Component.CONV,
+    )
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What the attentions of a rung have in common; ``inward``: they look at the image as well."""
+
+    head: int
+    context: int
+    time: int
+    inward: bool = False
+
+
+def _k_attention(width: int, shared: Looking) -> Module:
+    inner = width // shared.head * shared.head
+    across = attention(width, inner, context=shared.context, bias=True)
+    across.children["norm_cross"] = LayerNorm(shared.context)
+    inward = {
+        "norm1": _ada_group_norm(shared.time, width),
+        "attn1": attention(width, inner, bias=True),
+    }
+    return Module(
+        "KAttentionBlock",
+        {
+            **(inward if shared.inward else {}),
+            "norm2": _ada_group_norm(shared.time, width),
+            "attn2": across,
+        },
+    )
+
+
+def _k_block(class_name: str, resnets: Sequence[Module], attentions: Sequence[Module]) -> Module:
+    """The resolution is changed by a fixed kernel, which is not saved."""
+    return Module(
+        class_name,
+        resnets=ModuleList(resnets),
+        attentions=ModuleList(attentions) if attentions else None,
+    )
+
+
+def k_down(
+    class_name: str, inputs: int, outputs: int, layers: int, time: int, looking: Looking | None
+) -> Module:
+    coming = [inputs, *[outputs] * (layers - 1)][:layers]
+    resnets = [_conditioned(width, outputs, outputs, time) for width in coming]
+    attentions = [] if looking is None else [_k_attention(outputs, looking)] * layers
+    return _k_block(class_name, resnets, attentions)
+
+
+def k_up(
+    class_name: str, above: int, outputs: int, layers: int, time: int, looking: Looking | None
+) -> Module:
+    """One residual block fewer than elsewhere; the last one makes the width of the rung above.
+
+    The lowest rung, as wide as the time's embedding, gets nothing beside it.
+    """
+    lowest = looking is not None and int(above) == int(outputs) == int(time)
+    coming = [outputs if lowest else 2 * outputs, *[outputs] * (layers - 1)][:layers]
+    going = [*[outputs] * (layers - 1), above][-layers:] if layers else []
+    inside = going if looking is None else [outputs] * layers
+    resnets = [
+        _conditioned(came, within, goes, time)
+        for came, within, goes in zip(coming, inside, going, strict=True)
+    ]
+    attentions = [] if looking is None else [_k_attention(width, looking) for width in going]
+    return _k_block(class_name, resnets, attentions)

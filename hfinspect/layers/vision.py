@@ -1,0 +1,231 @@
+"""What vision families share: pairs of sizes, patches, and two transformer layers.
+
+``google_layer`` is the layer of the ViT family as its files spell it (attention.attention.query,
+intermediate.dense, output.dense); ``clip_layer`` the one of the CLIP family (self_attn.q_proj,
+mlp.fc1).  Sources: transformers/models/vit/modeling_vit.py with its renaming in
+transformers/conversion_mapping.py, transformers/models/clip/modeling_clip.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component
+from ..core.config import MAX_COUNT, ModelConfig
+from ..core.dims import Dim, named
+from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
+from .blocks import activation
+from .heads import classifier
+
+Pair = tuple[Dim, Dim]
+
+#: A hundred times any real expansion ratio.
+MAX_RATIO = 1000
+#: Each stage halves the image, so that 32 would need one of 2^32 pixels.
+MAX_STAGES = 32
+
+
+def pair(c: ModelConfig, *keys: str, default: int | Sequence[int]) -> Pair:
+    """Height and width; a single number stands for both."""
+    value = c.raw(*keys)
+    if value is None and isinstance(default, int):
+        size = c.dim(*keys, default=default)
+        return size, size
+    if value is not None and not isinstance(value, (list, tuple)):
+        size = c.dim(*keys)
+        return size, size
+    sizes = c.dims(*keys, default=None if isinstance(default, int) else default)
+    if len(sizes) not in (1, 2):
+        raise c.error(keys[0], value, "one size or two")
+    return sizes[0], sizes[-1]
+
+
+def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
+    """``int(size * ratio)`` with the ratio under ``key``; a whole ratio stays a product."""
+    ratio = float(c.number(key, default=default))
+    if not 0 < ratio <= MAX_RATIO:
+        raise c.error(key, ratio, f"above 0 and at most {MAX_RATIO:,}")
+    if ratio.is_integer():
+        return size * c.dim(key, default=int(default))
+    return named(
+        int(int(size) * ratio), f"int({key} * size)", f"{key} = {ratio:g} times {int(size)}"
+    )
+
+
+def bounded(c: ModelConfig, key: str, counts: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The counts themselves, once none is beyond what can be listed."""
+    for number in counts:
+        if number > MAX_COUNT:
+            raise c.error(key, int(number), f"at most {MAX_COUNT:,}")
+    return counts
+
+
+def stage_depths(c: ModelConfig, default: Sequence[int]) -> tuple[Dim, ...]:
+    """``depths``: how many layers each stage has, for one stage at least."""
+    depths = bounded(c, "depths", c.dims("depths", default=default, minimum=0))
+    if not 1 <= len(depths) <= MAX_STAGES:
+        raise c.error("depths", c.raw("depths"), f"1 to {MAX_STAGES} stages")
+    return depths
+
+
+def chosen_stages(c: ModelConfig, names: Sequence[str]) -> list[int]:
+    """Which of the stages a backbone hands on: ``out_features`` by name, else ``out_indices``,
+    else the last. Source: transformers/backbone_utils.py."""
+    if c.has("out_features"):
+        found = c.strings("out_features")
+        for name in found:
+            if name not in names:
+                raise c.error("out_features", name, f"one of {', '.join(names)}")
+        return [names.index(name) for name in found]
+    indices = c.raw("out_indices")
+    if indices is None:
+        return [len(names) - 1]
+    if not isinstance(indices, (list, tuple)):
+        raise c.error("out_indices", indices, "a list of indices")
+    for i in indices:
+        if isinstance(i, bool) or not isinstance(i, int) or not -len(names) <= i < len(names):
+            raise c.error("out_indices", i, f"an index of {len(names)} stages")
+    return [i % len(names) for i in indices]
+
+
+def patch_count(image: Pair, patch: Pair) -> Dim:
+    """How many patches of a size cover an image: ⌊H/h⌋ · ⌊W/w⌋."""
+    if image[0] is image[1] and patch[0] is patch[1]:
+        side = image[0] // patch[0]
+        return side * side
+    return (image[0] // patch[0]) * (image[1] // patch[1])
+
+
+def patch_conv(channels: int, hidden: int, patch: Pair, *, bias: bool = True) -> Module:
+    """The convolution that turns a patch into a vector: C·h·w·H weights."""
+    return Conv(
+        channels,
+        hidden,
+        patch,
+        stride=patch,
+        bias=bias,
+        component=Component.EMBEDDING,
+        kind="patch",
+    )
+
+
+def labels_classifier(c: ModelConfig, hidden: int) -> Module:
+    """``nn.Linear`` to the labels, ``nn.Identity`` where there are none."""
+    labels = c.num_labels if c.has("id2label") else c.dim("num_labels", default=2, minimum=0)
+    return classifier(hidden, labels) if labels else Activation("Identity")
+
+
+def uneven_width(c: ModelConfig, hidden: Dim, heads: Dim) -> Dim | None:
+    """heads · head_dim where that is not the hidden size: what does not divide is left over."""
+    if hidden % heads == 0 and not c.has("head_dim"):
+        return None
+    return heads * c.dim("head_dim", default=hidden // heads)
+
+
+def google_attention(
+    name: str,
+    hidden: int,
+    *,
+    qkv_bias: bool,
+    key_bias: bool | None = None,
+    width: int | None = None,
+) -> Module:
+    """attention.{query,key,value} and output.dense, as BERT nests them."""
+    inner = hidden if width is None else width
+    key = qkv_bias if key_bias is None else key_bias
+    return Module(
+        f"{name}Attention",
+        attention=Module(
+            f"{name}SelfAttention",
+            query=Linear(hidden, inner, bias=qkv_bias, kind="query"),
+            key=Linear(hidden, inner, bias=key, kind="key"),
+            value=Linear(hidden, inner, bias=qkv_bias, kind="value"),
+        ),
+        output=Module(f"{name}SelfOutput", dense=Linear(inner, hidden, kind="output")),
+        component=Component.ATTENTION,
+    )
+
+
+def google_layer(
+    name: str,
+    hidden: int,
+    inner: int,
+    *,
+    eps: float,
+    act: str | None,
+    qkv_bias: bool = True,
+    width: int | None = None,
+) -> Module:
+    """Pre-norm attention and MLP: 4·H² + 2·H·I weights, biases and two norms.
+
+    ``width`` is heads · head_dim where that is not the hidden size.
+    """
+    return Module(
+        f"{name}Layer",
+        attention=google_attention(name, hidden, qkv_bias=qkv_bias, width=width),
+        intermediate=Module(
+            f"{name}Intermediate",
+            dense=Linear(hidden, inner, kind="up"),
+            intermediate_act_fn=activation(act),
+            component=Component.MLP,
+        ),
+        output=Module(
+            f"{name}Output", dense=Linear(inner, hidden, kind="down"), component=Component.MLP
+        ),
+        layernorm_before=LayerNorm(hidden, eps=eps),
+        layernorm_after=LayerNorm(hidden, eps=eps),
+    )
+
+
+def clip_attention(name: str, hidden: int, *, bias: bool = True) -> Module:
+    """k, v, q and out projections, H² each."""
+    return Module(
+        name,
+        k_proj=Linear(hidden, hidden, bias=bias, kind="key"),
+        v_proj=Linear(hidden, hidden, bias=bias, kind="value"),
+        q_proj=Linear(hidden, hidden, bias=bias, kind="query"),
+        out_proj=Linear(hidden, hidden, bias=bias, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def plain_mlp(name: str, hidden: int, inner: int, *, act: str | None, bias: bool = True) -> Module:
+    """fc2(act(fc1(x))): 2·H·I weights."""
+    return Module(
+        name,
+        activation_fn=activation(act),
+        fc1=Linear(hidden, inner, bias=bias, kind="up"),
+        fc2=Linear(inner, hidden, bias=bias, kind="down"),
+        component=Component.MLP,
+    )
+
+
+def clip_layer(
+    name: str,
+    hidden: int,
+    inner: int,
+    *,
+    eps: float,
+    act: str | None,
+    bias: bool = True,
+    attention: Module | None = None,
+    attention_name: str | None = None,
+    mlp_name: str | None = None,
+) -> Module:
+    """Pre-norm attention and MLP of the CLIP family; ``name`` as in CLIPEncoderLayer -> CLIP."""
+    return Module(
+        f"{name}EncoderLayer",
+        self_attn=attention
+        or clip_attention(attention_name or f"{name}Attention", hidden, bias=bias),
+        layer_norm1=LayerNorm(hidden, eps=eps),
+        mlp=plain_mlp(mlp_name or f"{name}MLP", hidden, inner, act=act),
+        layer_norm2=LayerNorm(hidden, eps=eps),
+    )
+
+
+def clip_encoder(name: str, count: int, layer: Module) -> Module:
+    return Module(f"{name}Encoder", layers=Layers.of(count, layer))
+
+
+def position_table(count: int, hidden: int) -> Module:
+    return Embedding(count, hidden, kind="position")

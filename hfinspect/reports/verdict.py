@@ -1,0 +1,131 @@
+"""The layout of audits: one line a finding, a summary, and what was not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.results import Failure
+from ..core.text import clean
+from ..core.verdicts import AUDIT_SCHEMA_VERSION, AuditFinding, AuditResult
+from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
+
+if TYPE_CHECKING:
+    from ..auditing.registry import Rule
+
+_COLUMNS = (
+    Column("target", "target"),
+    Column("code", "code"),
+    Column("severity", "severity"),
+    Column("rule", "rule"),
+    Column("file", "file"),
+    Column("tensor", "tensor"),
+    Column("found", "found"),
+    Column("expected", "expected"),
+)
+
+
+def lay_out(results: Sequence[AuditResult | Failure], *, lines: bool = False) -> Document:
+    """``lines``: one line a finding, as terminals and grep like it; else a table."""
+    blocks: list[Block] = []
+    for result in results:
+        if len(results) > 1:
+            blocks.append(Paragraph(f"{result.target}:"))
+        blocks += _failure(result) if isinstance(result, Failure) else _audit(result, lines)
+    title = results[0].target if len(results) == 1 else f"{len(results)} targets"
+    return Document(title, tuple(blocks), _table(results))
+
+
+def _failure(failure: Failure) -> list[Block]:
+    return [Paragraph(f"{failure.target}: not audited: {failure.error}", "error")]
+
+
+def _audit(result: AuditResult, lines: bool) -> list[Block]:
+    blocks: list[Block] = []
+    if result.findings and lines:
+        blocks.append(Preformatted("\n".join(map(_line, result.findings))))
+    elif result.findings:
+        rows = tuple((f.code, f.severity, f.file, f.tensor, f.text, f.expected)
+                     for f in result.findings)  # fmt: skip
+        kept = ("code", "severity", "file", "tensor", "found", "expected")
+        blocks.append(Table(tuple(c for c in _COLUMNS if c.name in kept), rows))
+    items = [("audited", _audited(result)), ("found", summary(result))]
+    items += [("not checked", f"{item.what}: {item.why}") for item in result.unchecked]
+    blocks.append(Facts(tuple(items)))
+    return blocks
+
+
+def _line(finding: AuditFinding) -> str:
+    """Severity, code, file, tensor, what was found, what was expected."""
+    parts = (finding.file, finding.tensor, finding.text)
+    text = ": ".join(clean(part, 2000) for part in parts if part)
+    if finding.expected:
+        text += f" (expected: {clean(finding.expected)})"
+    return f"{finding.severity:<7}  {finding.code}  {text}"
+
+
+def _audited(result: AuditResult) -> str:
+    origin = result.origin
+    commit = f" at commit {origin.commit}" if origin.commit else ""
+    depth = "headers and values" if result.deep else "headers"
+    files = "1 weight file" if result.files == 1 else f"{result.files:,} weight files"
+    against = f", against {result.reference}" if result.reference else ""
+    return (
+        f"{result.target}{commit}: {depth} of {files}, {result.tensors:,} tensors, "
+        f"{len(result.rules)} rules{against}"
+    )
+
+
+def summary(result: AuditResult) -> str:
+    """``2 errors, 1 warning, 0 notes``."""
+    return ", ".join(
+        f"{count:,} {severity}{'' if count == 1 else 's'}"
+        for severity, count in result.counts.items()
+    )
+
+
+def _table(results: Sequence[AuditResult | Failure]) -> Table:
+    rows = tuple(
+        (
+            result.target, finding.code, finding.severity, finding.rule, finding.file,
+            finding.tensor, finding.text, finding.expected,
+        )
+        for result in results
+        if isinstance(result, AuditResult)
+        for finding in result.findings
+    )  # fmt: skip
+    return Table(_COLUMNS, rows)
+
+
+def to_dict(results: Sequence[AuditResult | Failure]) -> dict[str, Any]:
+    """The JSON form of several audits, described by schemas/audit.schema.json."""
+    return {
+        "schema_version": AUDIT_SCHEMA_VERSION,
+        "results": [result.to_dict() for result in results],
+    }
+
+
+def lay_out_rule(rule: Rule) -> Document:
+    """What a rule looks for, why it matters, how to fix it."""
+    facts = Facts(
+        (
+            ("severity", rule.severity + (", with --deep only" if rule.deep else "")),
+            ("what", rule.what),
+            ("why", rule.why),
+            ("fix", rule.fix),
+        )
+    )
+    return Document(f"{rule.code} {rule.name}", (facts,))
+
+
+def rule_to_dict(rule: Rule) -> dict[str, Any]:
+    """A rule's own JSON form."""
+    return {
+        "code": rule.code,
+        "rule": rule.name,
+        "severity": rule.severity,
+        "deep": rule.deep,
+        "what": rule.what,
+        "why": rule.why,
+        "fix": rule.fix,
+    }

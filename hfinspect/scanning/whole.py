@@ -1,0 +1,130 @@
+"""A whole scan: what is asked of each target, and rows of all of them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from ..core.results import Failure
+from ..errors import HfinspectError, MalformedError, UnknownArchitectureError
+from ..sources.hub.search import ListedModel
+from .engine import ScanOptions, inspect_one, lost, run, shared
+from .rows import AUDIT_COLUMNS, Row, lead, row_of
+
+
+class Item(NamedTuple):
+    """One target, with what is known of it: the Hub's list entry, a row of an earlier run."""
+
+    target: str
+    listed: ListedModel | None = None
+    row: Row | None = None
+
+
+#: Errors of a model that was read and cannot be counted: what is wrong with it, an audit tells.
+_JUDGED: Final = (MalformedError, UnknownArchitectureError)
+
+
+@dataclass(frozen=True)
+class RowWork:
+    """What a worker does for one target. Plain data: it travels to other processes.
+
+    A row of an earlier run is taken as it is; with ``refresh`` only if it is ok and its revision
+    has not moved since.
+    """
+
+    options: ScanOptions
+    columns: tuple[str, ...]
+    audit: bool = False
+    refresh: bool = False
+
+    def __call__(self, item: Item) -> Row:
+        """The target's row. Raises nothing of ours."""
+        if item.row is not None and (not self.refresh or self._holds(item, item.row)):
+            return item.row
+        listing = item.listed.listing() if item.listed else None
+        result = inspect_one(item.target, self.options, listing)
+        inspected = tuple(name for name in self.columns if name not in AUDIT_COLUMNS)
+        row = row_of(result, inspected, item.target)
+        if not self.audit:
+            return row
+        row.update(dict.fromkeys(AUDIT_COLUMNS))
+        failure = result.error if isinstance(result, Failure) else None
+        if failure is not None and not isinstance(failure, _JUDGED):
+            return row
+        try:
+            return {**row, **_audit_row(item.target, self.options)}
+        except HfinspectError as error:
+            return row if failure else {**row, **lead(item.target, error=error)}
+
+    def _holds(self, item: Item, row: Row) -> bool:
+        if row["status"] != "ok" or row["commit"] is None:
+            return False
+        if item.listed is not None:
+            return row["commit"] == item.listed.commit
+        return row["commit"] == current_commit(item.target, self.options)
+
+
+def reported(item: Item) -> Row:
+    """``--totals-only``: what the Hub's list says of itself, without another request."""
+    model = item.listed
+    assert model is not None
+    dtypes = " ".join(f"{dtype}:{count}" for dtype, count in model.reported.items())
+    return {
+        **lead(item.target, commit=model.commit),
+        "repo_id": model.repo_id,
+        "hub_reported_parameters": model.reported_total,
+        "hub_reported_dtypes": dtypes or None,
+    }
+
+
+def current_commit(target: str, options: ScanOptions) -> str | None:
+    """The commit of a Hub target's revision now (one request); None for anything else."""
+    from .. import api
+
+    client, _ = shared(options)
+    try:
+        ref = api.resolve(target, endpoint=options.endpoint)
+        if ref.repo_id is None:
+            return None
+        source = api.open_source(ref, client=client)
+        source.list_files()
+        return source.origin.commit
+    except HfinspectError:
+        return None
+
+
+def _audit_row(target: str, options: ScanOptions) -> Row:
+    from .. import api
+
+    client, _ = shared(options)
+    found = api.audit(target, client=client)
+    return {
+        "audit_errors": found.counts["error"],
+        "audit_warnings": found.counts["warning"],
+        "audit_notes": found.counts["note"],
+        "audit_codes": " ".join(sorted({finding.code for finding in found.findings})),
+    }
+
+
+def rows(
+    items: Iterable[Item],
+    work: Callable[[Item], Row],
+    columns: Sequence[str],
+    *,
+    jobs: int,
+    executor: Executor | None = None,
+    on_row: Callable[[Item, Row, bool], None] | None = None,
+) -> Iterator[Row]:
+    """Rows in the order of the items; ``on_row`` is called as in ``engine.run``."""
+
+    def lost_row(item: Item, error: BaseException) -> Row:
+        return row_of(lost(item.target, error), columns)
+
+    return run(items, work, lost_row, jobs=jobs, executor=executor, on_result=on_row)
+
+
+def failed(row: Row) -> bool:
+    """Whether a row is that of a target that could not be inspected."""
+    return row["status"] != "ok"

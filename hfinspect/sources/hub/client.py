@@ -1,0 +1,240 @@
+"""Asking the Hub: one session, one limiter, one place where the token is attached.
+
+Many ``HubSource`` objects may share one ``HubClient``; it is safe to use from several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from ...errors import HfinspectError, NetworkError, OfflineError, RateLimitedError
+from .answer import Answer, BrokenAnswerError, StalledError, UnusableAnswerError, parse_json
+from .http import hub_headers, is_same_host, is_web_address, without_body
+from .pipelining import Pipeline
+from .settings import checked_endpoint, checked_timeout, hub_constants
+from .throttle import RetryPolicy, Throttle, retry_after
+from .translate import Asked, build, by_status, network_error, status_of, translate
+
+T = TypeVar("T")
+
+#: A file may be redirected on the Hub itself: a renamed repo, a log-in-free copy of a small file.
+MAX_REDIRECTS = 5
+
+#: Headers of requests whose answer may be compressed: whole bodies, never ranges.
+GZIP = {"accept-encoding": "gzip"}
+
+_RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class RefusedError(Exception):
+    """The storage host says no: usually a signed address that has expired."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__(status)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One GET request. ``quota`` is ``api``, ``resolve`` or ``cdn``: they are limited apart."""
+
+    url: str
+    asked: Asked
+    quota: str
+    headers: dict[str, str] = field(default_factory=dict)
+    accept: frozenset[int] = frozenset()
+    attempts: int | None = None
+
+
+class HubClient:
+    """The Hub at one endpoint as one user. ``timeout`` in seconds for each wait on the network.
+
+    Defaults are huggingface_hub's own: HF_ENDPOINT, the saved token, HF_HUB_DOWNLOAD_TIMEOUT,
+    HF_HUB_OFFLINE. ``token=False`` sends none. Nothing is asked, opened or imported before the
+    first request.
+    """
+
+    def __init__(
+        self,
+        *,
+        endpoint: str | None = None,
+        token: str | bool | None = None,
+        timeout: float | None = None,
+        offline: bool | None = None,
+        throttle: Throttle | None = None,
+    ) -> None:
+        self._endpoint = checked_endpoint(endpoint) if endpoint else None
+        self._token = token
+        self._timeout = None if timeout is None else checked_timeout(timeout)
+        self._offline = offline
+        self.throttle = throttle or Throttle()
+        self._pipelines = {"hub": Pipeline(), "cdn": Pipeline()}
+        self._headers: dict[str, str] | None = None
+        #: Whether several ranges may be asked for at once: until the storage host shows it cannot.
+        self.joins_ranges = True
+
+    @property
+    def policy(self) -> RetryPolicy:
+        return self.throttle.policy
+
+    @property
+    def endpoint(self) -> str:
+        if self._endpoint is None:
+            self._endpoint = checked_endpoint(hub_constants().ENDPOINT)
+        return self._endpoint
+
+    @property
+    def offline(self) -> bool:
+        if self._offline is None:
+            self._offline = bool(hub_constants().HF_HUB_OFFLINE)
+        return self._offline
+
+    @property
+    def timeout(self) -> float:
+        if self._timeout is None:
+            self._timeout = checked_timeout(float(hub_constants().HF_HUB_DOWNLOAD_TIMEOUT))
+        return self._timeout
+
+    def asked(self, repo_id: str, revision: str | None = None, path: str | None = None) -> Asked:
+        """What a request is for, with what errors need to know about this client."""
+        has_token = not self.offline and "authorization" in self._hub_headers(repo_id)
+        return Asked(self.endpoint, repo_id, revision, path, has_token)
+
+    def fetch(self, ask: Ask, handle: Callable[[Answer], T]) -> T:
+        """Send a request, and again where that may help; what ``handle`` makes of the answer.
+
+        ``handle`` gets answers of status 2xx, 3xx that lead to another host, and those in
+        ``ask.accept``; it reads what it needs, the rest is never read. Raises AccessError
+        subclasses; RefusedError where the storage host answers 4xx.
+        """
+        if self.offline:
+            raise OfflineError(
+                ask.asked.subject,
+                "not in the cache, and the network is switched off",
+                where=ask.asked.path,
+                hint="unset HF_HUB_OFFLINE to fetch it",
+            )
+        failures, waited = 0, 0.0
+        while True:
+            self.throttle.wait(ask.quota)
+            try:
+                return self._follow(ask, handle)
+            except (HfinspectError, RefusedError):
+                raise
+            except Exception as error:
+                failures += 1
+                if failures >= self._attempts(error, ask):
+                    ours = _final(error, ask.asked)
+                    if ours is None:
+                        raise
+                    raise ours from error
+                waited += self._pause(error, ask, failures, waited)
+
+    def _follow(self, ask: Ask, handle: Callable[[Answer], T]) -> T:
+        url = ask.url
+        for _ in range(MAX_REDIRECTS + 1):
+            with self._sent(replace(ask, url=url)) as answer:
+                target = answer.location
+                # Followed here: on the Hub itself (with the token), and from storage to storage.
+                if target is None or (
+                    ask.quota != "cdn" and not is_same_host(self.endpoint, target)
+                ):
+                    return handle(answer)
+                answer.drain()
+            url = target
+        raise network_error(ask.asked, "redirects in circles")
+
+    @contextmanager
+    def _sent(self, ask: Ask) -> Iterator[Answer]:
+        headers = {**self._hub_headers(ask.asked.repo_id), **ask.headers}
+        if not is_same_host(self.endpoint, ask.url):
+            # The one place that decides it: the token goes to the Hub and to nobody else.
+            headers.pop("authorization", None)
+        if not is_web_address(ask.url):
+            raise network_error(ask.asked, "led to an address that is neither http nor https")
+        pipeline = "cdn" if ask.quota == "cdn" else "hub"
+        with self._pipelines[pipeline].sent(ask.url, headers, self.timeout) as response:
+            answer = Answer(response, self.throttle.clock, self.timeout * 3)
+            if answer.status >= 400 and answer.status not in ask.accept:
+                _raise_for_status(response, answer, ask.quota)
+            if answer.leads_nowhere and answer.status not in ask.accept:
+                raise network_error(ask.asked, f"answered only with status {answer.status}")
+            self.throttle.note(ask.quota, answer.headers)
+            yield answer
+
+    def _attempts(self, error: Exception, ask: Ask) -> int:
+        """How often in all a request is sent that fails like this."""
+        names = {cls.__name__ for cls in type(error).__mro__}
+        most = self.policy.attempts if ask.attempts is None else ask.attempts
+        if status_of(error):
+            return most if status_of(error) in _RETRIED_STATUSES else 1
+        if isinstance(error, BrokenAnswerError):
+            return most
+        if isinstance(error, StalledError) or "TimeoutException" in names:
+            return min(most, self.policy.timeout_attempts)
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return 1
+        if names & {"ConnectError", "ProxyError"}:
+            return min(most, self.policy.connect_attempts)
+        return most if names & {"NetworkError", "RemoteProtocolError"} else 1
+
+    def _pause(self, error: Exception, ask: Ask, failures: int, waited: float) -> float:
+        """Wait before the next try; seconds the server asked for. RateLimitedError if too many."""
+        status = status_of(error)
+        seconds = None
+        if status in (429, 503):
+            seconds = retry_after(getattr(error, "response").headers)  # noqa: B009
+        if seconds is None:
+            self.throttle.back_off(failures)
+            return 0.0
+        if waited + seconds > self.policy.max_wait:
+            ours = build(by_status(status, ask.asked), ask.asked)
+            if isinstance(ours, RateLimitedError):
+                ours.retry_after = seconds
+                ours.hint = f"try again in {seconds:.0f} seconds" + (
+                    "" if ask.asked.has_token else "; with a token the limits are higher"
+                )
+            raise ours from error
+        self.throttle.block(ask.quota, seconds)
+        return seconds
+
+    def _hub_headers(self, subject: str) -> dict[str, str]:
+        if self._headers is None:
+            self._headers = hub_headers(self._token, Asked(self.endpoint, subject))
+        return self._headers
+
+    def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        for pipeline in self._pipelines.values():
+            pipeline.close()
+
+
+def api_json(answer: Answer, limit: int) -> object:
+    """An api answer, parsed. Raises the errors of ``hub_answer``."""
+    if answer.location is not None:
+        raise UnusableAnswerError("sends its own api elsewhere")
+    return parse_json(answer.json(limit))
+
+
+def _raise_for_status(response: Any, answer: Answer, quota: str) -> None:
+    """huggingface_hub's error for an answer, without reading a body of any length."""
+    from huggingface_hub import hf_raise_for_status
+
+    if quota == "cdn" and answer.status not in _RETRIED_STATUSES:
+        raise RefusedError(answer.status)
+    hf_raise_for_status(without_body(response, answer.drain()))
+
+
+def _final(error: Exception, asked: Asked) -> HfinspectError | None:
+    if isinstance(error, (BrokenAnswerError, UnusableAnswerError)):
+        return network_error(asked, str(error))
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return NetworkError(
+            asked.subject,
+            f"the certificate of {asked.endpoint} is not trusted",
+            hint="a proxy may replace it; set SSL_CERT_FILE to its authority",
+        )
+    return translate(error, asked)

@@ -1,0 +1,99 @@
+"""The Hub's answer about a model: which commit, which files, how large."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..source import FileEntry
+from .answer import BrokenAnswerError
+from .translate import Asked, translate
+
+#: A file list of 100,000 entries is about 25 MB; nothing that is a model comes near.
+MAX_LISTING_BYTES = 64 << 20
+
+#: Commits go into addresses and file names, so they are letters and digits only.
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_REPO_ID = re.compile(r"(?:\w[\w.-]{0,95}/)?\w[\w.-]{0,95}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One model at one commit. ``repo_id`` is its present name: it may have been renamed."""
+
+    repo_id: str
+    commit: str | None
+    files: Mapping[str, FileEntry]
+    gated: str | bool | None = None
+    private: bool | None = None
+
+
+def parse_listing(answer: object, repo_id: str) -> Listing:
+    """``GET /api/models/{repo}?blobs=true``. Raises BrokenAnswerError if it is something else."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
+        raise BrokenAnswerError("answered something that is not a model's file list")
+    files: dict[str, FileEntry] = {}
+    for sibling in answer["siblings"]:
+        entry = _entry(sibling)
+        files[entry.path] = entry
+    name, gated, private = answer.get("id"), answer.get("gated"), answer.get("private")
+    return Listing(
+        repo_id=name if isinstance(name, str) and _REPO_ID.fullmatch(name) else repo_id,
+        commit=commit_of(answer),
+        files=files,
+        gated=gated if isinstance(gated, (str, bool)) else None,
+        private=private if isinstance(private, bool) else None,
+    )
+
+
+def commit_of(answer: object) -> str | None:
+    """The ``sha`` of a model's answer, if it has one that can be one."""
+    sha = answer.get("sha") if isinstance(answer, dict) else None
+    return sha if isinstance(sha, str) and is_commit(sha) else None
+
+
+def _entry(sibling: object) -> FileEntry:
+    path = sibling.get("rfilename") if isinstance(sibling, dict) else None
+    if not isinstance(path, str) or not _stays_below_root(path):
+        raise BrokenAnswerError("lists a file whose name no repository can hold")
+    assert isinstance(sibling, dict)
+    lfs = sibling.get("lfs")
+    sha256 = lfs.get("sha256") if isinstance(lfs, dict) else None
+    return FileEntry(
+        path,
+        _size(sibling.get("size")),
+        sha256 if isinstance(sha256, str) and _SHA256.fullmatch(sha256) else None,
+    )
+
+
+def _size(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    return None
+
+
+def is_commit(text: str) -> bool:
+    return _COMMIT.fullmatch(text) is not None
+
+
+def is_repo_id(text: str) -> bool:
+    return _REPO_ID.fullmatch(text) is not None
+
+
+def check_repo_id(asked: Asked) -> None:
+    """UsageError if a repo id is none by huggingface_hub's rules."""
+    from huggingface_hub import utils
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        utils.validate_repo_id(asked.repo_id)  # type: ignore[attr-defined]
+    except HFValidationError as error:
+        raise translate(error, asked) or error from error
+
+
+def _stays_below_root(path: str) -> bool:
+    """Odd names (backslashes, line feeds) occur and do no harm here; those that climb do."""
+    parts = path.split("/")
+    return "\0" not in path and not any(part in ("", ".", "..") for part in parts)

@@ -1,0 +1,63 @@
+"""Many requests in flight to one place, at little cost each.
+
+The HTTP library's pool looks at all its connections for every request, so a few small pools cost
+far less than one large one. Its sessions also prepare, with every redirect, the request that would
+follow it; ours are told of no redirect.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from .http import IN_FLIGHT, Session, own_session, users_session
+
+#: Connections in one pool.
+_IN_POOL = 4
+
+
+class Pipeline:
+    """``IN_FLIGHT`` requests at once; who comes later waits. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        # Last in, first out: few requests use few connections.
+        self._slots: queue.LifoQueue[int] = queue.LifoQueue()
+        for slot in reversed(range(IN_FLIGHT)):
+            self._slots.put(slot)
+        self._lock = threading.Lock()
+        self._sessions: dict[int, Session | None] = {}
+        self._pid = 0
+
+    @contextmanager
+    def sent(self, url: str, headers: Mapping[str, str], timeout: float) -> Iterator[Any]:
+        """The answer to a GET request, its body not yet read."""
+        slot = self._slots.get()
+        try:
+            with self._session(slot // _IN_POOL).sent(url, headers, timeout) as response:
+                yield response
+        finally:
+            self._slots.put(slot)
+
+    def _session(self, pool: int) -> Session:
+        """One of our own sessions; where the user has set one for huggingface_hub, that."""
+        with self._lock:
+            if self._pid != os.getpid():  # after a fork the sockets are the parent's
+                self._pid = os.getpid()
+                self._sessions = {}
+            if pool not in self._sessions:
+                self._sessions[pool] = own_session(_IN_POOL)
+            session = self._sessions[pool]
+        return session or users_session()  # which the user may set anew at any time
+
+    def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        with self._lock:
+            sessions, self._sessions = self._sessions, {}
+        if self._pid == os.getpid():
+            for session in sessions.values():
+                if session is not None:
+                    session.close()

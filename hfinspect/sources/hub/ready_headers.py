@@ -1,0 +1,67 @@
+"""All safetensors headers of a model in one answer, where the Hub has them ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from ...errors import AccessError, GatedRepoError, RepoNotFoundError, UnauthorizedError
+from .answer import Answer, TooLongError
+from .client import GZIP, Ask, HubClient, api_json
+from .model_info import MAX_LISTING_BYTES, Listing, commit_of
+from .translate import Asked
+
+#: The largest known models have 500,000 tensors of about 150 bytes. Beyond this, shards are read
+#: one by one.
+MAX_HEADERS_BYTES = 128 << 20
+
+#: A server that cannot make up this answer in two tries is asked for the shards instead.
+_ATTEMPTS = 2
+
+
+def ask_shard_headers(
+    client: HubClient, listing: Listing, asked: Asked, index_file: str
+) -> dict[str, Mapping[str, object]] | None:
+    """Headers by shard's path, as parsed JSON; None if they cannot be had like this.
+
+    This is what HfApi.get_sharded_safetensors_metadata asks, but bounded, and without turning each
+    tensor into an object on the way. The Hub answers for the head of ``main``, whatever that is by
+    then, so the headers count only if the head is still the commit that was listed: the answer
+    says so, or a last small request does. Raises GatedRepoError, UnauthorizedError or
+    RepoNotFoundError where the shards would not be given out either.
+    """
+    base = f"{client.endpoint}/api/models/{listing.repo_id}"
+    url = f"{base}/safetensors-metadata/{quote(index_file, safe='/')}"
+
+    def content(answer: Answer) -> tuple[str | None, object]:
+        return answer.headers.get("x-repo-commit"), api_json(answer, MAX_HEADERS_BYTES)
+
+    def head(answer: Answer) -> str | None:
+        return commit_of(api_json(answer, MAX_LISTING_BYTES))
+
+    try:
+        commit, body = client.fetch(Ask(url, asked, "api", GZIP, attempts=_ATTEMPTS), content)
+        headers = _headers_of(body)
+        if headers is not None and commit is None:
+            commit = client.fetch(Ask(f"{base}?expand=sha", asked, "api", GZIP), head)
+    except (GatedRepoError, UnauthorizedError, RepoNotFoundError):
+        raise
+    except (AccessError, TooLongError):
+        return None
+    if headers is None or commit is None or commit != listing.commit:
+        return None
+    folder = index_file.rpartition("/")[0]
+    return {_path_of(shard, folder, listing): header for shard, header in headers.items()}
+
+
+def _path_of(shard: str, folder: str, listing: Listing) -> str:
+    """A shard's path in the repo: the index names shards beside it, the answer may do either."""
+    return shard if shard in listing.files or not folder else f"{folder}/{shard}"
+
+
+def _headers_of(content: object) -> dict[str, Mapping[str, object]] | None:
+    """``{"headers": {shard: header}}``; None if the answer is something else."""
+    headers = content.get("headers") if isinstance(content, dict) else None
+    if not isinstance(headers, dict) or not headers:
+        return None
+    return headers if all(isinstance(header, dict) for header in headers.values()) else None

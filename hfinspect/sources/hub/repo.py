@@ -1,0 +1,286 @@
+"""A model on the Hub, read by range and never downloaded.
+
+The first answer pins the commit; every later read names it. A file costs one request to the Hub,
+which either answers it or says where the bytes are, and one to that place; further ranges of the
+same file go there directly.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import quote
+
+from ...errors import (
+    EntryNotFoundError,
+    HfinspectError,
+    LimitError,
+    MovedError,
+    NetworkError,
+    UnauthorizedError,
+)
+from ..file_reader import FileReader
+from ..pool import run_all
+from ..source import FileEntry, Origin
+from .answer import Answer, BrokenAnswerError, Part, TooLongError, UnusableAnswerError
+from .client import GZIP, Ask, HubClient, RefusedError, api_json
+from .http import IN_FLIGHT
+from .model_info import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
+from .ready_headers import ask_shard_headers
+from .translate import Asked
+
+T = TypeVar("T")
+
+_RANGE_STATUSES = frozenset({416})
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """Where the Hub says a file's bytes are: an address signed for some minutes or hours."""
+
+    url: str
+
+
+class HubSource:
+    """One model on the Hub (see ``sources.base.Source``).
+
+    Pass a ``client`` to share connections and rate limits between many; else one is made from the
+    other arguments and closed with the source. ``listing`` is the file list where it is known
+    already. Nothing is asked before the first method call.
+    """
+
+    def __init__(
+        self,
+        repo_id: str,
+        revision: str | None = None,
+        *,
+        token: str | bool | None = None,
+        endpoint: str | None = None,
+        timeout: float | None = None,
+        client: HubClient | None = None,
+        offline: bool | None = None,
+        listing: Listing | None = None,
+    ) -> None:
+        self.repo_id = repo_id
+        self.revision = revision
+        self._owns_client = client is None
+        self.client = client or HubClient(
+            endpoint=endpoint, token=token, timeout=timeout, offline=offline
+        )
+        self._lock = threading.Lock()
+        self._listing = listing
+        self._elsewhere: dict[str, _Elsewhere] = {}
+        self._sizes: dict[str, int] = {}
+
+    @property
+    def origin(self) -> Origin:
+        commit = self._listing.commit if self._listing else None
+        return Origin("hub", self.repo_id, self.repo_id, self.revision, commit)
+
+    def list_files(self) -> Mapping[str, FileEntry]:
+        return self.listing().files
+
+    def listing(self) -> Listing:
+        """The file list, asked for once; it pins the commit."""
+        with self._lock:
+            if self._listing is None:
+                self._listing = self._ask_listing()
+            return self._listing
+
+    def _ask_listing(self) -> Listing:
+        asked = self.asked(None)
+        check_repo_id(asked)
+        url = f"{self.client.endpoint}/api/models/{self.repo_id}"
+        if self.revision is not None:
+            url += f"/revision/{quote(self.revision, safe='')}"
+
+        def handle(answer: Answer) -> Listing:
+            return parse_listing(api_json(answer, MAX_LISTING_BYTES), self.repo_id)
+
+        return self.client.fetch(Ask(f"{url}?blobs=true", asked, "api", GZIP), handle)
+
+    def size(self, path: str) -> int:
+        size = self.known_size(path)
+        if size is None:  # a mirror whose list has no sizes; Content-Range tells
+            self.read(path, 0, 1)
+            size = self._sizes.get(path)
+        if size is None:
+            raise NetworkError(self.repo_id, "the server does not tell the file's size", where=path)
+        return size
+
+    def known_size(self, path: str) -> int | None:
+        """Size of a file if it can be told without asking; raises EntryNotFoundError."""
+        size = self._entry(path).size
+        return self._sizes.get(path) if size is None else size
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        size = self.known_size(path)
+        start, stop = max(start, 0), stop if size is None else min(stop, size)
+        if stop <= start:
+            return b""
+        headers = {"range": f"bytes={start}-{stop - 1}", "accept-encoding": "identity"}
+        part = self._fetch(path, headers, lambda answer: _file_part(answer, path, start, stop))
+        self._check_size(path, size, part.size)
+        return part.data
+
+    def _check_size(self, path: str, listed: int | None, served: int | None) -> None:
+        if served is None:
+            return
+        if listed is not None and served != listed:
+            raise NetworkError(
+                self.repo_id,
+                f"the server has {served:,} bytes",
+                expected=f"{listed:,} as in its file list",
+                where=path,
+            )
+        self._sizes[path] = served
+
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        found: list[bytes] = []
+        size = self.known_size(path)
+        if len(spans) > 1 and size is not None and self.client.joins_ranges:
+            parts = self._joined(path, [(start, min(stop, size)) for start, stop in spans])
+            if len(parts) < len(spans):
+                self.client.joins_ranges = False  # S3 by itself and simple proxies do not
+            for part in parts:
+                self._check_size(path, size, part.size)
+                found.append(part.data)
+        return found + [self.read(path, start, stop) for start, stop in spans[len(found) :]]
+
+    def _joined(self, path: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
+        """Ranges that one request gives: fewer where the server does not do that, however it says
+        so. What else may be wrong shows when they are asked for one by one."""
+        ranges = ",".join(f"{start}-{stop - 1}" for start, stop in spans)
+        headers = {"range": f"bytes={ranges}", "accept-encoding": "identity"}
+        try:
+            return self._fetch(path, headers, lambda answer: _file_parts(answer, path, spans))
+        except (NetworkError, UnauthorizedError):
+            return []
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        size = self.known_size(path)
+        if size is not None and size > limit:
+            raise _too_large(self.repo_id, path, f"{size:,} bytes", limit)
+
+        def handle(answer: Answer) -> bytes:
+            _refuse_page(answer, path)
+            data = answer.whole(limit)
+            if size is not None and len(data) != size:
+                raise BrokenAnswerError(f"sent {len(data):,} of {size:,} bytes")
+            return data
+
+        try:
+            return self._fetch(path, GZIP, handle)
+        except TooLongError:
+            raise _too_large(self.repo_id, path, "larger", limit) from None
+
+    def _fetch(self, path: str, headers: dict[str, str], handle: Callable[[Answer], T]) -> T:
+        """What ``handle`` makes of a file's bytes, wherever they are."""
+        for fresh in (False, True):
+            place = None if fresh else self._elsewhere.get(path)
+            if place is None:
+                found = self._resolve(path, headers, handle)
+                if not isinstance(found, _Elsewhere):
+                    return found
+                place = self._elsewhere[path] = found
+            ask = Ask(place.url, self.asked(path), "cdn", headers, _RANGE_STATUSES)
+            try:
+                return self.client.fetch(ask, handle)
+            except RefusedError as error:
+                # Most likely the signature has expired: ask for a new one, once.
+                status = error.status
+        raise UnauthorizedError(
+            self.asked(path).subject,
+            f"the storage host refuses access ({status})",
+            where=path,
+            hint="try again; if it stays, the file cannot be read from this network",
+        )
+
+    def _resolve(
+        self, path: str, headers: dict[str, str], handle: Callable[[Answer], T]
+    ) -> T | _Elsewhere:
+        listing = self.listing()
+        revision = quote(listing.commit or self.revision or "main", safe="")
+        url = f"{self.client.endpoint}/{listing.repo_id}/resolve/{revision}/{quote(path, safe='/')}"
+
+        def on_hub(answer: Answer) -> T | _Elsewhere:
+            self._check_commit(answer, path)
+            target = answer.location
+            if target is None:
+                return handle(answer)
+            answer.drain()
+            return _Elsewhere(target)
+
+        return self.client.fetch(
+            Ask(url, self.asked(path), "resolve", headers, _RANGE_STATUSES), on_hub
+        )
+
+    def _check_commit(self, answer: Answer, path: str) -> None:
+        served, pinned = answer.headers.get("x-repo-commit"), self.listing().commit
+        if served and pinned and served != pinned:
+            raise MovedError(
+                self.repo_id,
+                f"the server read commit {served[:40]}",
+                expected=f"{pinned}, which was listed",
+                where=path,
+                hint="the model was changed meanwhile; try again",
+            )
+
+    def shard_headers(self, index_file: str) -> Mapping[str, Mapping[str, object]] | None:
+        """All safetensors headers that an index names, in one answer, or None.
+
+        The Hub has them for ``main`` only, and for its head, whatever that is by then: they count
+        only if the head is (still) the pinned commit. Mirrors do not have them at all.
+        """
+        listing = self.listing()
+        if self.revision not in (None, "main") or index_file not in listing.files:
+            return None
+        return ask_shard_headers(self.client, listing, self.asked(index_file), index_file)
+
+    def reader(self, path: str) -> FileReader:
+        """One file as the header formats read it."""
+        self._entry(path)
+        return FileReader(self, path)
+
+    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        # Twice as many threads as there are slots: one set waits for the Hub to say where a file
+        # is, the other for the bytes.
+        return run_all(tasks, 2 * IN_FLIGHT)
+
+    def close(self) -> None:
+        if self._owns_client:
+            self.client.close()
+
+    def _entry(self, path: str) -> FileEntry:
+        entry = self.listing().files.get(path)
+        if entry is None:
+            raise self.no_such_file(path)
+        return entry
+
+    def no_such_file(self, path: str) -> EntryNotFoundError:
+        return EntryNotFoundError(self.asked(path).subject, f"has no file {path}")
+
+    def asked(self, path: str | None) -> Asked:
+        """What a request about a file, or about the model, is for."""
+        return self.client.asked(self.repo_id, self.revision, path)
+
+
+def _file_part(answer: Answer, path: str, start: int, stop: int) -> Part:
+    _refuse_page(answer, path)
+    return answer.part(start, stop)
+
+
+def _file_parts(answer: Answer, path: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
+    _refuse_page(answer, path)
+    return answer.parts(spans)
+
+
+def _refuse_page(answer: Answer, path: str) -> None:
+    if answer.is_page and not path.endswith((".html", ".htm")):
+        raise UnusableAnswerError("answered with a web page in place of the file")
+
+
+def _too_large(repo_id: str, path: str, found: str, limit: int) -> LimitError:
+    return LimitError(repo_id, f"is {found}", expected=f"at most {limit:,} bytes", where=path)

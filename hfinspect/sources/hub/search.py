@@ -1,0 +1,123 @@
+"""The Hub's own lists of models, page by page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urljoin
+
+from ..source import FileEntry
+from .answer import Answer, BrokenAnswerError
+from .client import GZIP, Ask, HubClient, api_json
+from .http import is_same_host
+from .model_info import Listing, commit_of, is_repo_id, parse_listing
+
+#: The Hub's largest page.
+PAGE = 1000
+#: A page of 1,000 models with their files' names is a few MB; some repos hold 10,000 files.
+_MAX_PAGE_BYTES = 128 << 20
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """One entry of a list. ``reported`` are the parameters by dtype that the Hub tells of itself:
+    counted by its own rules, not by ours; empty where it tells none. ``files`` are names without
+    sizes, None where they were not asked for."""
+
+    repo_id: str
+    commit: str | None = None
+    reported: Mapping[str, int] = field(default_factory=dict)
+    reported_total: int | None = None
+    files: tuple[str, ...] | None = None
+
+    def listing(self) -> Listing | None:
+        """The file list of the model at that commit, which spares the request for it."""
+        if self.files is None or self.commit is None:
+            return None
+        return Listing(self.repo_id, self.commit, {path: FileEntry(path) for path in self.files})
+
+
+def list_models(
+    client: HubClient,
+    *,
+    author: str | None = None,
+    search: str | None = None,
+    filters: tuple[str, ...] = (),
+    sort: str | None = None,
+    limit: int | None = None,
+    expand: tuple[str, ...] = ("sha", "safetensors"),
+) -> Iterator[ListedModel]:
+    """Models that match, one request a page; the next page is asked for when it is needed.
+
+    ``expand`` are the Hub's names of what else to tell: ``sha``, ``safetensors`` (its totals),
+    ``siblings`` (names of files). Raises AccessError subclasses.
+    """
+    query = [("expand", name) for name in expand]
+    query += [(key, value) for key, value in (("author", author), ("search", search)) if value]
+    query += [("filter", value) for value in filters]
+    if sort:
+        query += [("sort", sort), ("direction", "-1")]
+    query.append(("limit", str(min(limit or PAGE, PAGE))))
+    url: str | None = f"{client.endpoint}/api/models?{urlencode(query)}"
+    left = limit
+    seen: set[str] = set()
+    while url is not None and url not in seen and (left is None or left > 0):
+        seen.add(url)
+        page, url = _page(client, url)
+        page = page if left is None else page[:left]
+        left = None if left is None else left - len(page)
+        yield from page
+
+
+def _page(client: HubClient, url: str) -> tuple[list[ListedModel], str | None]:
+    def handle(answer: Answer) -> tuple[list[ListedModel], str | None]:
+        following = _next(answer.headers.get("link", ""), url)
+        found = api_json(answer, _MAX_PAGE_BYTES)
+        if not isinstance(found, list):
+            raise BrokenAnswerError("answered something that is not a list of models")
+        return [_model(item) for item in found], following
+
+    result, following = client.fetch(
+        Ask(url, client.asked("the list of models"), "api", GZIP), handle
+    )
+    # The token goes with the next request, so it goes to the same host or nowhere.
+    if following is not None and not is_same_host(client.endpoint, following):
+        following = None
+    return result, following
+
+
+def _next(link: str, url: str) -> str | None:
+    """The address in ``<...>; rel="next"`` of a Link header."""
+    for part in link.split(","):
+        address, _, rest = part.partition(";")
+        if 'rel="next"' in rest.replace(" ", "") and address.strip().startswith("<"):
+            return urljoin(url, address.strip()[1:-1])
+    return None
+
+
+def _model(item: object) -> ListedModel:
+    repo_id = item.get("id") if isinstance(item, dict) else None
+    if not isinstance(item, dict) or not isinstance(repo_id, str) or not is_repo_id(repo_id):
+        raise BrokenAnswerError("lists a model without a name")
+    told = item.get("safetensors")
+    parameters = told.get("parameters") if isinstance(told, dict) else None
+    total = told.get("total") if isinstance(told, dict) else None
+    counts = parameters.items() if isinstance(parameters, dict) else ()
+    return ListedModel(
+        repo_id,
+        commit_of(item),
+        {str(k): v for k, v in counts if isinstance(v, int) and not isinstance(v, bool)},
+        total if isinstance(total, int) and not isinstance(total, bool) else None,
+        _files(item, repo_id),
+    )
+
+
+def _files(item: dict[str, object], repo_id: str) -> tuple[str, ...] | None:
+    """Names of files. Most repos use the same ones, so each is kept once."""
+    if not isinstance(item.get("siblings"), list):
+        return None
+    try:
+        return tuple(map(sys.intern, parse_listing(item, repo_id).files))
+    except BrokenAnswerError:  # one odd repo must not cost the page: it is asked for by itself
+        return None

@@ -1,0 +1,283 @@
+"""A model on the Hub whose files may lie in huggingface_hub's local cache already.
+
+What is asked of whom:
+
+- With the network allowed, the Hub is asked for the commit and the file list, one request; files of
+  that commit that are in the cache at their full size are read there, others by range from the Hub.
+- A full commit hash whose file list is in the cache needs no request: a commit does not change.
+- With HF_HUB_OFFLINE=1 nothing is asked: the cache's own note of the revision gives the commit.
+  The same where the Hub cannot be reached and the revision is in the cache.
+
+A cache is often incomplete. Where it knows the commit's file list (``snapshot_download`` leaves
+it), a file that is listed but absent is an OfflineError when read; where it does not,
+``listing_complete`` is False and only what is there is listed.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from ...core.paths import why_unsafe
+from ...errors import (
+    HfinspectError,
+    NetworkError,
+    OfflineError,
+    RateLimitedError,
+    RequestTimeoutError,
+    UnreadableError,
+)
+from ..file_reader import FileReader
+from ..local import LocalSource
+from ..source import FileEntry, Origin
+from .client import HubClient
+from .model_info import Listing, check_repo_id, is_commit
+from .repo import HubSource
+from .settings import hub_constants
+
+T = TypeVar("T")
+
+_FULL_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+#: A ref file holds one commit hash.
+_MAX_REF_BYTES = 100
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A model once it is known which commit is read, and from where."""
+
+    kind: str
+    commit: str | None
+    files: Mapping[str, FileEntry]
+    complete: bool
+    local: LocalSource | None
+    online: bool
+
+    def in_cache(self, path: str) -> bool:
+        """Whether the cache has a file, whole."""
+        if self.local is None:
+            return False
+        cached, listed = self.local.list_files().get(path), self.files.get(path)
+        if cached is None or cached.size is None or listed is None:
+            return False
+        return listed.size is None or listed.size == cached.size
+
+
+class CachedHubSource:
+    """One model on the Hub, read from the cache where possible (see ``sources.base.Source``).
+
+    Arguments as for HubSource; ``cache_dir`` is huggingface_hub's (HF_HUB_CACHE) by default.
+    """
+
+    def __init__(
+        self,
+        repo_id: str,
+        revision: str | None = None,
+        *,
+        token: str | bool | None = None,
+        endpoint: str | None = None,
+        timeout: float | None = None,
+        client: HubClient | None = None,
+        offline: bool | None = None,
+        cache_dir: str | Path | None = None,
+        listing: Listing | None = None,
+    ) -> None:
+        self.hub = HubSource(
+            repo_id,
+            revision,
+            token=token,
+            endpoint=endpoint,
+            timeout=timeout,
+            client=client,
+            offline=offline,
+            listing=listing,
+        )
+        self._cache_dir = cache_dir
+        self._lock = threading.Lock()
+        self._state: _Opened | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """``kind`` is ``cache`` where the Hub did not tell the commit; ``path`` the snapshot's."""
+        state = self._state
+        if state is None:
+            return self.hub.origin
+        path = str(state.local.root) if state.local else None
+        return replace(self.hub.origin, kind=state.kind, commit=state.commit, path=path)
+
+    @property
+    def listing_complete(self) -> bool:
+        """Whether ``list_files`` is known to name all files of the commit."""
+        return self._opened().complete
+
+    def list_files(self) -> Mapping[str, FileEntry]:
+        return self._opened().files
+
+    def size(self, path: str) -> int:
+        known = self.known_size(path)
+        return self.hub.size(path) if known is None else known
+
+    def known_size(self, path: str) -> int | None:
+        """Size of a file if it can be told without asking; raises EntryNotFoundError."""
+        state = self._opened()
+        if state.local is not None and state.in_cache(path):
+            return state.local.size(path)
+        if path in state.files and (state.files[path].size is not None or not state.online):
+            return state.files[path].size
+        return self._from_hub(state, path).known_size(path)
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        state = self._opened()
+        if state.local is not None and state.in_cache(path):
+            return state.local.read(path, start, stop)
+        return self._from_hub(state, path).read(path, start, stop)
+
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        state = self._opened()
+        if state.local is not None and state.in_cache(path):
+            return state.local.read_spans(path, spans)
+        return self._from_hub(state, path).read_spans(path, spans)
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        state = self._opened()
+        if state.local is not None and state.in_cache(path):
+            return state.local.read_all(path, limit)
+        return self._from_hub(state, path).read_all(path, limit)
+
+    def shard_headers(self, index_file: str) -> Mapping[str, Mapping[str, object]] | None:
+        state = self._opened()
+        folder = index_file.rpartition("/")[0]
+        beside = [
+            path
+            for path in state.files
+            if path.endswith(".safetensors") and path.rpartition("/")[0] == folder
+        ]
+        if not state.online or all(state.in_cache(path) for path in beside):
+            return None  # read them where they are
+        return self.hub.shard_headers(index_file)
+
+    def reader(self, path: str) -> FileReader:
+        """One file as the header formats read it."""
+        self.known_size(path)
+        return FileReader(self, path)
+
+    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        state = self._opened()
+        if state.local is not None and not state.online:
+            return state.local.gather(tasks)
+        return self.hub.gather(tasks)
+
+    def close(self) -> None:
+        self.hub.close()
+
+    def _from_hub(self, state: _Opened, path: str) -> HubSource:
+        """The Hub, if it may be asked for a file the cache does not have."""
+        if state.online:
+            return self.hub
+        subject = self.hub.asked(path).subject
+        if path in state.files or not state.complete:
+            raise OfflineError(
+                subject,
+                f"{path} is not in the cache, and the Hub is out of reach",
+                hint=f"with a network: hf download {self.hub.repo_id} {path}",
+            )
+        raise self.hub.no_such_file(path)
+
+    def _opened(self) -> _Opened:
+        with self._lock:
+            if self._state is None:
+                self._state = self._open()
+            return self._state
+
+    def _open(self) -> _Opened:
+        check_repo_id(self.hub.asked(None))
+        revision = self.hub.revision or "main"
+        online = not self.hub.client.offline
+        if not online or _FULL_COMMIT.fullmatch(revision):
+            found = self._from_cache(revision, online=online)
+            if found is not None and (found.complete or not online):
+                return found
+        if not online:
+            raise OfflineError(
+                self.hub.asked(None).subject,
+                "is not in the cache, and the network is switched off",
+                hint="unset HF_HUB_OFFLINE to fetch it",
+            )
+        try:
+            listing = self.hub.listing()
+        except (NetworkError, RequestTimeoutError, RateLimitedError):
+            found = self._from_cache(revision, online=False)
+            if found is None:
+                raise
+            return found
+        local = self._snapshot(listing.commit) if listing.commit else None
+        return _Opened("hub", listing.commit, listing.files, True, local, online=True)
+
+    def _from_cache(self, revision: str, *, online: bool) -> _Opened | None:
+        """The model at the commit that the cache has for a revision; None if it has none."""
+        commit = self._cached_commit(revision)
+        local = self._snapshot(commit) if commit else None
+        if commit is None or local is None:
+            return None
+        listed = self._cached_tree(commit)
+        files = {  # a link to a blob that is gone has no size
+            path: entry for path, entry in local.list_files().items() if entry.size is not None
+        }
+        if listed is None:
+            return _Opened("cache", commit, files, False, local, online)
+        known = {path: _with_hash(entry, files.get(path)) for path, entry in listed.items()}
+        return _Opened("cache", commit, known, True, local, online)
+
+    def _folder(self) -> Path:
+        constants = hub_constants()
+        separator: str = constants.REPO_ID_SEPARATOR
+        name = separator.join(["models", *self.hub.repo_id.split("/")])
+        return Path(self._cache_dir or str(constants.HF_HUB_CACHE)) / name
+
+    def _cached_commit(self, revision: str) -> str | None:
+        if _FULL_COMMIT.fullmatch(revision):
+            return revision
+        if why_unsafe(revision):
+            return None
+        ref = self._folder() / "refs" / revision
+        try:
+            if not ref.is_file():
+                return None
+            with ref.open("rb") as file:
+                commit = file.read(_MAX_REF_BYTES).decode("ascii", "replace").strip()
+        except OSError as error:
+            raise UnreadableError(
+                self.hub.repo_id, "the cache cannot be read", hint=str(error)
+            ) from None
+        return commit if is_commit(commit) else None
+
+    def _snapshot(self, commit: str) -> LocalSource | None:
+        """The cache's files of a commit; None if there are none."""
+        directory = self._folder() / "snapshots" / commit
+        if not directory.is_dir():
+            return None
+        local = LocalSource(directory)
+        return local if local.list_files() else None
+
+    def _cached_tree(self, commit: str) -> dict[str, FileEntry] | None:
+        """The commit's file list as snapshot_download left it; None if there is none."""
+        import huggingface_hub
+
+        ask = getattr(huggingface_hub, "get_cached_repo_tree", None)  # not in 1.0
+        if ask is None:
+            return None
+        try:
+            tree = ask(self.hub.repo_id, revision=commit, cache_dir=self._folder().parent)
+        except huggingface_hub.errors.CachedRepoTreeNotFoundError:
+            return None
+        return {entry.path: FileEntry(entry.path, entry.size) for entry in tree}
+
+
+def _with_hash(entry: FileEntry, cached: FileEntry | None) -> FileEntry:
+    """The entry of a list without hashes, with the hash that the cached file is named by."""
+    return entry if cached is None else entry._replace(sha256=cached.sha256)

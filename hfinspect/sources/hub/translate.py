@@ -1,0 +1,226 @@
+"""What huggingface_hub and its HTTP library raise, in our words: one table, used at the border.
+
+Anything that is not in the table propagates: it is a bug, and hiding it helps nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...errors import (
+    AccessError,
+    EntryNotFoundError,
+    GatedRepoError,
+    HfinspectError,
+    NetworkError,
+    OfflineError,
+    RateLimitedError,
+    RepoNotFoundError,
+    RequestTimeoutError,
+    RevisionNotFoundError,
+    UnauthorizedError,
+    UsageError,
+)
+
+_LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request was for, as far as errors about it need to know."""
+
+    endpoint: str
+    repo_id: str = ""
+    revision: str | None = None
+    path: str | None = None
+    has_token: bool = False
+
+    @property
+    def subject(self) -> str:
+        name = self.repo_id or self.endpoint
+        return f"{name}@{self.revision}" if self.revision else name
+
+
+class Meaning(NamedTuple):
+    """Our error for a foreign one. Texts may use {repo}, {revision}, {path} and {endpoint}."""
+
+    error: type[HfinspectError]
+    found: str
+    hint: str | None = None
+    hint_with_token: str | None = None
+
+
+_NO_ANSWER = Meaning(
+    NetworkError,
+    "no connection to {endpoint}",
+    "check the network, the proxy settings and HF_ENDPOINT; "
+    "what is in the cache can be read with HF_HUB_OFFLINE=1",
+)
+_TIMED_OUT = Meaning(
+    RequestTimeoutError,
+    "{endpoint} did not answer in time",
+    "try again, or raise HF_HUB_DOWNLOAD_TIMEOUT (seconds)",
+)
+_BROKEN = Meaning(
+    NetworkError, "the connection to {endpoint} broke, again and again", "try again later"
+)
+_REPO_NOT_FOUND = Meaning(
+    RepoNotFoundError,
+    "no such model on {endpoint}, or it is private",
+    f"check the spelling; if it is private, {_LOG_IN}",
+    "check the spelling, and that your token may read it",
+)
+_UNAUTHORIZED = Meaning(
+    UnauthorizedError,
+    "{endpoint} wants to know who asks",
+    _LOG_IN,
+    "the token may be wrong or expired: `hf auth login` sets a new one",
+)
+_NOT_THERE = Meaning(
+    EntryNotFoundError,
+    "has no file {path}",
+    "its files are listed at {endpoint}/{repo}/tree/{revision}",
+)
+
+#: By name of the foreign class; of an error's classes the most derived one decides.
+_BY_CLASS: Mapping[str, Meaning] = {
+    "GatedRepoError": Meaning(
+        GatedRepoError,
+        "its files are behind an access request",
+        f"accept the terms at {{endpoint}}/{{repo}} and {_LOG_IN}",
+        "accept the terms at {endpoint}/{repo} with the account of your token",
+    ),
+    "RepositoryNotFoundError": _REPO_NOT_FOUND,
+    "RevisionNotFoundError": Meaning(
+        RevisionNotFoundError,
+        "has no revision {revision}",
+        "branches and tags are listed at {endpoint}/{repo}/tree/main",
+    ),
+    "EntryNotFoundError": _NOT_THERE,
+    "RemoteEntryNotFoundError": _NOT_THERE,
+    "DisabledRepoError": Meaning(
+        AccessError,
+        "access to this model has been disabled",
+        "its page says why: {endpoint}/{repo}",
+    ),
+    "BadRequestError": Meaning(
+        NetworkError,
+        "{endpoint} did not understand the request (400)",
+        "check that HF_ENDPOINT is a Hub, and the proxy settings",
+    ),
+    "HFValidationError": Meaning(UsageError, "is not a repo id", "a repo id looks like org/name"),
+    "OfflineModeIsEnabled": Meaning(
+        OfflineError,
+        "not in the cache, and the network is switched off",
+        "unset HF_HUB_OFFLINE to fetch it",
+    ),
+    "LocalTokenNotFoundError": Meaning(
+        UnauthorizedError, "a token is required, none is saved", _LOG_IN
+    ),
+    # httpx and its successor
+    "TimeoutException": _TIMED_OUT,
+    "StalledError": _TIMED_OUT,
+    "ProxyError": Meaning(
+        NetworkError, "the proxy refuses the connection", "check HTTP_PROXY and HTTPS_PROXY"
+    ),
+    "ConnectError": _NO_ANSWER,
+    "NetworkError": _BROKEN,
+    "ProtocolError": _BROKEN,
+    "UnsupportedProtocol": Meaning(
+        NetworkError,
+        "{endpoint} is not an address that can be asked",
+        "HF_ENDPOINT must be http(s)://...",
+    ),
+    "InvalidURL": Meaning(NetworkError, "{endpoint} led to an address that is none"),
+}
+
+_LATER = "the server has troubles; try again later"
+_BY_STATUS: Mapping[int, Meaning] = {
+    401: _UNAUTHORIZED,
+    403: Meaning(
+        UnauthorizedError,
+        "{endpoint} refuses access (403)",
+        _LOG_IN,
+        "check that your token may read it",
+    ),
+    404: _REPO_NOT_FOUND,
+    407: Meaning(
+        NetworkError, "a proxy wants a password (407)", "check HTTP_PROXY and HTTPS_PROXY"
+    ),
+    408: _TIMED_OUT,
+    429: Meaning(
+        RateLimitedError,
+        "{endpoint} limits how often it may be asked",
+        "wait a few minutes; with a token the limits are higher",
+        "wait a few minutes",
+    ),
+}
+
+#: Where foreign classes may come from; a class of the same name from elsewhere is not meant.
+_PACKAGES = ("huggingface_hub", "httpx", "httpx2", "hfinspect")
+
+
+def translate(error: Exception, asked: Asked) -> HfinspectError | None:
+    """Our error for a foreign one; None if the table does not know it."""
+    meaning = _meaning(error, asked)
+    return None if meaning is None else build(meaning, asked)
+
+
+def _meaning(error: Exception, asked: Asked) -> Meaning | None:
+    for cls in type(error).__mro__:
+        if cls.__module__.partition(".")[0] not in _PACKAGES:
+            continue
+        if cls.__name__ == "HfHubHTTPError":
+            return by_status(status_of(error), asked)
+        meaning = _BY_CLASS.get(cls.__name__)
+        if meaning is not None:
+            return meaning
+    return None
+
+
+def by_status(status: int, asked: Asked) -> Meaning:
+    """What an HTTP status means when the server gives no X-Error-Code with it."""
+    if status == 404 and asked.path is not None:
+        return _NOT_THERE
+    known = _BY_STATUS.get(status)
+    if known is not None:
+        return known
+    hint = _LATER if status >= 500 else "check that HF_ENDPOINT is a Hub, and the proxy settings"
+    return Meaning(NetworkError, f"{{endpoint}} answered with status {status}", hint)
+
+
+def status_of(error: Exception) -> int:
+    """HTTP status behind an error of huggingface_hub; 0 if there is none."""
+    status = getattr(getattr(error, "response", None), "status_code", 0)
+    return status if isinstance(status, int) else 0
+
+
+def build(meaning: Meaning, asked: Asked) -> HfinspectError:
+    """The error itself, texts filled in."""
+    texts = {
+        "repo": asked.repo_id,
+        "revision": asked.revision or "main",
+        "path": asked.path or "",
+        "endpoint": asked.endpoint,
+    }
+    hint = meaning.hint_with_token if asked.has_token and meaning.hint_with_token else meaning.hint
+    return meaning.error(
+        asked.repo_id or asked.endpoint
+        if meaning.error is RevisionNotFoundError
+        else asked.subject,
+        meaning.found.format_map(texts),
+        where=asked.path if meaning.error is not EntryNotFoundError else None,
+        hint=hint.format_map(texts) if hint else None,
+    )
+
+
+def network_error(asked: Asked, found: str) -> NetworkError:
+    """An answer that is no use, in the server's name."""
+    return NetworkError(
+        asked.subject,
+        f"{asked.endpoint} {found}",
+        where=asked.path,
+        hint="a proxy or a network's log-in page may be in the way; try again later",
+    )

@@ -1,0 +1,259 @@
+"""The catalog: which builder makes which class, found by exact name.
+
+A family file calls ``register`` once per model_type (or group of types that share all builders).
+Nothing else lists the families: the files of this folder are the catalog.  A file named after the
+model_type is found without importing the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ..core.config import ModelConfig
+from ..errors import ConfigError, UnknownArchitectureError
+from .modules import Module
+
+#: A builder makes the root module of one class from its config.
+Builder = Callable[[ModelConfig], Module]
+
+#: The room of the families: one file each.
+_FAMILIES = f"{__package__.rpartition('.')[0]}.architectures"
+#: Files there that register nothing: half of another family.
+_VOCABULARY = frozenset({"florence2_released"})
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the catalog knows of one model_type.
+
+    ``classes`` maps class name -> builder; the first is taken where config.json names none.
+    ``base`` is the class that AutoModel would build: what a composite embeds.  ``base_prefix`` is
+    the attribute under which a head class keeps the base model: files on the Hub come with and
+    without it.  ``aliases`` maps prefixes of other spellings found in files to ours.
+    ``source`` says where shapes come from, where transformers has no class.
+    """
+
+    model_types: tuple[str, ...]
+    classes: Mapping[str, Builder]
+    base: str | None = None
+    base_prefix: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    category: str = ""
+    source: str = "transformers"
+
+    @property
+    def default(self) -> str:
+        return next(iter(self.classes))
+
+    def gave_name(self, class_name: str) -> bool:
+        """Whether the class is named after one of the model types: LlamaForCausalLM, llama."""
+        stems = (re.sub(r"[-_.]", "", model_type).lower() for model_type in self.model_types)
+        return class_name.lower().startswith(tuple(stems))
+
+
+_BY_TYPE: dict[str, Family] = {}
+_BY_CLASS: dict[str, Family] = {}
+
+
+def register(
+    model_types: str | tuple[str, ...],
+    classes: Mapping[str, Builder],
+    *,
+    base: str | None = None,
+    base_prefix: str = "",
+    aliases: Mapping[str, str] | None = None,
+    category: str,
+    source: str = "transformers",
+) -> Family:
+    """Add a family. ``category`` is the README table's row: ``text decoder``, ``encoder``,
+    ``encoder-decoder``, ``audio``, ``vision``, ``multimodal``, ``diffusion``."""
+    types = (model_types,) if isinstance(model_types, str) else model_types
+    family = Family(types, dict(classes), base, base_prefix, dict(aliases or {}), category, source)
+    for model_type in types:
+        if model_type in _BY_TYPE:
+            raise ValueError(f"two families for model_type {model_type!r}")
+        _BY_TYPE[model_type] = family
+    for name in classes:
+        # Some types take the classes of another (internlm3: LlamaForCausalLM).
+        if name not in _BY_CLASS or (
+            family.gave_name(name) and not _BY_CLASS[name].gave_name(name)
+        ):
+            _BY_CLASS[name] = family
+    return family
+
+
+@cache
+def _family_files() -> frozenset[str]:
+    package = importlib.import_module(_FAMILIES)
+    names = {info.name for info in pkgutil.iter_modules(package.__path__)}
+    return frozenset(names - _VOCABULARY)
+
+
+@cache
+def load_all() -> None:
+    """Import every family file."""
+    for name in sorted(_family_files()):
+        importlib.import_module(f"{_FAMILIES}.{name}")
+
+
+def families() -> tuple[Family, ...]:
+    """All families, each once, in order of their first model_type or class."""
+    load_all()
+    unique = {id(family): family for family in (*_BY_TYPE.values(), *_BY_CLASS.values())}
+    return tuple(sorted(unique.values(), key=lambda f: (f.model_types or (f.default,))[0]))
+
+
+def find_type(model_type: str) -> Family | None:
+    """The family of a model_type, or None."""
+    file = model_type.replace("-", "_").replace(".", "_").lower()
+    if model_type not in _BY_TYPE and file in _family_files():
+        importlib.import_module(f"{_FAMILIES}.{file}")
+    if model_type not in _BY_TYPE:
+        _import_mentioning(f'"{model_type}"')
+    if model_type not in _BY_TYPE:
+        load_all()
+    return _BY_TYPE.get(model_type)
+
+
+def find_class(class_name: str) -> Family | None:
+    """The family that builds a class, or None."""
+    found = _BY_CLASS.get(class_name)
+    if found is None or not found.gave_name(class_name):
+        # Most families write only the stem down: "Llama" of LlamaForCausalLM.
+        stem = re.split(r"(?<=.)(?:For[A-Z]|Model|LMHead|LM[A-Z])", class_name, maxsplit=1)[0]
+        _import_mentioning(f'"{class_name}"', f'"{stem}"')
+    if class_name not in _BY_CLASS:
+        load_all()
+    return _BY_CLASS.get(class_name)
+
+
+def _import_mentioning(*texts: str) -> None:
+    """Import the family files in which one of the texts occurs.
+
+    Importing all of them takes half a second, looking through them a hundredth. What a file
+    registers is still decided by its code alone.
+    """
+    for name, source in _sources().items():
+        if any(text in source for text in texts):
+            importlib.import_module(f"{_FAMILIES}.{name}")
+
+
+@cache
+def _sources() -> dict[str, str]:
+    """Family file -> its text; empty where there is no source to read (a zipped package)."""
+    folder = Path(__file__).parents[1] / "architectures"
+    try:
+        return {
+            name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in _family_files()
+        }
+    except OSError:
+        return {}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which class of which family a config asks for, and why."""
+
+    family: Family
+    class_name: str
+    model_type: str | None
+    because: str
+
+
+def choose(config: ModelConfig) -> Choice:
+    """The class that a config describes.
+
+    architectures[0] (diffusers: _class_name) chooses; absent, the family's first class.
+    Raises UnknownArchitectureError, naming the nearest known types.
+    """
+    model_type = config.model_type
+    named = config.architectures[:1] or tuple(
+        name for name in (config.text("_class_name"),) if name is not None
+    )
+    family = find_type(model_type) if model_type else None
+    if named:
+        name = named[0]
+        if family is not None and name in family.classes:
+            return Choice(family, name, model_type, "architectures[0]")
+        by_class = find_class(name)
+        if by_class is not None:
+            return Choice(by_class, name, model_type, "architectures[0]")
+        if family is not None:
+            raise _unknown(name, sorted(family.classes), f"model_type {model_type}", "class")
+    if family is not None:
+        return Choice(family, family.default, model_type, "the most common class of the model_type")
+    if not model_type and not named:
+        raise ConfigError(
+            "config.json",
+            "names neither model_type nor architectures",
+            key="model_type",
+            expected="one of both",
+            hint="hfinspect architectures lists the model types that are known",
+        )
+    known = sorted(_BY_TYPE) if model_type else sorted(_BY_CLASS)
+    raise _unknown(model_type or named[0], known, None, "model_type" if model_type else "class")
+
+
+def _unknown(name: str, known: list[str], where: str | None, what: str) -> UnknownArchitectureError:
+    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    return UnknownArchitectureError(
+        f"{what} {name!r}",
+        "is not in the catalog",
+        where=where,
+        nearest=nearest,
+        hint=(f"nearest known: {', '.join(nearest)}" if nearest else "nothing near it is known")
+        + "; a checkpoint's headers are read without the catalog, "
+        "or install hfinspect[transformers]",
+    )
+
+
+def auto_model(
+    config: ModelConfig, *, default_type: str | None = None, part: str | None = None
+) -> Module:
+    """The base model of a nested config, as AutoModel.from_config would build it.
+
+    ``default_type`` applies where the section names no model_type. The result is a scope of its own
+    for ties. Raises UnknownArchitectureError.
+    """
+    return _nested(config, default_type, part, lambda family: family.base or family.default)
+
+
+def auto_class(
+    config: ModelConfig,
+    suffix: str | tuple[str, ...],
+    *,
+    default_type: str | None = None,
+    part: str | None = None,
+) -> Module:
+    """The family's class whose name ends with ``suffix`` (``ForCausalLM``), for composites; of
+    several endings the first class that has any."""
+
+    def pick(family: Family) -> str:
+        for name in family.classes:
+            if name.endswith(suffix):
+                return name
+        raise _unknown(f"...{suffix}", sorted(family.classes), family.model_types[0], "class")
+
+    return _nested(config, default_type, part, pick)
+
+
+def _nested(
+    config: ModelConfig, default_type: str | None, part: str | None, pick: Callable[[Family], str]
+) -> Module:
+    model_type = config.model_type or default_type
+    family = find_type(model_type) if model_type else None
+    if family is None:
+        where = f"config.json: {config.path.rstrip('.')}"
+        raise _unknown(str(model_type), sorted(_BY_TYPE), where, "model_type")
+    module = family.classes[pick(family)](config)
+    module.scope = True
+    if part is not None:
+        module.part = part
+    return module

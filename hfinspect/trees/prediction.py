@@ -1,0 +1,149 @@
+"""Prediction: the tensors that a config.json promises."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..core.components import Role
+from ..core.config import ModelConfig
+from ..core.tensors import TORCH_DTYPES, TensorSpec
+from ..errors import ConfigError
+from .catalog import Choice, Family, choose
+from .expand import expected_tensors
+from .modules import Module
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a config describes, from the catalog alone.
+
+    ``root`` is the module tree; everything else is read off it. ``dtype`` is the one that the
+    config names, in the spelling of safetensors, or None.
+    """
+
+    model_type: str | None
+    architecture: str
+    root: Module
+    family: Family | None = None
+    dtype: str | None = None
+    because: str = ""
+
+    @cached_property
+    def specs(self) -> tuple[TensorSpec, ...]:
+        """Every tensor of the tree: saved or not, tied or not."""
+        return tuple(expected_tensors(self.root))
+
+    @cached_property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """What a freshly saved checkpoint holds: tied duplicates left out, buffers in."""
+        return tuple(spec for spec in self.specs if spec.saved and spec.tied_to is None)
+
+    @cached_property
+    def tied(self) -> dict[str, str]:
+        """Name left out -> name kept."""
+        return {spec.name: spec.tied_to for spec in self.specs if spec.tied_to and spec.saved}
+
+    @cached_property
+    def extras(self) -> tuple[TensorSpec, ...]:
+        """What files on the Hub may hold beyond a fresh save."""
+        return tuple(spec for spec in self.specs if not spec.saved)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Unique parameters; buffers are not counted."""
+        # Of 100,000 tensors a dozen shapes.
+        alike = Counter([(spec[1], spec[3]) for spec in self.tensors])
+        return sum(
+            math.prod(shape) * count
+            for (shape, role), count in alike.items()
+            if role is Role.PARAMETER
+        )
+
+    @cached_property
+    def buffers(self) -> int:
+        """Elements of saved buffers."""
+        return sum(spec.elements for spec in self.tensors if spec.role is Role.BUFFER)
+
+    @cached_property
+    def active_parameters(self) -> int:
+        """Parameters that serve one token: of routed experts, k of n.
+
+        Exact: what k of n serves is summed first, and n experts of a shape divide evenly; one
+        expert's tensor alone need not.
+        """
+        sums: dict[tuple[int, int] | None, int] = {}
+        for spec in self.tensors:
+            sums[spec.active] = sums.get(spec.active, 0) + spec.parameters
+        return sum(active_share(parameters, active) for active, parameters in sums.items())
+
+
+def active_share(parameters: int, active: tuple[int, int] | None) -> int:
+    """``parameters * k / n`` of a sum over all n experts; of a single tensor, rounded down."""
+    if active is None:
+        return parameters
+    k, n = active
+    return parameters * k // n
+
+
+def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
+    """The tensors of a config.json given as a mapping.
+
+    Raises ConfigError (a key is malformed, named) and UnknownArchitectureError.
+    """
+    if not isinstance(config, ModelConfig):
+        if not isinstance(config, Mapping):
+            raise ConfigError(
+                "config", f"is a {type(config).__name__}", expected="a mapping, as in config.json"
+            )
+        config = ModelConfig(config)
+    choice = choose(config)
+    try:
+        root = choice.family.classes[choice.class_name](part_described(config, choice))
+    except RecursionError:
+        raise ConfigError("config.json", "is nested too deeply") from None
+    return Prediction(
+        model_type=choice.model_type or (choice.family.model_types or (None,))[0],
+        architecture=choice.class_name,
+        root=root,
+        family=choice.family,
+        dtype=config_dtype(config),
+        because=choice.because,
+    )
+
+
+def part_described(config: ModelConfig, choice: Choice) -> ModelConfig:
+    """The section of a composite's config that describes the text model its class is.
+
+    ``Gemma3ForCausalLM`` of a ``gemma3`` config has its sizes in ``text_config``. Source:
+    ``base_config_key`` in transformers/configuration_utils.py; where no section names the type, the
+    text section of a config without sizes of its own.
+    """
+    family, own = choice.family, config.model_type
+    if family.category != "text decoder" or own is None or own in family.model_types:
+        return config
+    for key, value in config.values.items():
+        if isinstance(value, Mapping) and value.get("model_type") in family.model_types:
+            return config.section(key)
+    if config.has("text_config") and not config.has("hidden_size", "n_embd", "d_model"):
+        return config.section("text_config")
+    return config
+
+
+#: Where composites say what their text model is like.
+_TEXT_SECTIONS = ("text_config", "thinker_config", "language_config", "llm_config")
+
+
+def config_dtype(config: ModelConfig) -> str | None:
+    """``dtype`` (``torch_dtype`` in older files) in the spelling of safetensors, or None."""
+    found = config.raw("dtype", "torch_dtype")
+    if found is None:
+        sections = [config.section(key) for key in _TEXT_SECTIONS if config.has(key)]
+        found = next((s.raw("dtype", "torch_dtype") for s in sections), None)
+    if not isinstance(found, str):
+        return None
+    return TORCH_DTYPES.get(found.removeprefix("torch."))
