@@ -265,7 +265,7 @@ def test_offline_by_the_environment(hub: HubServer, repo: Repo, tmp_path: Path) 
     """HF_HUB_OFFLINE=1 and HF_HOME in a new process: no request at all."""
     _download(hub, tmp_path / "hub")
     code = (
-        "from hfinspect.sources.hub_cache import CachedHubSource\n"
+        "from hfinspect.sources.hub.snapshots import CachedHubSource\n"
         "model = CachedHubSource('org/model')\n"
         "print(model.origin.kind, len(model.list_files()), model.origin.kind)"
     )
