@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.components import Role
-from ..core.results import Inspection
+from ..core.results import SCHEMA_VERSION, Inspection
 from ..core.tensors import TensorInfo
 from .common_names import by_common_name
 
@@ -71,7 +71,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {
-            "schema_version": "1.0",
+            "schema_version": SCHEMA_VERSION,
             "same_structure": self.same_structure,
             "models": [inspection.to_dict() for inspection in self.inspections],
             "differences": [_difference_to_dict(d) for d in self.differences],

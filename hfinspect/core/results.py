@@ -14,8 +14,9 @@ from .checkpoint import Finding
 from .refs import Origin
 from .tensors import TensorInfo
 
-#: Version of the JSON form: the major number changes when a field changes its meaning or goes.
-SCHEMA_VERSION: Final = "1.0"
+#: Version of every JSON form (schemas/*.json): the major number changes when a field changes its
+#: meaning or goes.
+SCHEMA_VERSION: Final = "2.0"
 
 
 @dataclass(frozen=True)

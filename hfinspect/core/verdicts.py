@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from .refs import Origin
-
-#: Version of the JSON form: the major number changes when a field changes its meaning or goes.
-AUDIT_SCHEMA_VERSION: Final = "1.0"
+from .results import SCHEMA_VERSION
 
 #: From the mildest to the worst.
 SEVERITIES: Final = ("note", "warning", "error")
@@ -87,10 +85,10 @@ class AuditResult:
         return not self.failing()
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schema version ``AUDIT_SCHEMA_VERSION``)."""
+        """The JSON form (schema version ``SCHEMA_VERSION``)."""
         origin = self.origin
         return {
-            "schema_version": AUDIT_SCHEMA_VERSION,
+            "schema_version": SCHEMA_VERSION,
             "target": self.target,
             "origin": {
                 "kind": origin.kind,

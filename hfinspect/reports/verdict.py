@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.results import Failure
+from ..core.results import SCHEMA_VERSION, Failure
 from ..core.text import clean
-from ..core.verdicts import AUDIT_SCHEMA_VERSION, AuditFinding, AuditResult
+from ..core.verdicts import AuditFinding, AuditResult
 from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _table(results: Sequence[AuditResult | Failure]) -> Table:
 def to_dict(results: Sequence[AuditResult | Failure]) -> dict[str, Any]:
     """The JSON form of several audits, described by schemas/audit.schema.json."""
     return {
-        "schema_version": AUDIT_SCHEMA_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "results": [result.to_dict() for result in results],
     }
 

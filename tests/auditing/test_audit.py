@@ -12,6 +12,7 @@ import pytest
 
 import hfinspect
 from hfinspect.auditing.run import MAX_PER_RULE
+from hfinspect.core.results import SCHEMA_VERSION
 from hfinspect.errors import EntryNotFoundError, NothingToInspectError, UsageError
 
 from ..builders import write_config, write_sharded
@@ -54,7 +55,7 @@ def test_result_is_plain_data_by_its_schema(tmp_path: Path) -> None:
     files = made("sharded")
     cut(files, SHARDS[1], -10)
     result = hfinspect.audit(write(files, tmp_path))
-    document = {"schema_version": "1.0", "results": [result.to_dict()]}
+    document = {"schema_version": SCHEMA_VERSION, "results": [result.to_dict()]}
     conforms(document, "audit")
     assert result.counts["error"] == 1
     assert not result.ok
