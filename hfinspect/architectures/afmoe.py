@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import experts
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight

@@ -5,7 +5,7 @@ Whisper's encoder, two linear layers, and a Qwen2 decoder, joined as in voxtral.
 
 from __future__ import annotations
 
-from .qwen2_audio import width
+from ..layers.whisper_encoder import width
 from .voxtral import Listener, register_listener
 
 register_listener(

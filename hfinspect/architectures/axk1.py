@@ -10,10 +10,11 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import layer_types
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent_decoders import Variant
+from ..layers.latent_decoders import layer as decoder_layer
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module
-from .deepseek_v3 import Variant, latent_attention, latent_sizes
-from .deepseek_v3 import layer as decoder_layer
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:

@@ -10,10 +10,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
+from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .deepseek_v3 import corrected_router, latent_attention, latent_sizes, routed_and_shared
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -12,6 +12,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
+from ..layers.experts import routed_and_shared
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -24,7 +26,6 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
-from .deepseek_v3 import latent_attention, latent_sizes, routed_and_shared
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -14,10 +14,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_heads
+from ..layers.experts import routed_and_shared
 from ..layers.heads import causal_lm, sequence_classification
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .deepseek_v3 import routed_and_shared
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,9 +9,10 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.mamba2_mixer import Mixer, expanded
+from ..layers.mamba2_mixer import mixer as mamba_mixer
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
-from . import mamba2
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -24,9 +25,9 @@ def _norm(c: ModelConfig) -> Module:
 
 
 def mixer(c: ModelConfig) -> Module:
-    sizes = mamba2.Mixer(
+    sizes = Mixer(
         hidden=_hidden(c),
-        inner=mamba2.expanded(c, "mamba_expand", _hidden(c)),
+        inner=expanded(c, "mamba_expand", _hidden(c)),
         heads=c.dim("mamba_n_heads", default=128),
         groups=c.dim("mamba_n_groups", default=1),
         state=c.dim("mamba_d_state", default=256),
@@ -35,7 +36,7 @@ def mixer(c: ModelConfig) -> Module:
         conv_bias=c.flag("mamba_conv_bias", default=True),
     )
     act = c.text("hidden_act", default="silu")
-    return mamba2.mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=act)
+    return mamba_mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=act)
 
 
 def layer(c: ModelConfig, *, attends: bool) -> Module:

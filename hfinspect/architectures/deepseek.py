@@ -12,10 +12,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import routed_and_shared, shared_width
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm, Weight
-from .deepseek_v3 import routed_and_shared, shared_width
 
 
 def _hidden(c: ModelConfig) -> Dim:

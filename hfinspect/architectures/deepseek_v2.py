@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, router
+from ..layers.blocks import gated_mlp
+from ..layers.experts import routed_and_shared, router, shared_width
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
-from .deepseek_v3 import latent_attention, latent_sizes, routed_and_shared, shared_width
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -10,9 +10,10 @@ from functools import partial
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import decoder_classes
+from ..layers.latent import Latent, latent_attention, latent_sizes
+from ..layers.latent_decoders import Variant, model
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Linear, Module
-from .deepseek_v3 import Latent, Variant, latent_attention, latent_sizes, model
 
 
 def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) -> Module:

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, experts
+from ..layers.blocks import activation
+from ..layers.experts import experts
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import (

@@ -12,6 +12,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import routed_and_shared, shared_width
+from ..layers.latent import latent_attention, latent_sizes
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -26,7 +28,6 @@ from ..trees.modules import (
     Sequential,
     Weight,
 )
-from .deepseek_v3 import latent_attention, latent_sizes, routed_and_shared, shared_width
 
 # ---- vision
 

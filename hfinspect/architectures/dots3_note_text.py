@@ -12,10 +12,11 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_overrides, layer_types
 from ..layers.composing import renamed
+from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import causal_lm
+from ..layers.latent import Latent, latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .deepseek_v3 import Latent, corrected_router, latent_attention, latent_sizes, routed_and_shared
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = {

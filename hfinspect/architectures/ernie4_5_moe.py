@@ -13,7 +13,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import experts, router
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import (

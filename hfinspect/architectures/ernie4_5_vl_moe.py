@@ -13,14 +13,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import (
-    activation,
-    gated_mlp,
-    grouped_attention,
-    grouped_heads,
-    layer_types,
-    router,
-)
+from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.experts import router
 from ..layers.vision import scaled
 from ..trees.catalog import register
 from ..trees.modules import (

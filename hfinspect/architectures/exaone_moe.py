@@ -11,14 +11,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import (
-    experts,
-    gated_mlp,
-    grouped_attention,
-    grouped_heads,
-    layer_types,
-    router,
-)
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Module, RMSNorm

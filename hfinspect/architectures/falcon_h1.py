@@ -10,9 +10,10 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.mamba2_mixer import Mixer, expanded
+from ..layers.mamba2_mixer import mixer as mamba_mixer
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
-from . import mamba2
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -27,12 +28,12 @@ def _norm(c: ModelConfig) -> Module:
 def _inner(c: ModelConfig) -> Dim:
     """Absent is 1024; null means expand · hidden_size."""
     if "mamba_d_ssm" in c.values and not c.has("mamba_d_ssm"):
-        return mamba2.expanded(c, "mamba_expand", _hidden(c))
+        return expanded(c, "mamba_expand", _hidden(c))
     return c.dim("mamba_d_ssm", default=1024)
 
 
 def mixer(c: ModelConfig) -> Module:
-    sizes = mamba2.Mixer(
+    sizes = Mixer(
         hidden=_hidden(c),
         inner=_inner(c),
         heads=c.dim("mamba_n_heads", default=128),
@@ -44,7 +45,7 @@ def mixer(c: ModelConfig) -> Module:
     )
     norm = "FalconH1RMSNormGated" if c.flag("mamba_rms_norm", default=False) else None
     act = c.text("hidden_act", default="silu")
-    module = mamba2.mixer("FalconH1Mixer", sizes, norm=norm, act=act)
+    module = mamba_mixer("FalconH1Mixer", sizes, norm=norm, act=act)
     # The output has a switch of its own.
     bias = c.flag("projectors_bias", default=False)
     module.children["out_proj"] = Linear(sizes.inner, sizes.hidden, bias=bias)

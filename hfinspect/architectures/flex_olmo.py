@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.experts import sparse_block
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
-from .qwen2_moe import sparse_block
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import experts, router, sparse_layers
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
-from .qwen2_moe import sparse_layers
 
 
 def _hidden(c: ModelConfig) -> Dim:

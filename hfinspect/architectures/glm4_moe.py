@@ -12,9 +12,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.latent_decoders import Variant, model
 from ..trees.catalog import register
 from ..trees.modules import Module
-from .deepseek_v3 import Variant, model
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:

@@ -12,9 +12,10 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import with_defaults
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent_decoders import Variant, model
 from ..trees.catalog import register
 from ..trees.modules import Module
-from .deepseek_v3 import Variant, latent_attention, latent_sizes, model
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:

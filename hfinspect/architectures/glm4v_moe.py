@@ -9,10 +9,11 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.composing import renamed
+from ..layers.latent_decoders import Variant
+from ..layers.latent_decoders import model as latent_decoder
 from ..trees.catalog import register
 from ..trees.modules import Activation, Module
-from . import deepseek_v3, glm4v
-from .deepseek_v3 import Variant
+from . import glm4v
 
 
 def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:
@@ -37,7 +38,7 @@ _VARIANT = Variant(
 
 
 def text_model(c: ModelConfig) -> Module:
-    built = deepseek_v3.model(_VARIANT, c)
+    built = latent_decoder(_VARIANT, c)
     norm = built["norm"]
     assert isinstance(norm, Module)
     norm.class_name = "Glm4vMoeRMSNorm"

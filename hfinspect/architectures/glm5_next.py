@@ -13,6 +13,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
 from ..layers.composing import renamed
+from ..layers.experts import corrected_router, routed_and_shared
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import (
     Conv,
@@ -26,7 +28,6 @@ from ..trees.modules import (
     Weight,
 )
 from . import glm_ocr
-from .deepseek_v3 import corrected_router, latent_attention, latent_sizes, routed_and_shared
 from .glm4v import composite
 
 _NAME = "Glm5Next"

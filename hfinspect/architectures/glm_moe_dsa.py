@@ -13,9 +13,10 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import layer_types
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent_decoders import Variant, model
 from ..trees.catalog import register
 from ..trees.modules import Module
-from .deepseek_v3 import Variant, latent_attention, latent_sizes, model
 from .deepseek_v32 import indexer
 
 _LETTERS = {"F": "full", "S": "shared"}

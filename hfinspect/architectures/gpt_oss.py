@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import grouped_attention, grouped_heads, router
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.experts import router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm, Weight

@@ -10,7 +10,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, router
+from ..layers.blocks import activation
+from ..layers.experts import router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, Weight

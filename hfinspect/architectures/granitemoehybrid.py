@@ -11,9 +11,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, layer_types
 from ..layers.heads import decoder_classes
+from ..layers.mamba2_mixer import Mixer, expanded
+from ..layers.mamba2_mixer import mixer as mamba_mixer
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module
-from . import mamba2
 from .granitemoe import attention, hidden, moe, norm
 
 _NAME = "GraniteMoeHybrid"
@@ -22,9 +23,9 @@ _MAMBA = ("linear_attention", "mamba")
 
 
 def mixer(c: ModelConfig) -> Module:
-    sizes = mamba2.Mixer(
+    sizes = Mixer(
         hidden=hidden(c),
-        inner=mamba2.expanded(c, "mamba_expand", hidden(c)),
+        inner=expanded(c, "mamba_expand", hidden(c)),
         heads=c.dim("mamba_n_heads", default=128),
         groups=c.dim("mamba_n_groups", default=1),
         state=c.dim("mamba_d_state", default=256),
@@ -33,7 +34,7 @@ def mixer(c: ModelConfig) -> Module:
         conv_bias=c.flag("mamba_conv_bias", default=True),
     )
     act = c.text("hidden_act", default="silu")
-    return mamba2.mixer(f"{_NAME}MambaLayer", sizes, norm=f"{_NAME}RMSNormGated", act=act)
+    return mamba_mixer(f"{_NAME}MambaLayer", sizes, norm=f"{_NAME}RMSNormGated", act=act)
 
 
 def shared_mlp(c: ModelConfig) -> Module:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import experts
+from ..layers.experts import experts
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.experts import experts
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm

@@ -14,10 +14,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, layer_types
+from ..layers.experts import corrected_router, shared_width
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .deepseek_v3 import corrected_router, latent_attention, latent_sizes, shared_width
 from .deepseek_v32 import indexer
 
 

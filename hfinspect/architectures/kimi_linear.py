@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, experts, gated_mlp, layer_types
+from ..layers.blocks import activation, gated_mlp, layer_types
+from ..layers.experts import corrected_router, experts
 from ..layers.heads import lm_head
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .deepseek_v3 import corrected_router, latent_attention, latent_sizes
 
 _NAME = "KimiLinear"
 

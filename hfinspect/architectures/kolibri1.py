@@ -10,11 +10,11 @@ from __future__ import annotations
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import grouped_attention, grouped_heads, router
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.experts import routed_and_shared, router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, Parameter, RMSNorm
-from .deepseek_v3 import routed_and_shared
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, experts, gated_mlp, grouped_attention, layer_types, router
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_types
+from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import experts, grouped_attention, grouped_heads, router
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.experts import experts, router
 from ..layers.heads import lm_head
 from ..trees.catalog import register
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm

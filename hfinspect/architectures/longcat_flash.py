@@ -15,9 +15,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
 from ..layers.heads import decoder_classes
+from ..layers.latent import Latent, latent_attention
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
-from .deepseek_v3 import Latent, latent_attention
 
 _NAME = "LongcatFlash"
 

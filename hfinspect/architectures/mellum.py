@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.experts import sparse_block
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
-from .qwen2_moe import sparse_block
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -17,10 +17,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
+from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .deepseek_v3 import corrected_router, routed_and_shared
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -11,7 +11,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.blocks import activation, experts, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import experts
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm

@@ -9,9 +9,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
-from .deepseek_v3 import latent_attention, latent_sizes
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, experts, grouped_attention, layer_types, router
+from ..layers.blocks import Heads, activation, grouped_attention, layer_types
+from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm

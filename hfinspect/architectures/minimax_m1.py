@@ -13,7 +13,8 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, experts, grouped_attention, grouped_heads, router
+from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.experts import experts, router
 from ..layers.heads import causal_lm
 from ..trees.catalog import Builder, register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm

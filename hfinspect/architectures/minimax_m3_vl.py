@@ -15,7 +15,8 @@ from functools import partial
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, experts, gated_mlp, grouped_attention, layer_types
+from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, layer_types
+from ..layers.experts import corrected_router, experts
 from ..layers.heads import causal_lm, lm_head
 from ..layers.vision import clip_layer
 from ..trees.catalog import register
@@ -30,7 +31,6 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
-from .deepseek_v3 import corrected_router
 
 _NAME = "MiniMaxM3VL"
 _SPARSE = "minimax_m3_sparse"

@@ -9,11 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, router
+from ..layers.blocks import activation, gated_mlp
+from ..layers.experts import router, shared_width
 from ..layers.heads import decoder_classes
+from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
-from .deepseek_v3 import latent_attention, latent_sizes, shared_width
 
 
 def _hidden(c: ModelConfig) -> Dim:

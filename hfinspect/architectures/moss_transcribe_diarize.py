@@ -10,9 +10,9 @@ from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.multimodal import decoder, lm_head
+from ..layers.whisper_encoder import encoder_layer, width
 from ..trees.catalog import register
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
-from . import qwen2_audio
 
 _NAME = "MossTranscribeDiarize"
 #: Sizes of the text model where config.json has none.
@@ -32,8 +32,8 @@ def _audio(c: ModelConfig) -> ModelConfig:
 
 def audio_model(c: ModelConfig) -> Module:
     filled = _audio(c)
-    d = qwen2_audio.width(filled)
-    layer = qwen2_audio.encoder_layer(f"{_NAME}Audio", filled)
+    d = width(filled)
+    layer = encoder_layer(f"{_NAME}Audio", filled)
     positions = c.dim("max_source_positions", default=1500)
     count = c.count("num_hidden_layers", "encoder_layers", default=24)
     return Module(
@@ -49,7 +49,7 @@ def audio_model(c: ModelConfig) -> Module:
 
 def projector(c: ModelConfig, text: int) -> Module:
     frames = c.dim("audio_merge_size", default=4)
-    inputs = qwen2_audio.width(_audio(c.section("audio_config"))) * frames
+    inputs = width(_audio(c.section("audio_config"))) * frames
     bias = c.flag("projector_bias", default=True)
     return Module(
         f"{_NAME}MultiModalProjector",

@@ -5,7 +5,7 @@ Audio Flamingo 3 (audioflamingo3.py) with rotary positions over time, which are 
 
 from __future__ import annotations
 
-from .qwen2_audio import width
+from ..layers.whisper_encoder import width
 from .voxtral import Listener, register_listener
 
 register_listener(

@@ -14,7 +14,10 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, experts, grouped_attention
+from ..layers.blocks import Heads, activation, grouped_attention
+from ..layers.experts import experts
+from ..layers.mamba2_mixer import Mixer
+from ..layers.mamba2_mixer import mixer as mamba_mixer
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -26,7 +29,6 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
-from . import mamba2
 
 _LETTERS = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}
 _OLDER = {"mamba": "linear_attention", "attention": "full_attention"}
@@ -61,7 +63,7 @@ def _kinds(
 
 def mixer(c: ModelConfig) -> Module:
     heads = c.dim("mamba_num_heads", default=128)
-    sizes = mamba2.Mixer(
+    sizes = Mixer(
         hidden=_hidden(c),
         inner=heads * c.dim("mamba_head_dim", default=64),
         heads=heads,
@@ -72,7 +74,7 @@ def mixer(c: ModelConfig) -> Module:
         conv_bias=c.flag("mamba_conv_bias", "use_conv_bias", default=True),
     )
     act = c.text("mamba_hidden_act", default="silu")
-    return mamba2.mixer("NemotronHMamba2Mixer", sizes, norm="NemotronHRMSNormGated", act=act)
+    return mamba_mixer("NemotronHMamba2Mixer", sizes, norm="NemotronHRMSNormGated", act=act)
 
 
 def attention(c: ModelConfig) -> Module:

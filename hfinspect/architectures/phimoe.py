@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, experts, grouped_attention, grouped_heads, router
+from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.experts import experts, router
 from ..layers.heads import causal_lm, sequence_classification
 from ..trees.catalog import register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module

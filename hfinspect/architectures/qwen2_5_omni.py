@@ -11,10 +11,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.whisper_encoder import encoder_layer, width
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .qwen2_5_omni_token2wav import token2wav
-from .qwen2_audio import encoder_layer, width
 from .qwen2_vl import ALIASES, merger, patch_embed
 
 _NAME = "Qwen2_5Omni"

@@ -6,45 +6,13 @@ or a dense one in the layers of ``mlp_only_layers`` and off the ``decoder_sparse
 
 from __future__ import annotations
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import experts, gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import sparse_block, sparse_layers
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
-
-
-def sparse_layers(c: ModelConfig, layers: int, count: int) -> list[bool]:
-    """Which layers have experts: every ``decoder_sparse_step``-th, but those of
-    ``mlp_only_layers``; none if there are no experts at all."""
-    step = int(c.dim("decoder_sparse_step", default=1))
-    dense = set(c.dims("mlp_only_layers", default=(), minimum=0))
-    return [count > 0 and i not in dense and (i + 1) % step == 0 for i in range(layers)]
-
-
-def sparse_block(
-    name: str, hidden: int, inner: int, *, count: Dim, per_token: int, shared: int | None,
-    act: str | None = "silu",
-) -> Module:  # fmt: skip
-    """Router and routed experts of width ``inner``; a gated shared expert of width ``shared``."""
-    return Module(
-        f"{name}SparseMoeBlock",
-        gate=router(f"{name}TopKRouter", hidden, count),
-        experts=experts(
-            count,
-            per_token,
-            gated_mlp(f"{name}MLP", hidden, inner, act=act, kind="expert"),
-            class_name=f"{name}Experts",
-        ),
-        shared_expert=gated_mlp(f"{name}MLP", hidden, shared, act=act, kind="shared_expert")
-        if shared
-        else None,
-        shared_expert_gate=Linear(hidden, 1, bias=False, component=Component.ROUTER)
-        if shared
-        else None,
-        component=Component.MLP,
-    )
+from ..trees.modules import Embedding, Layers, Module, RMSNorm
 
 
 def _hidden(c: ModelConfig) -> Dim:

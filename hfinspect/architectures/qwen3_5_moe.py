@@ -9,9 +9,9 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.experts import sparse_block
 from ..trees.catalog import register
 from ..trees.modules import Module
-from .qwen2_moe import sparse_block
 from .qwen3_5 import Variant, composite_classes, text_classes, vision_model
 
 

@@ -14,10 +14,10 @@ from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.heads import classifier
 from ..layers.multimodal import decoder, lm_head, projector
+from ..layers.whisper_encoder import width
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Linear, Module
 from . import qwen3_omni_moe
-from .qwen2_audio import width
 
 #: What Qwen3ASRConfig makes of an absent text_config.
 _TEXT = {

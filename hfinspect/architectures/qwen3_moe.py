@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import sparse_block, sparse_layers
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
-from .qwen2_moe import sparse_block, sparse_layers
 
 
 def _hidden(c: ModelConfig) -> Dim:

@@ -16,10 +16,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_heads, layer_types
+from ..layers.experts import sparse_block, sparse_layers
 from ..layers.heads import decoder_classes
 from ..trees.catalog import Builder, register
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from .qwen2_moe import sparse_block, sparse_layers
 
 #: The mixers that transformers knows for these families.
 MIXERS = ("linear_attention", "full_attention")

@@ -11,6 +11,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_heads
+from ..layers.experts import sparse_block, sparse_layers
+from ..layers.whisper_encoder import encoder_layer, width
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -23,8 +25,6 @@ from ..trees.modules import (
     ModuleList,
     RMSNorm,
 )
-from .qwen2_audio import encoder_layer, width
-from .qwen2_moe import sparse_block, sparse_layers
 from .qwen3_5 import patch_embed, vision_block
 from .qwen3_omni_moe_talker_code_predictor import NAME, attention, code2wav, talker
 

@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import sparse_block
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -23,7 +24,6 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
-from .qwen2_moe import sparse_block
 
 NAME = "Qwen3OmniMoe"
 

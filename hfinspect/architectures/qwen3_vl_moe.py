@@ -10,9 +10,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, router
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.experts import router, sparse_layers
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
-from .qwen2_moe import sparse_layers
 from .qwen3_vl import register_qwen3_vl
 
 

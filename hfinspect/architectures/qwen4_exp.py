@@ -14,11 +14,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import grouped_heads, layer_types
+from ..layers.experts import sparse_block
 from ..layers.heads import causal_lm, lm_head
 from ..layers.primes import primes_from
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
-from .qwen2_moe import sparse_block
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention
 

@@ -15,9 +15,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
+from ..layers.whisper_encoder import encoder_layer, width
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
-from .qwen2_audio import encoder_layer, width
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, grouped_attention, layer_types
 from ..layers.heads import decoder_classes
+from ..layers.mamba2_mixer import Mixer, expanded
+from ..layers.mamba2_mixer import mixer as mamba_mixer
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -27,7 +29,6 @@ from ..trees.modules import (
     RMSNorm,
     Sequential,
 )
-from . import mamba2
 
 #: 54 layers, of which nine are hybrid (configuration_zamba2.py).
 _HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
@@ -47,9 +48,9 @@ def _norm(c: ModelConfig, width: Dim) -> Module:
 
 
 def mamba_layer(c: ModelConfig) -> Module:
-    sizes = mamba2.Mixer(
+    sizes = Mixer(
         hidden=_hidden(c),
-        inner=mamba2.expanded(c, "mamba_expand", _hidden(c)),
+        inner=expanded(c, "mamba_expand", _hidden(c)),
         heads=c.dim("n_mamba_heads", default=8),
         groups=c.dim("mamba_ngroups", default=1),
         state=c.dim("mamba_d_state", default=64),
@@ -59,7 +60,7 @@ def mamba_layer(c: ModelConfig) -> Module:
     )
     return Module(
         "Zamba2MambaDecoderLayer",
-        mamba=mamba2.mixer("Zamba2MambaMixer", sizes, norm="Zamba2RMSNormGated"),
+        mamba=mamba_mixer("Zamba2MambaMixer", sizes, norm="Zamba2RMSNormGated"),
         input_layernorm=_norm(c, _hidden(c)),
     )
 

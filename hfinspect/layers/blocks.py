@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import Activation, Linear, Module, ModuleList, Weight
+from ..trees.modules import Activation, Linear, Module
 
 #: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).
 _ACTIVATIONS = {
@@ -103,30 +103,6 @@ def gated_mlp(
         down_proj=Linear(inner, hidden, bias=bias, kind=kind or "down"),
         act_fn=activation(act),
         component=Component.MLP,
-    )
-
-
-def experts(
-    count: Dim, per_token: int, expert: Module, *, class_name: str = "ModuleList"
-) -> ModuleList:
-    """``count`` experts of which ``per_token`` serve a token; files hold one 2-D tensor each."""
-    return ModuleList(
-        [expert] * int(count),
-        class_name=class_name,
-        component=Component.MLP,
-        kind="expert",
-        active=(min(int(per_token), int(count)), int(count)),
-        count=count,
-    )
-
-
-def router(class_name: str, hidden: int, count: int, *, bias: bool = False) -> Module:
-    """Scores of the experts: weight (experts, hidden)."""
-    return Module(
-        class_name,
-        weight=Weight(count, hidden),
-        bias=Weight(count) if bias else None,
-        component=Component.ROUTER,
     )
 
 

@@ -1,0 +1,122 @@
+"""Mixtures of experts: routers, routed and shared experts, and which layers have them."""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.modules import (
+    Buffer,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
+from .blocks import gated_mlp
+
+
+def experts(
+    count: Dim, per_token: int, expert: Module, *, class_name: str = "ModuleList"
+) -> ModuleList:
+    """``count`` experts of which ``per_token`` serve a token; files hold one 2-D tensor each."""
+    return ModuleList(
+        [expert] * int(count),
+        class_name=class_name,
+        component=Component.MLP,
+        kind="expert",
+        active=(min(int(per_token), int(count)), int(count)),
+        count=count,
+    )
+
+
+def router(class_name: str, hidden: int, count: int, *, bias: bool = False) -> Module:
+    """Scores of the experts: weight (experts, hidden)."""
+    return Module(
+        class_name,
+        weight=Weight(count, hidden),
+        bias=Weight(count) if bias else None,
+        component=Component.ROUTER,
+    )
+
+
+def corrected_router(class_name: str, hidden: int, count: int) -> Module:
+    """Scores of the experts and the bias that balances their load: a buffer, not learned by
+    gradients, kept in float32."""
+    return Module(
+        class_name,
+        weight=Weight(count, hidden),
+        e_score_correction_bias=Buffer(count, dtype="F32"),
+        component=Component.ROUTER,
+    )
+
+
+def routed_and_shared(
+    name: str,
+    hidden: int,
+    inner: int,
+    *,
+    count: Dim,
+    per_token: int,
+    shared: int | None,
+    gate: Module,
+    act: str | None = "silu",
+    bias: bool = False,
+    class_name: str | None = None,
+) -> Module:
+    """``count`` routed experts of width ``inner`` and one shared expert of width ``shared``."""
+    return Module(
+        class_name or f"{name}MoE",
+        experts=experts(
+            count,
+            per_token,
+            gated_mlp(f"{name}MLP", hidden, inner, act=act, kind="expert"),
+            class_name=f"{name}Experts",
+        ),
+        gate=gate,
+        shared_experts=gated_mlp(
+            f"{name}MLP", hidden, shared, bias=bias, act=act, kind="shared_expert"
+        )
+        if shared
+        else None,
+        component=Component.MLP,
+    )
+
+
+def shared_width(c: ModelConfig, inner: Dim, *, default: int) -> Dim | None:
+    """n_shared_experts times the width of one; none where the key is null or 0."""
+    if "n_shared_experts" in c.values and c.values["n_shared_experts"] is None:
+        return None
+    count = c.count("n_shared_experts", default=default)
+    return inner * count if count else None
+
+
+def sparse_layers(c: ModelConfig, layers: int, count: int) -> list[bool]:
+    """Which layers have experts: every ``decoder_sparse_step``-th, but those of
+    ``mlp_only_layers``; none if there are no experts at all."""
+    step = int(c.dim("decoder_sparse_step", default=1))
+    dense = set(c.dims("mlp_only_layers", default=(), minimum=0))
+    return [count > 0 and i not in dense and (i + 1) % step == 0 for i in range(layers)]
+
+
+def sparse_block(
+    name: str, hidden: int, inner: int, *, count: Dim, per_token: int, shared: int | None,
+    act: str | None = "silu",
+) -> Module:  # fmt: skip
+    """Router and routed experts of width ``inner``; a gated shared expert of width ``shared``."""
+    return Module(
+        f"{name}SparseMoeBlock",
+        gate=router(f"{name}TopKRouter", hidden, count),
+        experts=experts(
+            count,
+            per_token,
+            gated_mlp(f"{name}MLP", hidden, inner, act=act, kind="expert"),
+            class_name=f"{name}Experts",
+        ),
+        shared_expert=gated_mlp(f"{name}MLP", hidden, shared, act=act, kind="shared_expert")
+        if shared
+        else None,
+        shared_expert_gate=Linear(hidden, 1, bias=False, component=Component.ROUTER)
+        if shared
+        else None,
+        component=Component.MLP,
+    )
