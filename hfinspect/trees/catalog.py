@@ -1,20 +1,23 @@
 """The catalog: which builder makes which class, found by exact name.
 
 A family file calls ``register`` once per model_type (or group of types that share all builders).
-Nothing else lists the families: the files of this folder are the catalog.  A file named after the
-model_type is found without importing the others.
+The files of ``architectures/`` are the catalog. ``index.json`` says which of them holds which type
+and class, so that one file is imported and not all; it is generated from what they register.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
+import json
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
+from typing import NamedTuple
 
 from ..core.config import ModelConfig
 from ..errors import ConfigError, UnknownArchitectureError
@@ -25,8 +28,6 @@ Builder = Callable[[ModelConfig], Module]
 
 #: The room of the families: one file each.
 _FAMILIES = f"{__package__.rpartition('.')[0]}.architectures"
-#: Files there that register nothing: half of another family.
-_VOCABULARY = frozenset({"florence2_released"})
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Family:
     ``base`` is the class that AutoModel would build: what a composite embeds.  ``base_prefix`` is
     the attribute under which a head class keeps the base model: files on the Hub come with and
     without it.  ``aliases`` maps prefixes of other spellings found in files to ours.
-    ``source`` says where shapes come from, where transformers has no class.
+    ``source`` says where shapes come from, where transformers has no class. ``file`` is the file of
+    ``architectures/`` that registers the family, without its ending.
     """
 
     model_types: tuple[str, ...]
@@ -47,6 +49,7 @@ class Family:
     aliases: Mapping[str, str] = field(default_factory=dict)
     category: str = ""
     source: str = "transformers"
+    file: str = ""
 
     @property
     def default(self) -> str:
@@ -56,6 +59,13 @@ class Family:
         """Whether the class is named after one of the model types: LlamaForCausalLM, llama."""
         stems = (re.sub(r"[-_.]", "", model_type).lower() for model_type in self.model_types)
         return class_name.lower().startswith(tuple(stems))
+
+
+class Index(NamedTuple):
+    """model_type -> family file; class name -> (family file, a model_type of the family or "")."""
+
+    types: Mapping[str, str]
+    classes: Mapping[str, tuple[str, str]]
 
 
 _BY_TYPE: dict[str, Family] = {}
@@ -75,7 +85,9 @@ def register(
     """Add a family. ``category`` is the README table's row: ``text decoder``, ``encoder``,
     ``encoder-decoder``, ``audio``, ``vision``, ``multimodal``, ``diffusion``."""
     types = (model_types,) if isinstance(model_types, str) else model_types
-    family = Family(types, dict(classes), base, base_prefix, dict(aliases or {}), category, source)
+    family = Family(
+        types, dict(classes), base, base_prefix, dict(aliases or {}), category, source, _caller()
+    )
     for model_type in types:
         if model_type in _BY_TYPE:
             raise ValueError(f"two families for model_type {model_type!r}")
@@ -89,18 +101,35 @@ def register(
     return family
 
 
-@cache
-def _family_files() -> frozenset[str]:
-    package = importlib.import_module(_FAMILIES)
-    names = {info.name for info in pkgutil.iter_modules(package.__path__)}
-    return frozenset(names - _VOCABULARY)
+def _caller() -> str:
+    """The family file that is being imported; what it calls may register in its name."""
+    frame = sys._getframe()
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"]).rpartition(".")[2]
+
+
+def registered() -> tuple[Mapping[str, Family], Mapping[str, Family]]:
+    """By model_type and by class name, what all family files register."""
+    load_all()
+    return _BY_TYPE, _BY_CLASS
 
 
 @cache
+def index() -> Index:
+    """``index.json``: which file holds which type and class. Written by ``python -m
+    tests.regenerate`` from what the files register; a test compares the two."""
+    content = pkgutil.get_data(__package__, "index.json")
+    assert content is not None
+    found = json.loads(content)
+    return Index(found["types"], {name: tuple(at) for name, at in found["classes"].items()})
+
+
 def load_all() -> None:
-    """Import every family file."""
-    for name in sorted(_family_files()):
-        importlib.import_module(f"{_FAMILIES}.{name}")
+    """Import every family file, in order of their names."""
+    package = importlib.import_module(_FAMILIES)
+    for name in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+        _load(name)
 
 
 def families() -> tuple[Family, ...]:
@@ -112,49 +141,31 @@ def families() -> tuple[Family, ...]:
 
 def find_type(model_type: str) -> Family | None:
     """The family of a model_type, or None."""
-    file = model_type.replace("-", "_").replace(".", "_").lower()
-    if model_type not in _BY_TYPE and file in _family_files():
-        importlib.import_module(f"{_FAMILIES}.{file}")
     if model_type not in _BY_TYPE:
-        _import_mentioning(f'"{model_type}"')
-    if model_type not in _BY_TYPE:
-        load_all()
+        file = index().types.get(model_type) or _file_named_after(model_type)
+        if file is not None:
+            _load(file)
     return _BY_TYPE.get(model_type)
 
 
 def find_class(class_name: str) -> Family | None:
     """The family that builds a class, or None."""
-    found = _BY_CLASS.get(class_name)
-    if found is None or not found.gave_name(class_name):
-        # Most families write only the stem down: "Llama" of LlamaForCausalLM.
-        stem = re.split(r"(?<=.)(?:For[A-Z]|Model|LMHead|LM[A-Z])", class_name, maxsplit=1)[0]
-        _import_mentioning(f'"{class_name}"', f'"{stem}"')
-    if class_name not in _BY_CLASS:
-        load_all()
-    return _BY_CLASS.get(class_name)
+    if class_name not in index().classes:
+        return _BY_CLASS.get(class_name)
+    file, model_type = index().classes[class_name]
+    _load(file)
+    return _BY_TYPE[model_type] if model_type else _BY_CLASS[class_name]
 
 
-def _import_mentioning(*texts: str) -> None:
-    """Import the family files in which one of the texts occurs.
-
-    Importing all of them takes half a second, looking through them a hundredth. What a file
-    registers is still decided by its code alone.
-    """
-    for name, source in _sources().items():
-        if any(text in source for text in texts):
-            importlib.import_module(f"{_FAMILIES}.{name}")
+def _load(file: str) -> None:
+    importlib.import_module(f"{_FAMILIES}.{file}")
 
 
-@cache
-def _sources() -> dict[str, str]:
-    """Family file -> its text; empty where there is no source to read (a zipped package)."""
-    folder = Path(__file__).parents[1] / "architectures"
-    try:
-        return {
-            name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in _family_files()
-        }
-    except OSError:
-        return {}
+def _file_named_after(model_type: str) -> str | None:
+    """The file of a family that was written a minute ago and is not in the index yet."""
+    file = re.sub(r"[-.]", "_", model_type).lower()
+    known = file.isidentifier() and importlib.util.find_spec(f"{_FAMILIES}.{file}") is not None
+    return file if known else None
 
 
 @dataclass(frozen=True)
@@ -197,7 +208,7 @@ def choose(config: ModelConfig) -> Choice:
             expected="one of both",
             hint="hfinspect architectures lists the model types that are known",
         )
-    known = sorted(_BY_TYPE) if model_type else sorted(_BY_CLASS)
+    known = sorted(index().types if model_type else index().classes)
     raise _unknown(model_type or named[0], known, None, "model_type" if model_type else "class")
 
 
@@ -251,7 +262,7 @@ def _nested(
     family = find_type(model_type) if model_type else None
     if family is None:
         where = f"config.json: {config.path.rstrip('.')}"
-        raise _unknown(str(model_type), sorted(_BY_TYPE), where, "model_type")
+        raise _unknown(str(model_type), sorted(index().types), where, "model_type")
     module = family.classes[pick(family)](config)
     module.scope = True
     if part is not None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from hfinspect.errors import ConfigError
 from hfinspect.trees import catalog as registry
 from hfinspect.trees.prediction import predict
 
+from ..regenerate import INDEX, index_text
 from . import recordings
 
 
@@ -78,3 +82,23 @@ def test_the_first_name_of_a_class(model_type: str, old: str, new: str) -> None:
 def test_a_config_that_names_nothing(config: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="model_type"):
         predict(config)
+
+
+def test_the_index_is_what_the_families_register() -> None:
+    """``python -m tests.regenerate`` writes it."""
+    assert INDEX.read_text(encoding="utf-8") == index_text()
+
+
+def test_one_class_imports_one_family() -> None:
+    """Nothing but the index is read to find a file."""
+    code = (
+        "import sys\n"
+        "from hfinspect.trees.prediction import predict\n"
+        "predict({'architectures': ['BertForMaskedLM']})\n"
+        "print(*[name for name in sys.modules if name.startswith('hfinspect.architectures.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split()) == [
+        "hfinspect.architectures.bert",
+        "hfinspect.architectures.mosaic_bert",
+    ]

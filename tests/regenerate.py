@@ -1,0 +1,50 @@
+"""Everything that is generated and committed, by one command.
+
+``python -m tests.regenerate`` writes the catalog's index, and the tables and outputs of the
+documents. ``python -m tests.regenerate TYPE ...`` first records what transformers saves for the
+case files of these families (needs ``pip install -e '.[oracle]'``).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+INDEX = Path(__file__).resolve().parents[1] / "hfinspect" / "trees" / "index.json"
+
+
+def index_text() -> str:
+    """``index.json`` as it should be: what the family files register, one line an entry."""
+    from hfinspect.trees import catalog
+
+    by_type, by_class = catalog.registered()
+    types: dict[str, object] = {name: family.file for name, family in by_type.items()}
+    classes: dict[str, object] = {
+        name: [family.file, (family.model_types or ("",))[0]] for name, family in by_class.items()
+    }
+    return _lines({"types": types, "classes": classes})
+
+
+def _lines(tables: dict[str, dict[str, object]]) -> str:
+    parts = []
+    for title, table in tables.items():
+        entries = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(table.items()))
+        parts.append(f"{json.dumps(title)}: {{\n{entries}\n}}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main(types: list[str]) -> None:
+    if types:
+        command = [sys.executable, "-m", "tests.oracle.record", *types]
+        subprocess.run(command, check=True)
+    INDEX.write_text(index_text(), encoding="utf-8")
+    from . import readme_outputs, readme_tables
+
+    readme = readme_tables.README
+    readme.write_text(readme_outputs.filled(readme_tables.filled(readme.read_text())))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
