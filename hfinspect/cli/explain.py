@@ -49,8 +49,7 @@ def explain(
     from ..reports.document import Document
     from ..reports.explanation import in_ascii, lay_out
     from ..reports.registry import render
-    from ..reports.table import Canvas
-    from .output import PIPE_WIDTH, canvas_of_stdout, checked_format, write
+    from .output import FILE, canvas_of_stdout, checked_format, write
 
     checked_format(format_, FORMATS)
     if depth not in DEPTHS:
@@ -64,7 +63,7 @@ def explain(
         token=token,
         file=file,
     )
-    canvas = canvas_of_stdout() if output is None else Canvas(PIPE_WIDTH)
+    canvas = canvas_of_stdout() if output is None else FILE
 
     def document() -> Document:
         laid_out = lay_out(found, depth=depth)  # type: ignore[arg-type]  # checked above

@@ -8,34 +8,51 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ..errors import UnreadableError, UsageError
 from ..reports.registry import FORMATS, render
 from ..reports.table import Canvas
 from .streams import standard_output
 
-#: Wider tables are harder to read, not easier.
-MAX_WIDTH = 120
-#: In a pipe there is no terminal to ask.
+#: Lines of text in a pipe, where there is no terminal to ask. Tables have no limit there.
 PIPE_WIDTH = 80
+
+#: What a file gets.
+FILE: Final = Canvas(PIPE_WIDTH, unlimited=True)
 
 
 def canvas_of_stdout() -> Canvas:
-    """Width, colour and characters of standard output; NO_COLOR is respected."""
+    """Width, colour and characters of standard output. Tables in a pipe have no limit, unless the
+    variable COLUMNS gives one."""
     out = sys.stdout
     if out is None:  # closed before we began; writing says so
-        return Canvas(PIPE_WIDTH)
-    terminal = out.isatty()
-    width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if terminal else piped_width()
-    color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return FILE
+    terminal, given = out.isatty(), _given_width()
+    width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if terminal else given
     encoding = (out.encoding or "ascii").lower().replace("-", "")
-    return Canvas(min(max(width, 40), MAX_WIDTH), color, encoding.startswith("utf"))
+    return Canvas(
+        max(width or PIPE_WIDTH, 40),
+        wants_color(terminal),
+        encoding.startswith("utf"),
+        unlimited=not terminal and given is None,
+    )
 
 
-def piped_width() -> int:
+def wants_color(terminal: bool) -> bool:
+    """NO_COLOR turns colour off anywhere, FORCE_COLOR on in pipes too; either counts if it is not
+    empty, whatever it says."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return terminal and os.environ.get("TERM") != "dumb"
+
+
+def _given_width() -> int | None:
+    """COLUMNS, where it is exported."""
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdigit() and len(columns) < 5 else PIPE_WIDTH
+    return int(columns) if columns.isdigit() and 0 < len(columns) < 5 else None
 
 
 class DocumentMaker(Protocol):
@@ -47,7 +64,7 @@ def emit(
 ) -> None:
     """Render and write to ``output``, or to standard output."""
     checked_format(format_name)
-    canvas = canvas_of_stdout() if output is None else Canvas(PIPE_WIDTH)
+    canvas = canvas_of_stdout() if output is None else FILE
     write(render(format_name, document, result, canvas), output)
 
 

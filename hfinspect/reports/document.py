@@ -9,24 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Cell = str | int | float | bool | None
+#: A bar in pieces: (component, share of 1), each in the colour of its component.
+Pieces = tuple[tuple[str, float], ...]
+
+Cell = str | int | float | bool | Pieces | None
 
 
 @dataclass(frozen=True)
 class Column:
     """``name`` is the machine's spelling (csv header), ``title`` the reader's. ``kind`` tells how a
-    cell is shown: ``int`` with thousands separators, ``share`` of 1 in percent, ``bar`` of 1,
-    ``math`` as a formula where a format can set one."""
+    cell is shown: ``int`` with thousands separators, ``share`` of 1 in percent, ``bar`` of 1 (or in
+    pieces), ``component`` in the colour of the component that it names, ``math`` as a formula where
+    a format can set one."""
 
     name: str
     title: str
-    kind: Literal["text", "int", "share", "bar", "math"] = "text"
+    kind: Literal["text", "int", "share", "bar", "component", "math"] = "text"
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows under columns. ``total`` draws a line above the last row. ``optional`` columns are left
-    out where they are ``idle`` and, last first, where the table would be wider than the terminal.
+    out where they are ``idle`` and, last first, where the table would be wider than the terminal,
+    which the renderer then says. A column that the user asked for is never optional.
     """
 
     columns: tuple[Column, ...]

@@ -4,35 +4,89 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.text import clean, clean_lines
-from .document import Block, Cell, Column, Document, Facts, Preformatted, Table
+from .document import Block, Cell, Column, Document, Facts, Pieces, Preformatted, Table
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10
+#: tabulate's spaces between two columns, and what it adds to a header.
+_BETWEEN, _HEADER_PADDING = 2, 2
 _STYLES = {"bold": "1", "dim": "2", "warning": "33", "error": "31", "note": "36", "bar": "36"}
+
+#: One colour for each component, in every table and bar: of the 256 colours those that are easily
+#: told apart on dark and on light. Red and yellow are for errors and warnings.
+_HUES = {
+    "embedding": "38;5;75", "attention": "38;5;71", "mlp": "38;5;134", "router": "38;5;37",
+    "ssm": "38;5;30", "conv": "38;5;137", "projector": "38;5;98", "norm": "38;5;246",
+    "head": "38;5;33", "other": "38;5;243",
+}  # fmt: skip
+
+#: Longer lines of text are harder to read, not easier. Tables take what the terminal has.
+MAX_TEXT_WIDTH = 120
 
 
 @dataclass(frozen=True)
 class Canvas:
-    """Where text goes: columns, whether colour is wanted, whether block characters can be shown."""
+    """Where text goes: columns, whether colour is wanted, whether block characters can be shown.
+
+    ``unlimited``: a pipe or a file, where no column of a table is left out; text is still broken
+    into lines of ``width``."""
 
     width: int = 80
     color: bool = False
     unicode: bool = True
+    unlimited: bool = False
 
     def style(self, text: str, style: str) -> str:
-        return f"\033[{_STYLES[style]}m{text}\033[0m" if self.color and text else text
+        """``text`` in a style, or in the colour of a component."""
+        code = _STYLES.get(style) or _HUES.get(style)
+        return f"\033[{code}m{text}\033[0m" if self.color and text and code else text
+
+    @property
+    def text_width(self) -> int:
+        """Where lines of text end."""
+        return min(self.width, MAX_TEXT_WIDTH)
 
 
 def render(document: Document, canvas: Canvas | None = None) -> str:
-    """The document as text, without a final newline."""
+    """The document as text, without a final newline. Columns that had no room are named in the
+    last line."""
     canvas = canvas or Canvas()
     parts = [canvas.style(clean(document.title), "bold")] if document.title else []
     parts.extend(_block(block, canvas) for block in document.blocks)
     before = [None] if document.title else []
-    return "\n".join(_spaced(parts, [*before, *document.blocks]))
+    lines = _spaced(parts, [*before, *document.blocks])
+    left = _left_out(document, canvas)
+    return "\n".join([*lines, "", left] if left else lines)
+
+
+def _left_out(document: Document, canvas: Canvas) -> str:
+    """Which columns had no room, and where they are."""
+    tables = [block for block in document.blocks if isinstance(block, Table)]
+    gone = [
+        (table, column)
+        for table in tables
+        for column in table.columns
+        if column.title and column.name in _too_wide(table, canvas)
+    ]
+    if not gone:
+        return ""
+    main = document.main or tables[0]
+    in_csv = {column.name for column in main.columns}
+    everything = all(table is main or column.name in in_csv for table, column in gone)
+    where = "-f csv has all" if everything else "a pipe (| cat) shows all"
+    names = ", ".join(dict.fromkeys(clean(column.title) for _, column in gone))
+    text = f"left out at {canvas.width} columns: {names}; {where}"
+    return canvas.style(_wrapped(text, canvas), "dim")
+
+
+def _wrapped(text: str, canvas: Canvas, indent: str = "") -> str:
+    return textwrap.fill(
+        text, canvas.text_width, subsequent_indent=indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _spaced(parts: Sequence[str], kinds: Sequence[Block | None]) -> list[str]:
@@ -58,10 +112,7 @@ def _block(block: Block, canvas: Canvas) -> str:
     if isinstance(block, Preformatted):
         return clean_lines(block.text)
     label = f"{block.severity}: " if block.severity else ""
-    text = textwrap.fill(
-        label + clean(block.text, 2000), canvas.width, subsequent_indent="  " if label else "",
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+    text = _wrapped(label + clean(block.text, 2000), canvas, "  " if label else "")
     return canvas.style(text, block.severity) if block.severity in _STYLES else text
 
 
@@ -71,7 +122,7 @@ def _facts(block: Facts, canvas: Canvas) -> str:
     lines = []
     for label, text in items:
         filled = textwrap.wrap(
-            clean(text, 2000), max(canvas.width - pad, 20),
+            clean(text, 2000), max(canvas.text_width - pad, 20),
             break_long_words=False, break_on_hyphens=False,
         ) or [""]  # fmt: skip
         lines.append(canvas.style(label.ljust(pad), "dim") + filled[0])
@@ -80,15 +131,8 @@ def _facts(block: Facts, canvas: Canvas) -> str:
 
 
 def _table(table: Table, canvas: Canvas) -> str:
-    dropped = table.idle
-    while True:
-        text = _drawn(table, canvas, frozenset(dropped))
-        left = [name for name in table.optional if name not in dropped]
-        widest = max((len(line) for line in text.splitlines()), default=0)
-        if widest <= canvas.width or not left:
-            break
-        dropped.append(left[-1])
-    lines = text.splitlines()
+    dropped = frozenset((*table.idle, *_too_wide(table, canvas)))
+    lines = _drawn(table, canvas, dropped).splitlines()
     if lines:
         lines[0] = canvas.style(lines[0], "bold")
     if table.total and len(lines) > 2:
@@ -96,6 +140,34 @@ def _table(table: Table, canvas: Canvas) -> str:
         lines[-1] = canvas.style(lines[-1], "bold")
     title = [canvas.style(clean(table.title), "bold")] if table.title else []
     return "\n".join([*title, *lines])
+
+
+def _too_wide(table: Table, canvas: Canvas) -> tuple[str, ...]:
+    """The optional columns that have no room, last first."""
+    idle = table.idle
+    left = [name for name in table.optional if name not in idle]
+    if canvas.unlimited or not left:
+        return ()
+    widths = _widths(table, replace(canvas, color=False))
+    gone: list[str] = []
+    while left:
+        kept = [width for name, width in widths.items() if name not in (*idle, *gone)]
+        if sum(kept) + _BETWEEN * (len(kept) - 1) <= canvas.width:
+            break
+        gone.append(left.pop())
+    return tuple(gone)
+
+
+def _widths(table: Table, canvas: Canvas) -> dict[str, int]:
+    """Characters of each column, as tabulate will draw it."""
+    return {
+        column.name: max(
+            len(clean(column.title)) + _HEADER_PADDING,
+            *(len(shown(row[i], column, canvas)) for row in table.rows),
+            0,
+        )
+        for i, column in enumerate(table.columns)
+    }
 
 
 def _drawn(table: Table, canvas: Canvas, dropped: frozenset[str]) -> str:
@@ -127,15 +199,34 @@ def shown(cell: Cell, column: Column, canvas: Canvas) -> str:
         return f"{cell:,}"
     if column.kind == "share" and isinstance(cell, (int, float)):
         return f"{cell * 100:.1f}%"
-    if column.kind == "bar" and isinstance(cell, (int, float)):
-        return bar(float(cell), canvas)
+    if column.kind == "bar" and isinstance(cell, (int, float, tuple)):
+        return bar(cell, canvas)
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    return clean(str(cell))
+    return canvas.style(clean(str(cell)), str(cell) if column.kind == "component" else "")
 
 
-def bar(share: float, canvas: Canvas) -> str:
-    """A bar of at most ten characters, in eighths of one where the terminal can show them."""
+def bar(share: float | Pieces, canvas: Canvas) -> str:
+    """A bar of at most ten characters, in eighths of one where the terminal can show them; in
+    pieces, each in its colour, where there is colour."""
+    if not isinstance(share, tuple):
+        return canvas.style(_plain_bar(share, canvas), "bar")
+    total = sum(part for _, part in share)
+    if not canvas.color:
+        return _plain_bar(total, canvas)
+    # Where a piece ends is rounded to whole characters; the last one takes the rest of the bar.
+    text = _plain_bar(total, canvas)
+    pieces, start, end = [], 0, 0.0
+    shown = [(name, part) for name, part in share if part > 0]
+    for i, (name, part) in enumerate(shown):
+        end += part
+        stop = len(text) if i == len(shown) - 1 else min(round(end * _BAR), len(text))
+        pieces.append(canvas.style(text[start:stop], name))
+        start = max(start, stop)
+    return "".join(pieces)
+
+
+def _plain_bar(share: float, canvas: Canvas) -> str:
     share = min(max(share, 0.0), 1.0)
     if not canvas.unicode:
         return "#" * round(share * _BAR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv as csv_reader
 import io
 import re
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -46,6 +47,53 @@ def test_columns_are_left_out_from_the_right(width: int, columns: str) -> None:
     assert head.split() == columns.split()
     bars = drawn(Document("", (TABLE,)), Canvas(width))
     assert ("█" in bars) is (width > 10)
+
+
+def test_what_is_left_out_is_named() -> None:
+    """In the last line; a bar is named nowhere, for its numbers stand next to it."""
+    csv_has_all = Document("", (TABLE, Paragraph("p")), TABLE)
+    text = drawn(csv_has_all, Canvas(45))
+    assert text.splitlines()[-1] == "left out at 45 columns: c; -f csv has all"
+    assert "left out" not in drawn(csv_has_all, Canvas(70))
+    other = Table((Column("z", "z"),), ((1,),))
+    assert "; a pipe (| cat)" in drawn(Document("", (other, TABLE), other), Canvas(45))
+
+
+def test_a_pipe_has_no_width() -> None:
+    """Only text is broken into lines there."""
+    document = Document("", (TABLE, Paragraph("word " * 40)))
+    text = drawn(document, Canvas(10, unlimited=True))
+    assert "y" * 30 in text
+    assert "left out" not in text
+    assert text.count("\n") > 20
+
+
+def test_columns_that_are_not_optional_stay() -> None:
+    asked = replace(TABLE, optional=())
+    assert "y" * 30 in drawn(Document("", (asked,)), Canvas(10))
+
+
+def test_one_colour_for_each_component() -> None:
+    """The same in a table's cells and in the pieces of a bar, and none of a warning's."""
+    from hfinspect.core.components import Component
+
+    columns = (Column("component", "component", "component"), Column("bar", "", "bar"))
+    colours = {}
+    for name in map(str, Component):
+        table = Table(columns, ((name, ((name, 1.0),)),))
+        text = drawn(Document("", (table,)), Canvas(80, color=True))
+        found = set(re.findall(r"\033\[([\d;]+)m(?:\w+|█)", text)) - {"1", "0"}
+        assert len(found) == 1, name
+        colours[name] = found.pop()
+    assert len(set(colours.values())) == len(colours)
+    assert not set(colours.values()) & {"31", "33"}
+
+
+@given(st.lists(st.tuples(st.sampled_from(["mlp", "norm", "x"]), st.floats(0, 1)), max_size=5))
+def test_pieces_make_the_bar_of_their_sum(pieces: list[tuple[str, float]]) -> None:
+    whole = bar(sum(share for _, share in pieces), Canvas())
+    assert bar(tuple(pieces), Canvas()) == whole
+    assert re.sub(r"\033\[[\d;]*m", "", bar(tuple(pieces), Canvas(color=True))) == whole
 
 
 def test_colour_adds_colours_and_nothing_else() -> None:
