@@ -38,5 +38,7 @@ def plain(cell: Cell) -> str:
         return f"{cell:.6g}"
     if isinstance(cell, int):
         return str(int(cell))
+    if isinstance(cell, tuple):
+        cell = ", ".join(f"{name} {share:.6g}" for name, share in cell)
     text = clean(cell, MAX_CELL - 1)
     return "'" + text if text.startswith(_FORMULA) else text
