@@ -23,7 +23,7 @@ from hfinspect.trees.prediction import predict
 from ..architectures import recordings
 from .formula_reading import value_of, value_of_tree
 
-FAMILIES = sorted({path.parent.name for path in recordings.paths()})
+FAMILIES = recordings.FAMILIES
 
 
 #: Classes of a family differ in their heads, which are much alike; one shows the family's blocks.
@@ -32,10 +32,9 @@ CLASSES = 1
 
 def configs(family: str) -> Iterator[dict[str, Any]]:
     """A recorded config of some classes of a family, small ones first."""
-    paths = sorted((recordings.RECORDED / family).glob("*.json"), key=lambda p: "default" in p.name)
+    found = sorted(recordings.of(family).items(), key=lambda item: "default" in item[0])
     seen: set[str] = set()
-    for path in paths:
-        record = recordings.load(path)
+    for _, record in found:
         if record["architecture"] not in seen and len(seen) < CLASSES:
             seen.add(record["architecture"])
             spellings = recordings.spellings(record)

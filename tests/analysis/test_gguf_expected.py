@@ -51,8 +51,7 @@ ONLY_OURS = re.compile(
 def predictions() -> dict[str, list[Prediction]]:
     """Every recorded config of these types, whose tensors all have names in GGUF."""
     found: dict[str, list[Prediction]] = {}
-    for path in recordings.paths():
-        record = recordings.load(path)
+    for _, _, record in recordings.everything():
         model_type = record.get("model_type")
         classes = ("ForCausalLM", "LMHeadModel", "BertModel")
         if model_type not in ARCHITECTURES or not record["architecture"].endswith(classes):
@@ -251,11 +250,9 @@ def test_tensors_without_a_known_name_are_compared_by_their_sum() -> None:
 
 
 def predictions_of_apertus() -> list[Prediction]:
-    paths = [path for path in recordings.paths() if path.parent.name == "apertus"]
-    records = [recordings.load(path) for path in paths]
     return [
         hfinspect.predict(next(iter(recordings.spellings(record).values())))
-        for record in records
+        for record in recordings.of("apertus").values()
         if record["architecture"] == "ApertusForCausalLM"
     ]
 

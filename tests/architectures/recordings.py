@@ -1,9 +1,10 @@
-"""Reading fixtures/oracle/recorded: what transformers and diffusers saved."""
+"""Reading fixtures/oracle/recorded: what transformers and diffusers saved, one file a family."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,21 +12,21 @@ from typing import Any
 RECORDED = Path(__file__).resolve().parents[2] / "fixtures" / "oracle" / "recorded"
 
 
-def paths() -> list[Path]:
-    return sorted(RECORDED.glob("*/*.json"))
+FAMILIES = sorted(path.stem for path in RECORDED.glob("*.json"))
 
 
-def families() -> dict[str, list[Path]]:
-    """The recordings of each family, by the family's name."""
-    found: dict[str, list[Path]] = {}
-    for path in paths():
-        found.setdefault(path.parent.name, []).append(path)
+@lru_cache(maxsize=4)
+def of(family: str) -> dict[str, dict[str, Any]]:
+    """The recordings of a family by their labels."""
+    found: dict[str, dict[str, Any]] = json.loads((RECORDED / f"{family}.json").read_text())
     return found
 
 
-def load(path: Path) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(path.read_text())
-    return record
+def everything() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Family, label and recording of every one there is."""
+    for family in FAMILIES:
+        for label, record in of(family).items():
+            yield family, label, record
 
 
 def is_default(record: dict[str, Any]) -> bool:

@@ -4,7 +4,6 @@ and never work in proportion to an absurd number."""
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +18,12 @@ ABSURD: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def first_of_each_type() -> list[Path]:
-    chosen: dict[str, Path] = {}
-    for path in recordings.paths():
-        record = recordings.load(path)
+def first_of_each_type() -> dict[str, dict[str, Any]]:
+    chosen: dict[str, dict[str, Any]] = {}
+    for _, _, record in recordings.everything():
         if not recordings.is_default(record):
-            chosen.setdefault(record["model_type"] or record["architecture"], path)
-    return list(chosen.values())
+            chosen.setdefault(record["model_type"] or record["architecture"], record)
+    return chosen
 
 
 def variants(config: dict[str, Any], turn: int) -> list[tuple[str, dict[str, Any]]]:
@@ -42,12 +40,14 @@ def variants(config: dict[str, Any], turn: int) -> list[tuple[str, dict[str, Any
     return found
 
 
-CASES = [pytest.param(path, i, id=path.stem) for i, path in enumerate(first_of_each_type())]
+CASES = [
+    pytest.param(record, i, id=name)
+    for i, (name, record) in enumerate(first_of_each_type().items())
+]
 
 
-@pytest.mark.parametrize(("path", "turn"), CASES)
-def test_absurd_values_never_crash(path: Path, turn: int) -> None:
-    record = recordings.load(path)
+@pytest.mark.parametrize(("record", "turn"), CASES)
+def test_absurd_values_never_crash(record: dict[str, Any], turn: int) -> None:
     config = recordings.spellings(record)["given"]
     for key, changed in variants(config, turn):
         assert sane(changed), key

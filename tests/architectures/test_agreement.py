@@ -53,8 +53,6 @@ PREDICTORS: dict[str, dict[str, Any]] = {
                    "num_nextn_predict_layers": 1},
 }  # fmt: skip
 
-FAMILIES = recordings.families()
-
 
 def named(model_type: str, class_name: str) -> dict[str, Any]:
     """A config of default sizes; model_type is empty for diffusers."""
@@ -66,14 +64,13 @@ def named(model_type: str, class_name: str) -> dict[str, Any]:
 @cache
 def recorded_configs() -> dict[str, tuple[dict[str, Any], ...]]:
     """Of each recorded family."""
-    records = {family: map(recordings.load, FAMILIES[family]) for family in FAMILIES}
     return {
         family: tuple(
             recordings.spellings(record)["given"]
-            for record in found
+            for record in recordings.of(family).values()
             if not recordings.is_default(record)
         )
-        for family, found in records.items()
+        for family in recordings.FAMILIES
     }
 
 

@@ -6,7 +6,6 @@ config, and names those that differ.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,23 +15,22 @@ from hfinspect.trees.prediction import Prediction, predict
 
 from . import recordings
 
-FAMILIES = recordings.families()
+FAMILIES = recordings.FAMILIES
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_prediction_is_what_a_save_writes(family: str) -> None:
     """Names, shapes and buffer dtypes of every tensor, and the unique parameters."""
     differing = {
-        f"{path.stem}[{spelling}]": found
-        for path in FAMILIES[family]
-        for spelling, found in differences(path).items()
+        f"{label}[{spelling}]": found
+        for label, record in recordings.of(family).items()
+        for spelling, found in differences(record).items()
     }
     assert differing == {}
 
 
-def differences(path: Path) -> dict[str, object]:
+def differences(record: dict[str, Any]) -> dict[str, object]:
     """What differs, by spelling of the config; for most recordings nothing."""
-    record = recordings.load(path)
     found: dict[str, object] = {}
     same: Prediction | None = None
     for spelling, config in recordings.spellings(record).items():
@@ -79,15 +77,14 @@ def default_difference(prediction: Prediction, record: dict[str, Any]) -> object
 def test_class_names_are_the_real_ones(family: str) -> None:
     """Where a module path exists in both trees, the class name is transformers' own."""
     differing: dict[str, object] = {}
-    for path in FAMILIES[family]:
-        record = recordings.load(path)
+    for label, record in recordings.of(family).items():
         if "classes" not in record:
             continue
         root = predict(recordings.spellings(record)["given"]).root
         real = {"": record["architecture"], **record["classes"]}
         for name, module in (("", root), *modules(root)):
             if module.class_name != real.get(name, module.class_name):
-                differing[f"{path.stem} {name}"] = (module.class_name, real[name])
+                differing[f"{label} {name}"] = (module.class_name, real[name])
     assert differing == {}
 
 

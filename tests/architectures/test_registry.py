@@ -18,10 +18,9 @@ from . import recordings
 def _first_of_each_file() -> dict[str, dict[str, object]]:
     """One recorded config per family file, in the spelling it was given in."""
     found: dict[str, dict[str, object]] = {}
-    for path in recordings.paths():
-        record = recordings.load(path)
+    for family, _, record in recordings.everything():
         if record["library"] != "diffusers" and not recordings.is_default(record):
-            found.setdefault(path.parent.name, recordings.spellings(record)["given"])
+            found.setdefault(family, recordings.spellings(record)["given"])
     return found
 
 

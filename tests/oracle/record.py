@@ -178,21 +178,21 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _write(path: Path, record: dict[str, Any], check: bool) -> bool:
-    """True if what is recorded already says the same."""
-    record = _plain(record)
-    if check:
-        old = json.loads(path.read_text()) if path.exists() else {}
-        keys = ("parameters", "tensors", "digest")
-        return all(old.get(key) == record.get(key) for key in keys)
-    tensors = record.pop("tensors", None)
-    text = json.dumps(record, allow_nan=False)
-    if tensors is not None:
-        body = ",\n".join(json.dumps(line) for line in tensors)
-        text = f'{text[:-1]},\n"tensors": [\n{body}\n]}}'
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text + "\n")
-    return True
+def _text(records: dict[str, Any]) -> str:
+    """A family's file: one recording after the other, a tensor a line."""
+    parts = []
+    for label, record in sorted(records.items()):
+        rest = {key: value for key, value in record.items() if key != "tensors"}
+        text = json.dumps(rest, allow_nan=False)
+        if "tensors" in record:
+            body = ",\n".join(json.dumps(line) for line in record["tensors"])
+            text = f'{text[:-1]},\n"tensors": [\n{body}\n]}}'
+        parts.append(f"{json.dumps(label)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _same(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    return all(old.get(key) == new.get(key) for key in ("parameters", "tensors", "digest"))
 
 
 def main() -> int:
@@ -211,14 +211,27 @@ def main() -> int:
     names = options.families or sorted(path.stem for path in (FIXTURES / "cases").glob("*.json"))
     for name in names:
         entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
+        path = FIXTURES / "recorded" / f"{name}.json"
+        before = json.loads(path.read_text()) if path.exists() else {}
+        now: dict[str, Any] = {}
         for entry in entries if isinstance(entries, list) else [entries]:
-            failures += _record_entry(name, entry, options.check)
+            for label, job in _jobs(entry):
+                try:
+                    now[label] = _plain(job())
+                except Exception as error:
+                    print(f"{label}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
+                    failures += 1
+                    continue
+                same = _same(before.get(label, {}), now[label])
+                print(f"{label}: {'ok' if same else 'DIFFERS' if options.check else 'new'}")
+                failures += options.check and not same
+        if not options.check and len(now):
+            path.write_text(_text({**before, **now} if failures else now))
     return 1 if failures else 0
 
 
-def _record_entry(name: str, entry: dict[str, Any], check: bool) -> int:
-    failures = 0
-    folder = FIXTURES / "recorded" / name
+def _jobs(entry: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What a case file's entry asks to be recorded: label, and what does it."""
     prefix = (entry["model_type"] or "diffusers").replace("/", "_")
     jobs: list[tuple[str, Any]] = [
         (f"{prefix}-{case['name']}", lambda case=case, i=i: record_case(entry, case, first=i == 0))
@@ -228,16 +241,7 @@ def _record_entry(name: str, entry: dict[str, Any], check: bool) -> int:
         (f"{prefix}-default-{architecture}", lambda a=architecture: record_default(entry, a))
         for architecture in entry.get("defaults", ())
     ]
-    for label, job in jobs:
-        try:
-            same = _write(folder / f"{label}.json", job(), check)
-        except Exception as error:
-            print(f"{label}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
-            failures += 1
-            continue
-        print(f"{label}: {'ok' if same else 'DIFFERS'}")
-        failures += not same
-    return failures
+    return jobs
 
 
 if __name__ == "__main__":
