@@ -43,7 +43,7 @@ def cache(
         (
             ("cache", found.path),
             (verb, f"{found.entries:,} entries, {byte_size(found.nbytes)}"),
-            ("bound", byte_size(found.max_bytes)),
+            ("limit", byte_size(found.max_bytes)),
         )
     )
     emit(

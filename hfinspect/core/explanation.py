@@ -138,7 +138,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Promise:
+class NameSize:
     """A size in the model's name. ``reached`` are the counts that round to it; where none does,
     ``nearest`` is the one that comes closest."""
 
@@ -152,7 +152,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Difference:
-    """A tensor that is held and not promised (positive), or promised and not held (negative)."""
+    """A tensor that is held and not predicted (positive), or predicted and not held (negative)."""
 
     tensor: str
     reason: str
@@ -234,7 +234,7 @@ class Explanation:
     notes: tuple[tuple[str, str], ...] = ()
     counts: tuple[Candidate, ...] = ()
     approximation: Approximation | None = None
-    promise: Promise | None = None
+    name_size: NameSize | None = None
     measured: Measurement | None = None
     against: Against | None = None
     display: Callable[[Explanation], str] | None = field(default=None, repr=False, compare=False)

@@ -11,7 +11,7 @@ from .explanation import (
     Convention,
     Explanation,
     Measurement,
-    Promise,
+    NameSize,
     Row,
     Section,
     Share,
@@ -53,7 +53,7 @@ def explanation_to_dict(e: Explanation) -> dict[str, Any]:
         "notes": [{"about": about, "text": text} for about, text in e.notes],
         "counts": [{"convention": c.name, "parameters": c.value} for c in e.counts],
         "approximation": _approximation(e.approximation),
-        "promise": _promise(e.promise),
+        "name_size": _name_size(e.name_size),
         "measured": _measured(e.measured),
         "against": _against(e.against),
     }
@@ -134,7 +134,7 @@ def _approximation(found: Approximation | None) -> dict[str, Any] | None:
     }
 
 
-def _promise(found: Promise | None) -> dict[str, Any] | None:
+def _name_size(found: NameSize | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {

@@ -42,10 +42,10 @@ class WeightFile:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What config.json promises beside what the headers hold.
+    """What config.json predicts next to what the headers hold.
 
-    ``parameters`` is the catalog's unique count. ``missing`` are promised tensors that no file
-    holds, ``unexpected`` are held and not promised, ``reshaped`` maps name -> (held, promised).
+    ``parameters`` is the catalog's unique count. ``missing`` are predicted tensors that no file
+    holds, ``unexpected`` are held and not predicted, ``reshaped`` maps name -> (held, predicted).
     """
 
     parameters: int
@@ -55,7 +55,7 @@ class Expectation:
 
     @property
     def agrees(self) -> bool:
-        """Whether names and shapes are just those promised."""
+        """Whether names and shapes are just those predicted."""
         return not (self.missing or self.unexpected or self.reshaped)
 
 
@@ -99,8 +99,8 @@ class Quantization:
 class Member:
     """One part of a model that consists of several: a component of a pipeline, a module.
 
-    ``declared`` is the class that the pipeline names, ``promised`` what the part's config.json
-    promises (None if the catalog does not know it).
+    ``declared`` is the class that the pipeline names, ``predicted`` what the part's config.json
+    predicts (None if the catalog does not know it).
     """
 
     name: str
@@ -108,7 +108,7 @@ class Member:
     architecture: str | None
     catalogued: bool
     parameters: int | None
-    promised: int | None
+    predicted: int | None
     nbytes: int | None
     dtypes: tuple[str, ...]
     files: tuple[str, ...]

@@ -111,7 +111,7 @@ def _member(member: Member) -> dict[str, Any]:
         "architecture": member.architecture,
         "catalogued": member.catalogued,
         "parameters": member.parameters,
-        "promised": member.promised,
+        "predicted": member.predicted,
         "nbytes": member.nbytes,
         "dtypes": list(member.dtypes),
         "files": list(member.files),

@@ -117,8 +117,8 @@ def attention_and_mlp(d: Derivation) -> Iterator[Way]:
     yield without(d, "no-router", "routers left out", lambda _, f: f.component is Component.ROUTER)
     routed = [i for i in d.counted if i[1].active is not None]
     for served, name, text in (
-        (None, "active-only", "only active experts counted"),
-        (1, "one-expert", "one expert counted"),
+        (None, "active-only", "with active experts alone"),
+        (1, "one-expert", "if each layer had one expert"),
     ):
         delta = 0
         for active in {leaf.active for _, leaf, _ in routed}:

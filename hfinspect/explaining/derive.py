@@ -13,7 +13,7 @@ from .attention import described
 from .derivation import Derivation
 from .ledger import MAX_PRINTED_TERMS, sections_of, shares_of
 from .measured import measured
-from .nominal_size import promise_of
+from .nominal_size import name_size_of
 from .notes import notes_of
 from .other_counts import counts_of
 from .polynomials import unknown
@@ -54,7 +54,7 @@ def explained(
         notes=notes_of(d.tree, prediction.root, prediction.model_type, config, ledger),
         approximation=_approximation(d),
         counts=counts,
-        promise=promise_of(target, counts, active),
+        name_size=name_size_of(target, counts, active),
         measured=measured(inspection, prediction) if inspection.source == "checkpoint" else None,
         display=display,
     )

@@ -31,28 +31,28 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Dif
     expectation = inspection.expectation
     if expectation is None:
         return
-    promised = {spec.name: spec for spec in prediction.tensors}
+    predicted = {spec.name: spec for spec in prediction.tensors}
     for name in expectation.missing:
-        if promised[name].parameters:
-            yield Difference(name, "promised, in no file", -promised[name].parameters)
+        if predicted[name].parameters:
+            yield Difference(name, "predicted, in no file", -predicted[name].parameters)
     unexpected, find = set(expectation.unexpected), spec_finder(prediction)
     for info in inspection.tensors:
         if info.tied_to is not None or not info.parameters:
             continue
         if info.name in unexpected:
-            yield Difference(info.name, "not promised", info.parameters)
+            yield Difference(info.name, "not predicted", info.parameters)
             continue
         spec = find(info.name)
         if info.name in expectation.reshaped:
             held, expected = expectation.reshaped[info.name]
-            size = promised[spec.name].parameters if spec and spec.name in promised else 0
+            size = predicted[spec.name].parameters if spec and spec.name in predicted else 0
             if spec is None:  # told from a name that is not the tree's (GGUF)
                 size = math.prod(expected)
             if info.parameters != size:
-                text = f"of shape {_shape(held)}, promised {_shape(expected)}"
+                text = f"of shape {_shape(held)}, predicted {_shape(expected)}"
                 yield Difference(info.name, text, info.parameters - size)
         elif spec is not None and not spec.saved:
-            yield Difference(info.name, "a fresh save leaves it out", info.parameters)
+            yield Difference(info.name, "transformers neither loads nor saves it", info.parameters)
         elif spec is not None and spec.tied_to is not None:
             yield Difference(info.name, "stored, though the class ties it", info.parameters)
 

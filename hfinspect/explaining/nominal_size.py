@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ..core.explanation import Candidate, Promise
+from ..core.explanation import Candidate, NameSize
 
 _UNITS = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _NUMBER = r"\d{1,4}(?:\.\d{1,3})?"
@@ -21,10 +21,10 @@ _SIZE = re.compile(
 #: Counts that names of models never mean.
 _UNUSUAL = frozenset({"norms left out", "biases left out"})
 #: What names such as 8x7B count.
-ONE_EXPERT = "one expert counted"
+ONE_EXPERT = "if each layer had one expert"
 
 
-def promise_of(name: str, counts: Sequence[Candidate], active: int | None) -> Promise | None:
+def name_size_of(name: str, counts: Sequence[Candidate], active: int | None) -> NameSize | None:
     """The first size in a model's name, or None.
 
     ``counts`` are the ways to count, in order of preference; ``active`` serves names such as
@@ -37,16 +37,16 @@ def promise_of(name: str, counts: Sequence[Candidate], active: int | None) -> Pr
         if match["active"]:
             continue
         usual = [count for count in counts if count.name not in _UNUSUAL]
-        return _promise(match, usual, active, last)
+        return _name_size(match, usual, active, last)
     return None
 
 
-def _promise(
+def _name_size(
     match: re.Match[str],
     counts: Sequence[Candidate],
     active: int | None,
     name: str,
-) -> Promise:
+) -> NameSize:
     low, high, cut, said = _range(match)
     text = match[0]
     says = f"{said}"
@@ -67,7 +67,7 @@ def _promise(
         reached = tuple(c for c in candidates if low <= c.value < high)
     middle = (low + high) // 2
     nearest = min(candidates, key=lambda c: abs(c.value - middle))
-    return Promise(text, low, high, says, reached, nearest)
+    return NameSize(text, low, high, says, reached, nearest)
 
 
 def _range(match: re.Match[str]) -> tuple[int, int, int, str]:

@@ -82,14 +82,14 @@ def _findings(inspection: Inspection, verdict: Verdict, source: str) -> Iterator
 
 def _difference(inspection: Inspection, expectation: Expectation, source: str) -> str:
     held = "an unknown number" if inspection.parameters is None else f"{inspection.parameters:,}"
-    verb = "promise" if source == OWN_VALUES else "promises"
+    verb = "predict" if source == OWN_VALUES else "predicts"
     parts = [f"{source} {verb} {expectation.parameters:,} parameters, the file holds {held}"]
     if expectation.missing:
-        parts.append(f"promised, not held: {_examples(expectation.missing)}")
+        parts.append(f"predicted, not held: {_examples(expectation.missing)}")
     if expectation.unexpected:
-        parts.append(f"held, not promised: {_examples(expectation.unexpected)}")
+        parts.append(f"held, not predicted: {_examples(expectation.unexpected)}")
     sizes = [
-        f"{name} ({_shape(found)}, promised {_shape(promised)})"
+        f"{name} ({_shape(found)}, predicted {_shape(promised)})"
         for name, (found, promised) in expectation.reshaped.items()
     ]
     if sizes:

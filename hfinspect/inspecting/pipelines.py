@@ -151,7 +151,7 @@ def _member(name: str, declared: str | None, one: Inspection) -> Member:
         architecture=one.architecture,
         catalogued=one.catalogued,
         parameters=one.parameters,
-        promised=None if one.expectation is None else one.expectation.parameters,
+        predicted=None if one.expectation is None else one.expectation.parameters,
         nbytes=one.nbytes,
         dtypes=tuple(one.dtypes),
         files=tuple(file.path for file in one.files),
@@ -164,12 +164,13 @@ def _disagreements(parts: Sequence[tuple[Member, Inspection]]) -> list[Finding]:
     return [
         Finding(
             "config-differs",
-            f"{member.name}: config.json promises {member.promised:,} parameters, the files hold "
+            f"{member.name}: config.json predicts {member.predicted:,} parameters, the files hold "
             f"{member.parameters:,}",
             severity="note",
         )
         for member, _ in parts
-        if None not in (member.promised, member.parameters) and member.promised != member.parameters
+        if None not in (member.predicted, member.parameters)
+        and member.predicted != member.parameters
     ]
 
 

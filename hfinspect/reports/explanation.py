@@ -10,7 +10,7 @@ from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Facts, Table
-from .reconciliation import against_blocks, measured_blocks, promise_text
+from .reconciliation import against_blocks, measured_blocks, name_size_text
 
 Depth = Literal["model", "layer", "tensor"]
 #: Longest formula of a sum in a cell; it stands in the JSON form whatever its length.
@@ -248,8 +248,8 @@ def _closing(e: Explanation) -> Iterator[tuple[str, str]]:
     yield "memory", f"weights alone: {sizes}"
     if e.approximation is not None:
         yield "rule of thumb", _rule_of_thumb(e)
-    if e.promise is not None:
-        yield "name", promise_text(e.promise)
+    if e.name_size is not None:
+        yield "name", name_size_text(e.name_size)
 
 
 def _rule_of_thumb(e: Explanation) -> str:

@@ -1,23 +1,23 @@
-"""What stands beside a derivation: the name's promise, the measurement, somebody's own count."""
+"""What stands beside a derivation: the size in the name, the measurement, somebody's own count."""
 
 from __future__ import annotations
 
-from ..core.explanation import Against, Convention, Explanation, Promise
+from ..core.explanation import Against, Convention, Explanation, NameSize
 from .document import Block, Column, Facts, Paragraph, Table
 
 #: Differences listed in text; all of them are in the JSON form.
 MAX_DIFFERENCES = 30
 
 
-def promise_text(promise: Promise) -> str:
+def name_size_text(size: NameSize) -> str:
     """What the name says, and which count reaches it."""
-    if promise.reached:
-        best = promise.reached[0]
-        others = "".join(f"; also {c.name}, {c.value:,}" for c in promise.reached[1:2])
-        return f"{promise.text} says {promise.says}: {best.name}, {best.value:,}{others}"
-    nearest = promise.nearest
+    if size.reached:
+        best = size.reached[0]
+        others = "".join(f"; also {c.name}, {c.value:,}" for c in size.reached[1:2])
+        return f"{size.text} says {size.says}: {best.name}, {best.value:,}{others}"
+    nearest = size.nearest
     return (
-        f"{promise.text} says {promise.says}: no usual count reaches it; the nearest is "
+        f"{size.text} says {size.says}: no usual count reaches it; the nearest is "
         f"{nearest.name}, {nearest.value:,}"
     )
 

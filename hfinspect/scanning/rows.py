@@ -68,7 +68,9 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "architecture": Column("string", lambda f: f.architecture, "the class that the config names"),
     "catalogued": Column("bool", lambda f: f.catalogued, "whether the architecture is known"),
     "complete": Column(
-        "bool", lambda f: f.complete, "false if a shard is missing: totals are lower bounds"
+        "bool",
+        lambda f: f.complete,
+        "false if a shard is missing: totals are then those of the files that are there",
     ),
     "parameters": Column("int64", lambda f: f.parameters, "unique parameters, tied weights once"),
     "parameters_with_head": Column(

@@ -88,7 +88,7 @@ class HeaderCache:
             self.sweep()
 
     def sweep(self) -> None:
-        """Delete the oldest entries until the cache is a tenth below its bound."""
+        """Delete the oldest entries until the cache is a tenth below its limit."""
         entries = sorted(self._entries(), key=lambda entry: entry[1].st_mtime)
         total = sum(stat.st_size for _, stat in entries)
         if total <= self.max_bytes:

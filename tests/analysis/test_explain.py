@@ -14,7 +14,7 @@ from hfinspect.core.explanation import Candidate, Explanation
 from hfinspect.errors import NothingToInspectError, UnknownArchitectureError
 from hfinspect.explaining.count_tree import numbered
 from hfinspect.explaining.letters import assign
-from hfinspect.explaining.nominal_size import promise_of
+from hfinspect.explaining.nominal_size import name_size_of
 from hfinspect.explaining.polynomials import Quantity
 
 from .. import builders
@@ -198,7 +198,7 @@ def test_multi_token_prediction_in_the_files_is_a_difference(tmp_path: Path) -> 
     assert e.measured.unexplained == 0
     extra = sum(spec.parameters for spec in prediction.extras)
     assert sum(d.parameters for d in e.measured.differences) == extra > 0
-    assert {d.reason for d in e.measured.differences} == {"a fresh save leaves it out"}
+    assert {d.reason for d in e.measured.differences} == {"transformers neither loads nor saves it"}
 
 
 # ---- names
@@ -218,28 +218,31 @@ COUNTS = (Candidate("exact", 1_303_111_680), Candidate("apart", 1_397_616_640))
         ("models/bloom-1b4-zh/config.json", "1.4 B", ["apart"]),
     ],
 )
-def test_promises(name: str, said: str, reached: list[str]) -> None:
-    promise = promise_of(name, COUNTS, None)
-    assert promise is not None
-    assert (promise.says, [c.name for c in promise.reached]) == (said, reached)
-    assert promise.nearest in COUNTS
+def test_sizes_in_names(name: str, said: str, reached: list[str]) -> None:
+    size = name_size_of(name, COUNTS, None)
+    assert size is not None
+    assert (size.says, [c.name for c in size.reached]) == (said, reached)
+    assert size.nearest in COUNTS
 
 
 @pytest.mark.parametrize(
     "name",
     ["gpt2", "bert-base-uncased", "deepseek-v3", "clip-vit-b32", "x", "/", "", "a1b2c3", "4bit"],
 )
-def test_names_that_promise_nothing(name: str) -> None:
-    assert promise_of(name, COUNTS, None) is None
+def test_names_without_a_size(name: str) -> None:
+    assert name_size_of(name, COUNTS, None) is None
 
 
 def test_experts_in_names() -> None:
-    counts = (Candidate("exact", 46_702_792_704), Candidate("one expert counted", 7_242_780_672))
-    promise = promise_of("Mixtral-8x7B-v0.1", counts, 12_879_925_248)
-    assert promise is not None
-    assert promise.says == "8 experts of a 7 B model"
-    assert promise.reached[0].value == 7_242_780_672
-    active = promise_of("Qwen3-30B-A3B", (Candidate("exact", 30_532_122_624),), 3_353_032_704)
+    counts = (
+        Candidate("exact", 46_702_792_704),
+        Candidate("if each layer had one expert", 7_242_780_672),
+    )
+    size = name_size_of("Mixtral-8x7B-v0.1", counts, 12_879_925_248)
+    assert size is not None
+    assert size.says == "8 experts of a 7 B model"
+    assert size.reached[0].value == 7_242_780_672
+    active = name_size_of("Qwen3-30B-A3B", (Candidate("exact", 30_532_122_624),), 3_353_032_704)
     assert active is not None
     assert active.text == "30B-A3B"
     assert "reached" in active.says
@@ -248,9 +251,9 @@ def test_experts_in_names() -> None:
 
 def test_hundreds_of_millions_are_meant_to_the_ten() -> None:
     counts = (Candidate("exact", 109_482_240),)
-    promise = promise_of("bert-110m", counts, None)
-    assert promise is not None
-    assert promise.reached == counts
+    size = name_size_of("bert-110m", counts, None)
+    assert size is not None
+    assert size.reached == counts
 
 
 # ---- formats

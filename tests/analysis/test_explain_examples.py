@@ -63,8 +63,8 @@ def test_bloom() -> None:
     assert (e.parameters, e.parameters_with_head) == (1_303_111_680, 1_397_616_640)
     assert e.closed is not None
     assert e.closed.text == "12·L·H² + (V + 13·L + 4)·H"
-    assert e.promise is not None
-    assert [c.value for c in e.promise.reached] == [1_397_616_640]
+    assert e.name_size is not None
+    assert [c.value for c in e.name_size.reached] == [1_397_616_640]
 
 
 def test_bert_base() -> None:
@@ -137,8 +137,8 @@ def test_gpt3() -> None:
     assert rough.left_over == (13 * 96 + 2) * 12_288 == 15_360_000
     assert rough.rest is not None
     assert rough.rest.text == "(13·L + 2)·H"
-    assert e.promise is not None
-    assert e.promise.reached[0].value == e.parameters
+    assert e.name_size is not None
+    assert e.name_size.reached[0].value == e.parameters
 
 
 def test_llama_3() -> None:
@@ -160,9 +160,9 @@ def test_mixtral() -> None:
     e = explained("mixtral-8x7b")
     assert (e.parameters, e.active_parameters) == (46_702_792_704, 12_879_925_248)
     assert ("experts", "one expert of a layer: 3·H·I = 176,160,768") in e.notes
-    assert e.promise is not None
-    assert e.promise.text == "8x7b"
-    assert e.promise.reached[0].value == 7_242_780_672
+    assert e.name_size is not None
+    assert e.name_size.text == "8x7b"
+    assert e.name_size.reached[0].value == 7_242_780_672
 
 
 def test_deepseek_v3() -> None:

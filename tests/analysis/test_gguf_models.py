@@ -157,13 +157,13 @@ def test_a_config_beside_it_is_compared_tensor_by_tensor(tmp_path: Path) -> None
     differing = hfinspect.inspect(tmp_path)
     assert differing.parameters == found.parameters
     [text] = differences(differing)
-    assert "promised, not held: model.layers.2.self_attn.q_proj.weight" in text
+    assert "predicted, not held: model.layers.2.self_attn.q_proj.weight" in text
     assert "and 6 more" in text
     write_config(tmp_path, {**twins.CONFIG, "intermediate_size": 999})
     [text] = differences(hfinspect.inspect(tmp_path))
     assert "of another size: blk.0.ffn_gate.weight" in text
-    assert ", promised 999x256)" in text
-    assert "promised 999x256" in run(str(tmp_path)).out.replace("\n", "").replace("  ", "")
+    assert ", predicted 999x256)" in text
+    assert "predicted 999x256" in run(str(tmp_path)).out.replace("\n", "").replace("  ", "")
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_its_own_key_values_promise_too(tmp_path: Path) -> None:
     assert differences(whole) == []
     del shapes["blk.1.ffn_up.weight"]
     [text] = differences(write(tmp_path, gguf(shapes, Q4_0, numbers=NUMBERS)))
-    assert text.startswith("the file's own key-values promise ")
-    assert "promised, not held: model.layers.1.mlp.up_proj.weight" in text
+    assert text.startswith("the file's own key-values predict ")
+    assert "predicted, not held: model.layers.1.mlp.up_proj.weight" in text
 
 
 @pytest.mark.parametrize("value", [0, 2**31, 2**32 - 1])

@@ -128,7 +128,7 @@ def test_what_is_no_repo_id(hub: HubServer, repo_id: str) -> None:
     ("status", "kind", "found"),
     [
         (400, NetworkError, "did not understand the request (400)"),
-        (401, UnauthorizedError, "wants to know who asks"),
+        (401, UnauthorizedError, "needs a login (401)"),
         (403, UnauthorizedError, "refuses access (403)"),
         (404, RepoNotFoundError, "no such model"),
         (407, NetworkError, "a proxy wants a password (407)"),

@@ -68,7 +68,7 @@ def _check_bits(found: _Layout, packed: StoredTensor, said: Declared, sheet: She
     # GPTQModel's and AutoRound's lists of modules with settings of their own.
     varies = said.section("dynamic") or said.section("extra_config")
     if claimed is not None and claimed != found.bits and not varies:
-        text = f"{packed.name} holds {found.bits} bits a weight where {said.where} says {claimed}"
+        text = f"{packed.name} holds {found.bits} bits per weight where {said.where} says {claimed}"
         sheet.note("quantization-mismatch", text, packed.name)
 
 

@@ -130,7 +130,7 @@ class Walker:
 
     def _limit(self, what: str, limit: int) -> LimitError:
         return LimitError(
-            self._subject, f"{what} is beyond all bounds", expected=f"at most {limit:,}"
+            self._subject, f"{what} is beyond the limit", expected=f"at most {limit:,}"
         )
 
     def split(self, root: object) -> tuple[Part, list[Part]]:

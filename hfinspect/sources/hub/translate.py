@@ -74,7 +74,7 @@ _REPO_NOT_FOUND = Meaning(
 )
 _UNAUTHORIZED = Meaning(
     UnauthorizedError,
-    "{endpoint} wants to know who asks",
+    "{endpoint} needs a login (401)",
     _LOG_IN,
     "the token may be wrong or expired: `hf auth login` sets a new one",
 )
