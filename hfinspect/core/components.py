@@ -1,6 +1,6 @@
 """Component: what a tensor is for, in the words of the field.
 
-``Component`` is the coarse grouping of every report; ``kind`` (a plain string, one of ``KINDS``)
+``Component`` is the coarse grouping of every report; ``kind`` (a plain string, a key of ``KINDS``)
 is the finer one that explanations use: which projection of an attention, which table of an
 embedding.  ``Role`` keeps parameters, buffers and quantisation bookkeeping apart: only
 parameters are counted as parameters.
@@ -28,7 +28,9 @@ What belongs where, so that families agree with each other and with what names a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 
 
 class Component(str, Enum):
@@ -65,19 +67,50 @@ class Role(str, Enum):
         return self.value
 
 
-#: The finer kinds. A family may leave the kind empty; it may not invent one outside this set.
-KINDS = frozenset(
+#: The finer kinds and what each is. A family may leave the kind empty, but not invent one: a test
+#: looks at every class of the catalog.
+KINDS: Mapping[str, str] = MappingProxyType(
     {
         # embedding
-        "token", "position", "segment", "patch", "class_token", "mask_token", "relative_position",
+        "token": "table of the vocabulary",
+        "position": "table of positions",
+        "segment": "table of segments (token types)",
+        "patch": "what turns a patch of an image or of sound into a token",
+        "class_token": "learned token that stands for the whole input",
+        "mask_token": "learned token in place of a masked one",
+        "register_token": "learned token that a vision transformer keeps notes in",
+        "detection_token": "learned token that becomes a detected object",
+        "codebook": "table of a vector quantiser",
         # attention
-        "query", "key", "value", "qkv", "output", "query_down", "query_up", "kv_down", "kv_up",
-        "sink", "indexer", "gate",
+        "query": "projection to the queries of all heads",
+        "key": "projection to the keys",
+        "value": "projection to the values",
+        "qkv": "the three projections in one matrix",
+        "key_value": "keys and values in one matrix",
+        "output": "projection of all heads back to the hidden size",
+        "query_down": "hidden size to the latent of the queries",
+        "query_up": "latent to the queries of all heads",
+        "kv_down": "hidden size to the latent of keys and values",
+        "kv_up": "latent to keys and values of all heads",
+        "relative_position": "table or projection of distances between tokens",
+        "sink": "a head's learned score for attending to nothing",
+        "indexer": "what chooses the tokens that sparse attention looks at",
+        # attention or mlp
+        "gate": "gate of an MLP, or of an attention's output",
         # mlp
-        "up", "down", "gate_up", "expert", "shared_expert",
+        "up": "hidden size to inner size",
+        "down": "inner size to hidden size",
+        "gate_up": "gate and up in one matrix",
+        "expert": "a routed expert's matrix",
+        "shared_expert": "matrix of an expert that serves every token",
         # head
-        "lm_head", "classifier", "pooler", "transform",
-        # anything
-        "scale", "mtp",
+        "lm_head": "hidden size to the vocabulary",
+        "classifier": "hidden size to labels or scores",
+        "pooler": "what makes one vector of many",
+        "transform": "layer between the model and its head",
+        # any component
+        "scale": "learned factor",
+        "layer_scale": "learned factor of a whole layer",
+        "mtp": "layer that predicts further tokens",
     }
-)  # fmt: skip
+)

@@ -17,7 +17,7 @@ import pytest
 
 from hfinspect.analysis.labels.by_name import layer_of
 from hfinspect.analysis.labels.context import labeller
-from hfinspect.core.components import Role
+from hfinspect.core.components import KINDS, Role
 from hfinspect.trees import catalog as registry
 from hfinspect.trees.prediction import Prediction, predict
 
@@ -129,6 +129,8 @@ def disagreements(family: str) -> frozenset[str]:
         labels_of = labeller((tensor.name, tensor.shape) for tensor in tensors)
         for tensor in tensors:
             labels, told = labels_of(tensor.name), (tensor.stack, tensor.layer)
+            if tensor.kind and tensor.kind not in KINDS:
+                found.add(f"{family} {template(tensor.name)}: {tensor.kind} is no kind")
             if labels.component is not tensor.component and tensor.role is Role.PARAMETER:
                 said = f"{labels.component}, {tensor.component}"
                 found.add(f"{family} {template(tensor.name)}: {said}")
