@@ -14,19 +14,19 @@ from .checkpoints.read import folder_of, no_weights, read_model
 from .checkpoints.repo_layout import PIPELINE_FILE, Layout, config_folders
 from .checkpoints.small_files import read_config
 from .core.checkpoint import Finding
-from .core.overrides import applied
 from .core.refs import ModelRef, Origin
 from .core.results import Inspection
 from .errors import UsageError
 from .inspecting.adapter import Reach
 from .inspecting.model import inspect_read
+from .inspecting.overriding import changed, promised
 from .inspecting.pipelines import (
     DeclaredPart,
     declared_pipeline,
     inspect_declared,
     several_models,
 )
-from .inspecting.promised import no_config, predict, promised
+from .inspecting.promised import no_config, predict
 from .sources.opening import errors_about, open_source, resolve
 from .sources.source import Source
 
@@ -234,15 +234,14 @@ def predict_parts(
     there is no config, and for a single model ConfigError and UnknownArchitectureError.
     """
     if isinstance(target, Mapping):
-        config: Mapping[str, Any] | None = applied(target, overrides)
-        return (_only_part(config or {}),), Origin("mapping", "config")
+        return (_only_part(target, overrides),), Origin("mapping", "config")
     ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
     opened = open_source(ref, token=token, endpoint=endpoint)
     with errors_about(ref), closing(opened):
         picked = _json_of(ref) or ref.file or file
         files = opened.list_files()
         if _is_config(picked):
-            config = read_config(opened, picked)
+            config: Mapping[str, Any] | None = read_config(opened, picked)
         else:
             if picked is not None:
                 choose(files, picked)  # a file that is not there is an error
@@ -255,11 +254,12 @@ def predict_parts(
             return pipeline.parts, opened.origin
         if config is None:
             raise no_config(str(target))
-        return (_only_part(applied(config, overrides)),), opened.origin
+        return (_only_part(config, overrides),), opened.origin
 
 
-def _only_part(config: Mapping[str, Any]) -> DeclaredPart:
-    return DeclaredPart("", "", config, predict(config))
+def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:
+    found = changed(config, overrides)
+    return DeclaredPart("", "", found.config, found.prediction, found.overrides)
 
 
 def _of_pipeline(ref: ModelRef) -> ModelRef:

@@ -33,7 +33,7 @@ def tensors(
     from fnmatch import fnmatchcase
 
     from .. import api
-    from ..core.overrides import parse_overrides
+    from ..core.overrides import parse_overrides, titled
     from ..reports.tensor_list import lay_out
     from .output import checked_format, emit
 
@@ -49,7 +49,7 @@ def tensors(
     chosen = tuple(t for t in found.tensors if match is None or fnmatchcase(t.name, match))
     emit(
         format_,
-        lambda: lay_out(found.origin.name, chosen),
+        lambda: lay_out(titled(found.origin.name, found.overrides), chosen),
         lambda: replace(found, tensors=chosen).to_dict(tensors=True),
         output,
     )

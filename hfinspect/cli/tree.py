@@ -30,7 +30,8 @@ def tree(
     parts, _ = api.predict_parts(
         model, revision=revision, token=token, overrides=parse_overrides(set_ or ()), file=file
     )
-    blocks = []
+    blocks = [f"changed  {clean(str(one))}" for part in parts for one in part.overrides]
+    blocks = ["\n".join(blocks)] if blocks else []
     for part in parts:
         heading = f"{clean(part.name)} ({clean(part.declared)})\n" if part.name else ""
         if isinstance(part.found, HfinspectError):

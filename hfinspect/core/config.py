@@ -9,7 +9,9 @@ Every number comes back as a Dim that remembers its key, so shapes can explain t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from ..errors import ConfigError
@@ -22,6 +24,21 @@ MAX_DIM: Final = 2**40
 MAX_COUNT: Final = 10_000
 
 _REQUIRED: Final = object()
+
+#: Where the keys that are asked for are written down, as long as somebody wants to know.
+_READ: ContextVar[set[tuple[str, ...]] | None] = ContextVar("keys read", default=None)
+
+
+@contextmanager
+def keys_read() -> Iterator[set[tuple[str, ...]]]:
+    """The keys that getters ask for inside: each with the other spellings that the getter takes
+    after it, all of them dotted."""
+    found: set[tuple[str, ...]] = set()
+    token = _READ.set(found)
+    try:
+        yield found
+    finally:
+        _READ.reset(token)
 
 
 class ModelConfig:
@@ -42,7 +59,7 @@ class ModelConfig:
 
     @property
     def architectures(self) -> tuple[str, ...]:
-        found = self.values.get("architectures")
+        found = self.raw("architectures")
         if found is None:
             return ()
         if isinstance(found, str):
@@ -55,17 +72,16 @@ class ModelConfig:
 
     def raw(self, *keys: str) -> Any:
         """The first present, non-null value as it stands in the file, or None."""
-        for key in keys:
-            value = self.values.get(key)
-            if value is not None:
-                return value
-        return None
+        return self._find(keys)[1]
 
     def has(self, *keys: str) -> bool:
         """Whether any of the keys is present and not null."""
         return self.raw(*keys) is not None
 
     def _find(self, keys: Sequence[str]) -> tuple[str, Any]:
+        read = _READ.get()
+        if read is not None:
+            read.add(tuple(self.path + key for key in keys))
         for key in keys:
             value = self.values.get(key)
             if value is not None:
@@ -196,7 +212,7 @@ class ModelConfig:
         """
         if self.has("num_labels"):
             return self.dim("num_labels")
-        labels = self.values.get("id2label")
+        labels = self.raw("id2label")
         if labels is not None:
             if not isinstance(labels, (dict, list)) or not labels:
                 raise self.error("id2label", labels, "a non-empty object")
@@ -212,7 +228,7 @@ class ModelConfig:
     @property
     def padding_idx(self) -> int | None:
         """pad_token_id as an embedding shows it; anything but a number is none."""
-        found = self.values.get("pad_token_id")
+        found = self.raw("pad_token_id")
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
     # ---- errors

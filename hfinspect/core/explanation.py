@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .formula import Formula
+from .overrides import Override
 from .refs import Origin
 from .results import SCHEMA_VERSION, weight_memory
 
@@ -237,6 +238,7 @@ class Explanation:
     name_size: NameSize | None = None
     measured: Measurement | None = None
     against: Against | None = None
+    overrides: tuple[Override, ...] = ()
     display: Callable[[Explanation], str] | None = field(default=None, repr=False, compare=False)
 
     @property

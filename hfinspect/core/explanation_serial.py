@@ -32,6 +32,7 @@ def explanation_to_dict(e: Explanation) -> dict[str, Any]:
             "commit": origin.commit,
             "path": origin.path,
         },
+        "overrides": [one.to_dict() for one in e.overrides],
         "model_type": e.model_type,
         "architecture": e.architecture,
         "symbols": [

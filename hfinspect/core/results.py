@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..errors import HfinspectError
 from .checkpoint import Finding
+from .overrides import Override
 from .refs import Origin
 from .tensors import TensorInfo
 
@@ -160,7 +161,8 @@ class Inspection:
     parameters.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
     pipeline``, ``sentence-transformers`` or ``adapter``; ``members`` are the parts of the second
     and third, ``variants`` the quantisations to choose from, ``contents`` what the file tells of
-    itself (GGUF's key-values, what a training checkpoint holds).
+    itself (GGUF's key-values, what a training checkpoint holds), ``overrides`` the config keys that
+    were changed for this answer.
     """
 
     target: str
@@ -197,6 +199,7 @@ class Inspection:
     variants: tuple[VariantFile, ...] = ()
     adapter: Adapter | None = None
     contents: Mapping[str, object] = field(default_factory=dict)
+    overrides: tuple[Override, ...] = ()
 
     @property
     def repo_id(self) -> str | None:

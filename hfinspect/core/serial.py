@@ -26,6 +26,7 @@ def inspection_to_dict(inspection: Inspection, *, tensors: bool) -> dict[str, An
             "path": origin.path,
         },
         "source": inspection.source,
+        "overrides": [one.to_dict() for one in inspection.overrides],
         "model_type": inspection.model_type,
         "architecture": inspection.architecture,
         "catalogued": inspection.catalogued,

@@ -56,6 +56,7 @@ def explained(
         counts=counts,
         name_size=name_size_of(target, counts, active),
         measured=measured(inspection, prediction) if inspection.source == "checkpoint" else None,
+        overrides=inspection.overrides,
         display=display,
     )
 

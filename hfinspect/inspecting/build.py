@@ -13,6 +13,7 @@ from ..analysis.labels.routing import routing_of
 from ..analysis.quantization import Decoded, Decoding
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
+from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Expectation, Inspection, WeightFile
 from ..core.tensors import TensorInfo, TensorSpec
@@ -30,6 +31,7 @@ def from_prediction(
     prediction: Prediction,
     *,
     config: Mapping[str, Any] | None = None,
+    overrides: tuple[Override, ...] = (),
     findings: Sequence[Finding] = (),
 ) -> Inspection:
     """What config.json promises. Stored sizes are what a file in the config's dtype would hold."""
@@ -44,6 +46,7 @@ def from_prediction(
         architecture=prediction.architecture,
         catalogued=prediction.family is not None,
         config=config,
+        overrides=overrides,
         findings=(*_how_built(prediction), *findings),
     )
 

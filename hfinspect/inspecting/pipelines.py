@@ -11,6 +11,7 @@ from ..checkpoints.read import ModelFiles
 from ..checkpoints.repo_layout import MODULES_FILE, PIPELINE_FILE, Layout, declared_components
 from ..checkpoints.small_files import read_config, read_json
 from ..core.checkpoint import Finding
+from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Member
 from ..errors import ConfigError, HfinspectError, NothingToInspectError, UnknownArchitectureError
@@ -57,12 +58,13 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
 
 class DeclaredPart(NamedTuple):
     """A component of a pipeline: its folder, the class that the pipeline names, its config, and
-    what that promises or why it promises nothing."""
+    what that promises or why it promises nothing, and which keys of it were changed."""
 
     name: str
     declared: str
     config: Mapping[str, object]
     found: Prediction | HfinspectError
+    overrides: tuple[Override, ...] = ()
 
 
 class DeclaredPipeline(NamedTuple):
@@ -121,7 +123,7 @@ def inspect_declared(name: str, opened: Source) -> Inspection | None:
         return None
     parts: list[tuple[Member, Inspection]] = []
     findings: list[Finding] = []
-    for folder, declared, config, found in pipeline.parts:
+    for folder, declared, config, found, _ in pipeline.parts:
         if isinstance(found, HfinspectError):
             findings.append(Finding(found.kind, f"{folder}: {found}", f"{folder}/config.json"))
             continue

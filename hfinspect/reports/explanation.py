@@ -8,6 +8,7 @@ from typing import Literal
 
 from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
+from ..core.overrides import titled
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Facts, Table
 from .reconciliation import against_blocks, measured_blocks, name_size_text
@@ -36,11 +37,14 @@ def lay_out(e: Explanation, *, depth: Depth = "layer") -> Document:
     blocks.append(Facts(tuple(_closing(e))))
     blocks += measured_blocks(e)
     blocks += against_blocks(e)
-    return Document(f"Parameters of {e.origin.name}", tuple(blocks), ledger)
+    title = f"Parameters of {titled(e.origin.name, e.overrides)}"
+    return Document(title, tuple(blocks), ledger)
 
 
 def _facts(e: Explanation) -> Facts:
-    return Facts((("model", f"{e.architecture} (model_type {e.model_type or 'unknown'})"),))
+    changes = [("changed", str(one)) for one in e.overrides]
+    model = f"{e.architecture} (model_type {e.model_type or 'unknown'})"
+    return Facts((*changes, ("model", model)))
 
 
 def _symbols(e: Explanation) -> Table:

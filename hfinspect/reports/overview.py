@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..core.components import Component
+from ..core.overrides import titled
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
 from .document import Block, Column, Document, Facts, Paragraph, Table
@@ -43,12 +44,13 @@ def lay_out(
     if len(inspection.variants) > 1:
         blocks.append(variants(inspection))
     blocks += _remarks(inspection)
-    return Document(inspection.origin.name, tuple(blocks), main)
+    return Document(titled(inspection.origin.name, inspection.overrides), tuple(blocks), main)
 
 
 def _what_was_read(inspection: Inspection) -> Facts:
     origin = inspection.origin
-    items = [("read from", _KINDS.get(origin.kind, origin.kind))]
+    items = [("changed", str(one)) for one in inspection.overrides]
+    items.append(("read from", _KINDS.get(origin.kind, origin.kind)))
     if origin.kind in ("hub", "cache"):
         asked = origin.revision or "main"
         items.append(("revision", f"{asked}, commit {origin.commit or 'unknown'}"))

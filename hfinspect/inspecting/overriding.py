@@ -1,0 +1,157 @@
+"""``--set``: the keys that a model type reads, by all their names, and what comes of a change."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ..core.checkpoint import Finding
+from ..core.config import keys_read
+from ..core.overrides import Override, applied, value_at
+from ..core.refs import Origin
+from ..core.results import Inspection
+from ..errors import HfinspectError, UsageError
+from ..trees.prediction import Prediction
+from .build import from_prediction
+from .promised import predict
+
+#: Keys that say something else than which tensors there are: the dtype, the packing, the context.
+_OTHERWISE_READ = frozenset(
+    {
+        "architectures", "dtype", "max_position_embeddings", "model_type", "quantization_config",
+        "rope_parameters", "rope_scaling", "rope_theta", "sliding_window", "torch_dtype",
+        "use_cache",
+    }
+)  # fmt: skip
+
+#: Names that one getter takes, the first of them the family's own; all of them dotted.
+_Names = Collection[tuple[str, ...]]
+
+
+class Changed(NamedTuple):
+    """A config with keys changed, what it predicts, and the changes as a result shows them."""
+
+    config: Mapping[str, Any]
+    prediction: Prediction
+    overrides: tuple[Override, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def changed(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> Changed:
+    """What a config predicts after ``overrides``.
+
+    A key is set under all of its spellings that count: ``num_hidden_layers`` is ``n_layer`` to
+    GPT-2. One that changes no tensor is a note. Raises UsageError for a key that neither the config
+    has nor the model type reads, and what ``predict`` raises.
+    """
+    if not overrides:
+        return Changed(config, predict(config))
+    names = {*_names_read(config), *_names_read(applied(config, overrides))}
+    result = _set(config, overrides, names)
+    prediction = predict(result)
+    if prediction.family is not None:  # else nobody knows what the class reads
+        for key in overrides:
+            _check_known(key, config, names)
+    return Changed(
+        result,
+        prediction,
+        tuple(
+            Override(key, value, _before(config, key, names)) for key, value in overrides.items()
+        ),
+        tuple(_without_effect(config, overrides, prediction, names)),
+    )
+
+
+def promised(
+    name: str,
+    origin: Origin,
+    config: Mapping[str, Any],
+    overrides: Mapping[str, Any] | None,
+    findings: Sequence[Finding] = (),
+) -> Inspection:
+    """What a config promises, some of its keys changed."""
+    found = changed(config, overrides)
+    return from_prediction(
+        name, origin, found.prediction, config=found.config, overrides=found.overrides,
+        findings=(*found.findings, *findings),
+    )  # fmt: skip
+
+
+def _names_read(config: Mapping[str, Any]) -> set[tuple[str, ...]]:
+    with keys_read() as found, suppress(HfinspectError):  # what was read before it, is known
+        predict(config)
+    return found
+
+
+def _set(
+    config: Mapping[str, Any], overrides: Mapping[str, Any], names: _Names
+) -> Mapping[str, Any]:
+    for key, value in overrides.items():
+        config = applied(config, {key: value})
+        others = [other for other in _spellings(key, names) if other != key]
+        config = applied(config, dict.fromkeys(others, value))
+    return config
+
+
+def _spellings(key: str, names: _Names) -> list[str]:
+    """The other names of a key.
+
+    A getter's later name is another spelling of its first, unless it has a meaning of its own: then
+    some getter asks for it first, and not with the same other name after it
+    (``moe_intermediate_size``, failing that ``intermediate_size``).
+    """
+    first = {spelled[0] for spelled in names}
+    pairs = {(spelled[0], other) for spelled in names for other in spelled[1:]}
+    found = []
+    for own, other in sorted(pairs):
+        if key in (own, other) and (other not in first or (other, own) in pairs):
+            found.append(own if key == other else other)
+    return found
+
+
+def _before(config: Mapping[str, Any], key: str, names: _Names) -> Any:
+    values = (value_at(config, name) for name in (key, *_spellings(key, names)))
+    return next((value for value in values if value is not None), None)
+
+
+def _check_known(key: str, config: Mapping[str, Any], names: _Names) -> None:
+    """Raises UsageError, with the nearest known keys."""
+    known = {*_flat(config), *(name for spelled in names for name in spelled), *_OTHERWISE_READ}
+    if key in known or any(name.startswith(f"{key}.") for name in known):
+        return
+    nearest = difflib.get_close_matches(key, sorted(known), n=3, cutoff=0.5)
+    raise UsageError(
+        f"config key {key}",
+        "is unknown: neither the config has it nor does its model type read it",
+        hint=f"did you mean {' or '.join(nearest)}?" if nearest else "check the spelling",
+    )
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+    for key, value in config.items():
+        yield prefix + key
+        if isinstance(value, Mapping) and len(prefix) < 200:
+            yield from _flat(value, f"{prefix}{key}.")
+
+
+def _without_effect(
+    config: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    prediction: Prediction,
+    names: _Names,
+) -> Sequence[Finding]:
+    """The overrides that change no tensor: left out, the prediction is the same."""
+    found = []
+    for key in overrides:
+        others = {other: value for other, value in overrides.items() if other != key}
+        try:
+            without = predict(_set(config, others, names))
+            same = (without.specs, without.dtype) == (prediction.specs, prediction.dtype)
+        except HfinspectError:  # without it the config is malformed: it does change something
+            same = False
+        if same:
+            text = f"{key} changes no tensor"
+            found.append(Finding("override-without-effect", text, severity="note"))
+    return found
