@@ -27,15 +27,10 @@ _TEXT = {
 }  # fmt: skip
 #: Where its encoder's own defaults differ.
 _AUDIO = {"d_model": 1024, "encoder_ffn_dim": 4096, "encoder_layers": 24}
-_SPELLED = {
-    "hidden_size": "d_model", "intermediate_size": "encoder_ffn_dim",
-    "num_hidden_layers": "encoder_layers",
-}  # fmt: skip
 
 
 def _audio(c: ModelConfig) -> ModelConfig:
-    given = {ours: c.values[word] for word, ours in _SPELLED.items() if c.has(word)}
-    return c.with_defaults(**{**_AUDIO, **given})
+    return c.with_defaults(**_AUDIO)
 
 
 def audio_model(c: ModelConfig) -> Module:

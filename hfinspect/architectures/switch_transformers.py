@@ -82,14 +82,14 @@ def _is_sparse(index: int, step: int) -> bool:
 def _decoder_layers(c: ModelConfig) -> Dim:
     """12 where nothing is said, as many as the encoder's where null is."""
     said = "num_decoder_layers" in c.values
-    return c.count("num_decoder_layers", default=c.count("num_layers") if said else 12)
+    return c.count("num_decoder_layers", default=c.fields.count("num_layers") if said else 12)
 
 
 def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
     side = "decoder" if decoder else "encoder"
-    said = int(_decoder_layers(c) if decoder else c.count("num_layers"))
+    said = int(_decoder_layers(c) if decoder else c.fields.count("num_layers"))
     # The config class takes the other spelling into account for the encoder alone, and last.
-    layers = said if decoder else int(c.count("num_hidden_layers", default=said))
+    layers = said if decoder else int(c.count("num_layers"))
     sparse = int(c.count(f"num_sparse_{side}_layers"))
     # A saved config names the step, which is ``layers // sparse``, or ``layers``.
     step = c.count(f"{side}_sparse_step", default=said // sparse if sparse else said)

@@ -95,9 +95,9 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
 
 
 def stack(c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight") -> Module:
-    layers = c.count("num_hidden_layers", "num_layers", default=6)
+    layers = c.count("num_layers", default=6)
     if decoder:  # The config class takes no other spelling into account here.
-        layers = c.count("num_decoder_layers", default=c.count("num_layers", default=6))
+        layers = c.count("num_decoder_layers", default=c.fields.count("num_layers", default=6))
     first = block(c, decoder=decoder, positions=True)
     rest = block(c, decoder=decoder, positions=False)
     return Module(

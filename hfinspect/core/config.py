@@ -1,7 +1,9 @@
 """ModelConfig: config.json with synonyms, nesting and checked getters.
 
 A getter names the key as the family's code knows it first and its synonyms after it; the first one
-that is present and not null wins.  ``null`` counts as absent, because transformers itself writes
+that is present and not null wins.  Aliases of the config class come before all of that:
+transformers sets them after the fields, so a value under an alias is the value of the key
+(config_keys.py).  ``null`` counts as absent, because transformers itself writes
 ``"head_dim": null``; only of booleans it is false, which is what ``if config.alibi`` makes of it.
 What is absent takes the family's default; a key without default is required.
 Every number comes back as a Dim that remembers its key, so shapes can explain themselves.
@@ -15,6 +17,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from ..errors import ConfigError
+from .config_keys import ConfigKeys, keys_of
 from .dims import Constant, Dim
 
 #: Beyond any real size (the largest vocabularies are near 10^6, widths near 10^5), small enough
@@ -42,11 +45,21 @@ def keys_read() -> Iterator[set[tuple[str, ...]]]:
 
 
 class ModelConfig:
-    """Read-only view of a config mapping; ``path`` is the dotted prefix of a nested section."""
+    """Read-only view of a config mapping; ``path`` is the dotted prefix of a nested section.
 
-    def __init__(self, values: Mapping[str, Any], path: str = "") -> None:
-        self.values = values
+    ``kind`` is the model_type of the class that reads it, where the mapping does not name one.
+    ``given`` is the mapping as it was; ``values`` holds every key under the class's own name.
+    """
+
+    def __init__(self, values: Mapping[str, Any], path: str = "", kind: str | None = None) -> None:
+        named = values.get("model_type")
+        self.given = values
         self.path = path
+        self.kind: str | None = named if isinstance(named, str) else kind
+        self._keys: ConfigKeys = keys_of(self.kind)
+        #: key -> the alias under which its value stands in the file
+        self._aliased = self._keys.aliased(values)
+        self.values = self._keys.resolved(values, self._aliased)
 
     def __repr__(self) -> str:
         return f"ModelConfig({self.path or 'config.json'}, {len(self.values)} keys)"
@@ -79,14 +92,21 @@ class ModelConfig:
         return self.raw(*keys) is not None
 
     def _find(self, keys: Sequence[str]) -> tuple[str, Any]:
+        """The first key with a value, as the file spells it, and the value."""
+        own = self._keys.own
         read = _READ.get()
         if read is not None:
-            read.add(tuple(self.path + key for key in keys))
+            read.add(tuple(self.path + key for key in self._keys.spellings(keys)))
         for key in keys:
+            key = own.get(key, key)
             value = self.values.get(key)
             if value is not None:
-                return key, value
+                return self._aliased.get(key, key), value
         return keys[0], None
+
+    def says(self, key: str) -> bool:
+        """Whether the key is written down at all, be it as null."""
+        return self._keys.own.get(key, key) in self.values
 
     def dim(
         self, *keys: str, default: Any = _REQUIRED, minimum: int = 1, maximum: int = MAX_DIM
@@ -114,7 +134,7 @@ class ModelConfig:
         Python code reading the config would."""
         key, value = self._find(keys)
         if value is None:
-            return default and not any(name in self.values for name in keys)
+            return default and not any(self.says(key) for key in keys)
         if value in (0, 1) and isinstance(value, (bool, int)):
             return bool(value)
         raise self.error(key, value, "true or false")
@@ -189,17 +209,28 @@ class ModelConfig:
             value = dict(default or {})
         if not isinstance(value, Mapping):
             raise self.error(key, value, "an object")
-        return ModelConfig(value, f"{self.path}{key}.")
+        return ModelConfig(value, f"{self.path}{key}.", self._keys.sections.get(key))
 
     def with_defaults(self, **defaults: Any) -> ModelConfig:
         """The same config with family defaults under what the file says; a null takes the default
         unless it stands for false (see ``flag``)."""
-        said = {
-            key: value
-            for key, value in self.values.items()
-            if value is not None or isinstance(defaults.get(key), bool)
-        }
-        return ModelConfig({**self.values, **defaults, **said}, self.path)
+        own, given = self._keys.own, dict(self.given)
+        for key, default in defaults.items():
+            key = own.get(key, key)
+            if given.get(key) is None and not (key in given and isinstance(default, bool)):
+                given[key] = default  # an alias that the file has still comes first
+        return ModelConfig(given, self.path, self.kind)
+
+    def read_as(self, kind: str | None) -> ModelConfig:
+        """The same config read by the class of ``kind``, where it does not name a model_type."""
+        return ModelConfig(self.given, self.path, kind)
+
+    @property
+    def fields(self) -> ModelConfig:
+        """The config before aliases are set: what ``__post_init__`` of its class computes from."""
+        own = self._keys.own
+        plain = {key: value for key, value in self.given.items() if key not in own}
+        return ModelConfig(plain, self.path, self.kind)
 
     # ---- keys that every family shares
 

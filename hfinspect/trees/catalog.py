@@ -263,7 +263,7 @@ def _nested(
     if family is None:
         where = f"config.json: {config.path.rstrip('.')}"
         raise _unknown(str(model_type), sorted(index().types), where, "model_type")
-    module = family.classes[pick(family)](config)
+    module = family.classes[pick(family)](config.read_as(model_type))
     module.scope = True
     if part is not None:
         module.part = part

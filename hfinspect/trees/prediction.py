@@ -103,7 +103,10 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         config = ModelConfig(config)
     choice = choose(config)
     try:
-        root = choice.family.classes[choice.class_name](part_described(config, choice))
+        described = part_described(config, choice)
+        if described.kind is None:
+            described = described.read_as(next(iter(choice.family.model_types), None))
+        root = choice.family.classes[choice.class_name](described)
     except RecursionError:
         raise ConfigError("config.json", "is nested too deeply") from None
     return Prediction(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hfinspect.core.config_keys import keys_of
 from hfinspect.trees.prediction import predict
+
+from . import recordings
 
 
 def layers(config: dict[str, object]) -> dict[str | None, int]:
@@ -33,3 +36,53 @@ def test_switch_spaces_experts_by_the_first_name() -> None:
         if spec.name.startswith("encoder.") and ".experts." in spec.name
     }
     assert experts == {1}
+
+
+COUNTED: list[tuple[int, dict[str, object]]] = [
+    (
+        280_329_216,
+        {"model_type": "bart", "architectures": ["BartForConditionalGeneration"],
+         "encoder_layers": 12, "num_hidden_layers": 2},
+    ),
+    (67_736_832, {"model_type": "gpt2", "n_layer": 2, "num_hidden_layers": 4}),
+    # without a model_type it is the class that knows its keys
+    (67_736_832, {"architectures": ["GPT2Model"], "n_layer": 2, "num_hidden_layers": 4}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameters", "config"), COUNTED)
+def test_an_alias_replaces_the_own_key(parameters: int, config: dict[str, object]) -> None:
+    assert predict(config).parameters == parameters
+
+
+def test_in_a_section_too() -> None:
+    """The section's class is known from its composite, whether or not it names its type."""
+    sections: list[dict[str, int]] = [{"depth": 3, "num_hidden_layers": 1}, {"depth": 1}]
+    for section in sections:
+        config: dict[str, object] = {"model_type": "qwen2_vl", "vision_config": section}
+        assert layers(config)["visual"] == 1
+
+
+#: Where the class computes other sizes from the field before aliases are set.
+T5_KIND = ("t5", "mt5", "umt5", "longt5", "switch_transformers")
+
+
+def test_every_familys_aliases_come_first() -> None:
+    """A recorded config of each type with aliases, and the same with every size that has an alias
+    under the alias, next to twice the size under the own key."""
+    compared: set[str] = set()
+    for _, label, record in recordings.everything():
+        kind = record["model_type"]
+        own = keys_of(kind).own
+        if recordings.is_default(record) or kind in compared or not own:
+            continue
+        given = recordings.spellings(record)["given"]
+        sizes = {
+            alias: given[key]
+            for alias, key in own.items()
+            if type(given.get(key)) is int and not (key == "num_layers" and kind in T5_KIND)
+        }
+        doubled = {own[alias]: 2 * size for alias, size in sizes.items()}
+        compared.add(kind)
+        assert predict({**given, **doubled, **sizes}).tensors == predict(given).tensors, label
+    assert len(compared) > 100

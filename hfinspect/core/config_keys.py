@@ -1,0 +1,81 @@
+"""The names under which a config class knows its keys, recorded from transformers.
+
+``attribute_map`` of a config class gives some fields a second name: gpt2's ``num_hidden_layers`` is
+its ``n_layer``.  transformers sets the fields first and what is no field after them, so a value
+under the alias replaces one under the key.  ``config_keys.json`` holds the aliases of every class,
+and which class reads which nested section; tests/oracle/record_config_keys.py writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ConfigKeys:
+    """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config."""
+
+    own: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+
+    def aliased(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """key -> the alias that has a value; of two the one that stands later in the file."""
+        present = [name for name in self.own if values.get(name) is not None]
+        if len(present) > 1:
+            places = list(values)
+            present.sort(key=places.index)
+        return {self.own[alias]: alias for alias in present}
+
+    def resolved(self, values: Mapping[str, Any], aliased: Mapping[str, str]) -> Mapping[str, Any]:
+        """The mapping with every value under the class's own key."""
+        if not any(name in values for name in self.own):
+            return values
+        found = {self.own.get(name, name): None for name in values}
+        found |= {name: value for name, value in values.items() if name not in self.own}
+        return found | {key: values[alias] for key, alias in aliased.items()}
+
+    def spellings(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """The keys and every alias of theirs, each once."""
+        if not self.own:
+            return tuple(keys)
+        own = {self.own.get(key, key): None for key in keys}
+        aliases = (alias for alias, key in self.own.items() if key in own)
+        return tuple(dict.fromkeys((*keys, *own, *aliases)))
+
+
+_NONE = ConfigKeys()
+
+
+@cache
+def _recorded() -> Mapping[str, Any]:
+    tables: Mapping[str, Any] = json.loads(
+        Path(__file__).with_name("config_keys.json").read_text(encoding="utf-8")
+    )
+    return tables
+
+
+@cache
+def _of_type(model_type: str) -> ConfigKeys:
+    tables = _recorded()
+    sections = {
+        **tables["auto_sections"].get(model_type, {}),
+        **tables["sections"].get(model_type, {}),
+    }
+    return ConfigKeys(tables["aliases"].get(model_type, {}), sections)
+
+
+def keys_of(model_type: str | None) -> ConfigKeys:
+    """What is recorded of a model_type; nothing where transformers has no class for it."""
+    known = model_type is not None and model_type in _types()
+    return _of_type(model_type) if known and model_type is not None else _NONE
+
+
+@cache
+def _types() -> frozenset[str]:
+    tables = _recorded()
+    return frozenset({*tables["aliases"], *tables["sections"], *tables["auto_sections"]})

@@ -1,0 +1,104 @@
+"""Record by which names transformers' config classes know a key, and what their sections are.
+
+    python -m tests.oracle.record_config_keys           # hfinspect/core/config_keys.json
+    python -m tests.oracle.record_config_keys --check   # compare, write nothing
+
+``aliases`` maps model_type -> {alias: key}: a value under the alias replaces one under the key,
+because the class sets aliases after its fields (``attribute_map``).  Where the class's field is
+the alias and the mapped name is no field, it is the other way round, and recorded so.
+``sections`` maps model_type -> {key: model_type} of nested configs whose class is fixed,
+``auto_sections`` of those that may name another type themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+PLACE = Path(__file__).resolve().parents[2] / "hfinspect" / "core" / "config_keys.json"
+
+
+def config_classes() -> dict[str, Any]:
+    """Every config class by its model_type, those of nested configs included."""
+    from transformers import CONFIG_MAPPING, PreTrainedConfig
+
+    waiting = [CONFIG_MAPPING[model_type] for model_type in CONFIG_MAPPING]
+    found: dict[str, Any] = {}
+    while waiting:
+        cls = waiting.pop()
+        if not cls.model_type or cls.model_type in found:
+            continue
+        found[cls.model_type] = cls
+        specs = cls.sub_configs_defaults.values()
+        waiting += [s.config_class for s in specs if issubclass(s.config_class, PreTrainedConfig)]
+    return found
+
+
+def aliases(cls: Any) -> dict[str, str]:
+    """Alias -> the key whose value it replaces."""
+    fields = {field.name for field in dataclasses.fields(cls)}
+    found = {}
+    for alias, key in cls.attribute_map.items():
+        if alias in fields and key not in fields:
+            alias, key = key, alias
+        if alias != key:
+            found[alias] = key
+    return found
+
+
+def sections(cls: Any, *, fixed: bool) -> dict[str, str]:
+    from transformers import PreTrainedConfig
+
+    return {
+        key: spec.model_type
+        for key, spec in cls.sub_configs_defaults.items()
+        if spec.model_type and issubclass(spec.config_class, PreTrainedConfig) == fixed
+    }
+
+
+def record() -> dict[str, Any]:
+    import transformers
+
+    classes = dict(sorted(config_classes().items()))
+    tables = {
+        "aliases": {name: aliases(cls) for name, cls in classes.items()},
+        "sections": {name: sections(cls, fixed=True) for name, cls in classes.items()},
+        "auto_sections": {name: sections(cls, fixed=False) for name, cls in classes.items()},
+    }
+    return {
+        "version": transformers.__version__,
+        **{key: {name: row for name, row in t.items() if row} for key, t in tables.items()},
+    }
+
+
+def written(tables: dict[str, Any]) -> str:
+    """One line for each model_type."""
+    parts = []
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            rows = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items())
+            parts.append(f" {json.dumps(key)}: {{\n{rows}\n }}")
+        else:
+            parts.append(f" {json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    options = parser.parse_args()
+    text = written(record())
+    if options.check:
+        same = PLACE.read_text() == text
+        print("ok" if same else "DIFFERS")
+        return 0 if same else 1
+    PLACE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
