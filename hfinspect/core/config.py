@@ -96,7 +96,8 @@ class ModelConfig:
         own = self._keys.own
         read = _READ.get()
         if read is not None:
-            read.add(tuple(self.path + key for key in self._keys.spellings(keys)))
+            for spelled in self._keys.spellings(keys):
+                read.add(tuple(self.path + key for key in spelled))
         for key in keys:
             key = own.get(key, key)
             value = self.values.get(key)

@@ -39,13 +39,12 @@ class ConfigKeys:
         found |= {name: value for name, value in values.items() if name not in self.own}
         return found | {key: values[alias] for key, alias in aliased.items()}
 
-    def spellings(self, keys: Sequence[str]) -> tuple[str, ...]:
-        """The keys and every alias of theirs, each once."""
-        if not self.own:
-            return tuple(keys)
-        own = {self.own.get(key, key): None for key in keys}
-        aliases = (alias for alias, key in self.own.items() if key in own)
-        return tuple(dict.fromkeys((*keys, *own, *aliases)))
+    def spellings(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
+        """What one getter asks for, under the class's own keys; and each of them with its
+        aliases."""
+        asked = tuple(dict.fromkeys(self.own.get(key, key) for key in keys))
+        aliases = [(key, *(a for a, own in self.own.items() if own == key)) for key in asked]
+        return [asked, *(names for names in aliases if len(names) > 1)]
 
 
 _NONE = ConfigKeys()
