@@ -52,7 +52,7 @@ class Key(NamedTuple):
 _COUNTED = itemgetter(
     *map(
         TensorInfo._fields.index,
-        "component part dtype role active tied_to parameters elements nbytes".split(),
+        "component part dtype role active tied_to parameters elements nbytes shared".split(),
     )
 )
 
@@ -61,10 +61,13 @@ def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
     """All tensors in one pass, so that every total after it costs nothing."""
     cells: dict[Key, Cell] = {}
     for row, count in Counter(map(_COUNTED, tensors)).items():
-        component, part, dtype, role, active, tied_to, parameters, elements, nbytes = row
+        component, part, dtype, role, active, tied_to, parameters, elements, nbytes, shared = row
         key = Key(component, part, dtype, role, active, tied_to is not None)
         cell = cells.setdefault(key, Cell())
         cell.tensors += count
+        if shared is not None:  # counted with the tensor that it is a view of
+            elements -= shared[0]
+            nbytes -= shared[1]
         cell.elements += elements * count
         if parameters is None:
             cell.unknown = True
@@ -161,7 +164,8 @@ def grouped(tensors: Iterable[TensorInfo], key: Callable[[TensorInfo], str]) -> 
             parameters[group] = None if tensor.parameters is None else known + tensor.parameters
         size = nbytes[group]
         if size is not None:
-            nbytes[group] = None if tensor.nbytes is None else size + tensor.nbytes
+            own = tensor.own_nbytes
+            nbytes[group] = None if own is None else size + own
     return {group: Totals(parameters[group], counts[group], nbytes[group]) for group in counts}
 
 

@@ -179,4 +179,6 @@ def tensor_to_dict(tensor: TensorInfo) -> dict[str, Any]:
         "layer": tensor.layer,
         "file": tensor.file,
         "tied_to": tensor.tied_to,
+        "view_of": tensor.view_of,
+        "shared_nbytes": tensor.shared[1] if tensor.shared else 0,
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .components import Component, Role
+from .extents import Extent
 
 #: Bits per element by dtype name as safetensors spells them (safetensors/src/tensor.rs, 0.8), plus
 #: the ones only other formats have. Used for expected sizes; observed sizes come from offsets.
@@ -46,8 +47,9 @@ class StoredTensor(NamedTuple):
 
     ``shape`` is that of the header (row-major). ``elements`` is the number of elements that the
     header declares, ``nbytes`` the span it occupies in the file. ``offset`` is absolute in the
-    file, None where the format does not say it without reading further. ``storage`` identifies
-    shared memory: two tensors of a file with equal, non-None storage are views of the same bytes.
+    file, None where the format does not say it without reading further. ``storage`` says which
+    bytes of which storage these are, for formats whose tensors may share them: two tensors of a
+    file with equal, non-None storage are views of the same bytes.
     """
 
     name: str
@@ -56,7 +58,7 @@ class StoredTensor(NamedTuple):
     elements: int
     nbytes: int
     offset: int | None = None
-    storage: str | None = None
+    storage: Extent | None = None
 
 
 class TensorSpec(NamedTuple):
@@ -104,6 +106,8 @@ class TensorInfo(NamedTuple):
     unpacked for packed weights, None where the packing is not known. ``elements`` is what the
     header stores. ``nbytes`` is None only for an expected tensor whose dtype nobody says.
     ``tied_to`` is set on every tensor but one of a tied group; those are not counted again.
+    ``view_of`` names the tensor of the same file whose bytes it consists of, wholly or in part;
+    ``shared`` are the elements and bytes of it that are counted with that tensor, None if none are.
     """
 
     name: str
@@ -121,3 +125,17 @@ class TensorInfo(NamedTuple):
     stack: str | None = None
     kind: str = ""
     active: tuple[int, int] | None = None
+    view_of: str | None = None
+    shared: tuple[int, int] | None = None
+
+    @property
+    def own_elements(self) -> int:
+        """Elements that are counted with this tensor."""
+        return self.elements - (self.shared[0] if self.shared else 0)
+
+    @property
+    def own_nbytes(self) -> int | None:
+        """Bytes that are counted with this tensor: those of a shared storage count once."""
+        if self.nbytes is None or self.shared is None:
+            return self.nbytes
+        return self.nbytes - self.shared[1]

@@ -205,17 +205,16 @@ def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
 def _tie_findings(placed: Placed) -> list[Finding]:
     if not placed.tied:
         return []
-    stored = {info.name for info in placed.tensors}
-    return [
-        Finding(
-            "tied-stored-twice",
-            f"{name} is stored although it is tied to {kept}; it is counted once",
-            tensor=name,
-            severity="note",
-        )
-        for name, kept in placed.tied.items()
-        if name in stored
-    ]
+    stored = {info.name: info for info in placed.tensors}
+    findings = []
+    for name, kept in placed.tied.items():
+        if name not in stored:
+            continue
+        rule, text = "tied-stored-twice", f"{name} is stored although it is tied to {kept}"
+        if stored[name].view_of is not None:
+            rule, text = "tied-view", f"{name} is a view of {stored[name].view_of}"
+        findings.append(Finding(rule, f"{text}; it is counted once", tensor=name, severity="note"))
+    return findings
 
 
 # ---- what was promised beside what is held

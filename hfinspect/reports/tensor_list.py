@@ -18,6 +18,7 @@ _COLUMNS = (
     Column("part", "part"),
     Column("file", "file"),
     Column("tied_to", "tied to"),
+    Column("view_of", "view of"),
 )
 
 
@@ -35,6 +36,7 @@ def lay_out(title: str, tensors: Sequence[TensorInfo]) -> Document:
             t.part,
             t.file or "",
             t.tied_to or "",
+            t.view_of or "",
         )
         for t in tensors
     )
@@ -42,7 +44,7 @@ def lay_out(title: str, tensors: Sequence[TensorInfo]) -> Document:
     table = Table(
         tuple(_COLUMNS[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in rows),
-        optional=("component", "dtype", "layer", "role", "part", "file", "tied_to"),
+        optional=("component", "dtype", "layer", "role", "part", "file", "tied_to", "view_of"),
     )
     full = Table(_COLUMNS, rows)
     none = Paragraph("No tensor has a name that matches.")
@@ -50,5 +52,5 @@ def lay_out(title: str, tensors: Sequence[TensorInfo]) -> Document:
 
 
 def _says_something(name: str, at: int, rows: Sequence[tuple[object, ...]]) -> bool:
-    dull = {"role": "parameter", "part": "text", "file": "", "tied_to": ""}
+    dull = {"role": "parameter", "part": "text", "file": "", "tied_to": "", "view_of": ""}
     return name not in dull or any(row[at] != dull[name] for row in rows)

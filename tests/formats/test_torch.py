@@ -114,7 +114,7 @@ def test_a_legacy_storage_view_begins_inside_its_storage() -> None:
     assert part.offset is not None
     assert whole.offset is not None
     assert part.offset == whole.offset + 16
-    assert part.storage == "0+16:8"
+    assert str(part.storage) == "0+16:8"
 
 
 @pytest.mark.parametrize("key", ["state_dict", "model", "module", "model_state_dict"])

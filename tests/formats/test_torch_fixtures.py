@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hfinspect.core.checkpoint import Shard
+from hfinspect.core.extents import Extent
 from hfinspect.core.tensors import TORCH_DTYPES
 from hfinspect.formats.torch.torch import FORMAT
 
@@ -48,7 +49,7 @@ def test_tensors_are_those_that_torch_loads(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_equal_storage_means_exactly_the_same_bytes(case: str) -> None:
-    groups: dict[tuple[str, str | None], list[str]] = {}
+    groups: dict[tuple[str, Extent | None], list[str]] = {}
     for shard in read(case):
         for tensor in shard.tensors:
             groups.setdefault((shard.file, tensor.storage), []).append(tensor.name)

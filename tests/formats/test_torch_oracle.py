@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hfinspect.core.extents import Extent
 from hfinspect.core.tensors import TORCH_DTYPES
 from hfinspect.formats.torch.torch import FORMAT
 
@@ -82,7 +83,7 @@ def test_what_torch_saves_is_read_as_torch_loads_it(
     data = buffer.getvalue()
     shard = FORMAT.read_header(MeteredReader("x.bin", data))
     assert [t.name for t in shard.tensors] == list(loaded)
-    found: dict[str | None, list[str]] = {}
+    found: dict[Extent | None, list[str]] = {}
     for tensor in shard.tensors:
         theirs = loaded[tensor.name]
         assert tensor.dtype == TORCH_DTYPES[str(theirs.dtype).removeprefix("torch.")]

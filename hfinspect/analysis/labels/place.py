@@ -10,9 +10,11 @@ from typing import NamedTuple, cast
 
 from ...core.checkpoint import Shard
 from ...core.components import Component, Role
+from ...core.extents import Extent
 from ...core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from ...trees.prediction import Prediction
 from ..quantization import Decoded
+from ..shared_storage import sharing_of
 from .by_name import NameLabels, layer_of
 from .context import labeller
 from .lookup import spec_finder as spec_finder
@@ -92,6 +94,10 @@ def place_stored(
     if tied:
         infos = [info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
                  for info in infos]  # fmt: skip
+    for at, shares in sharing_of(shards, tied).items():
+        infos[at] = infos[at]._replace(
+            view_of=shares.view_of, shared=(shares.elements, shares.nbytes)
+        )
     return Placed(tuple(infos), told, tied)
 
 
@@ -178,7 +184,7 @@ def _labelled(
         parameters = [m[2] if m else n for m, n in zip(meanings, parameters, strict=True)]
     columns = zip(
         names, shapes, dtypes, parameters, components, layers, repeat(shard.file), repeat(None),
-        elements, sizes, roles, parts, stacks, kinds, actives,
+        elements, sizes, roles, parts, stacks, kinds, actives, repeat(None), repeat(None),
     )  # fmt: skip
     return map(tuple.__new__, repeat(TensorInfo), columns)
 
@@ -220,7 +226,7 @@ def _ties_of_tree(infos: Sequence[TensorInfo], told: Sequence[TensorSpec | None]
 
 def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[str, str]:
     """Tensors of one file that are the same bytes."""
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, Extent], str] = {}
     tied: dict[str, str] = {}
     for shard in shards:
         for stored in shard.tensors:

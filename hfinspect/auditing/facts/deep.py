@@ -131,7 +131,7 @@ class DeepScan:
         first: dict[str, StoredTensor] = {}
         for tensor in shard.tensors:
             if tensor.storage is not None:
-                first.setdefault(tensor.storage.rpartition("+")[0], tensor)
+                first.setdefault(tensor.storage.key, tensor)
         if shard.metadata.get("legacy"):
             return [
                 Segment(t.offset, t.offset + t.nbytes, t.name, t.dtype)

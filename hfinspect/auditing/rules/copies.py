@@ -92,7 +92,8 @@ def _differences(main: Copy, copy: Copy) -> Iterator[Found]:
     for name in _worth_naming(ours.keys() - theirs.keys()):
         yield Found(f"has no such tensor, which {main.label} holds", copy.label, name)
     for name in _worth_naming(theirs.keys() - ours.keys()):
-        if names[theirs[name].storage or ""] < 2:
+        storage = theirs[name].storage
+        if storage is None or names[storage] < 2:
             yield Found(f"holds a tensor that {main.label} has not", copy.label, name)
     for name in sorted(shared):
         if ours[name].shape != theirs[name].shape:

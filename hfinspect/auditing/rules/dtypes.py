@@ -53,7 +53,7 @@ def _dtypes(facts: Facts) -> Iterator[tuple[Folder, str | None, Mapping[str, int
         counts: Counter[str] = Counter()
         for info in found.tensors:
             if info.dtype in _FLOATS and info.role is Role.PARAMETER:
-                counts[info.dtype] += info.elements
+                counts[info.dtype] += info.own_elements
         said = said_dtype(folder.config)
         if counts and said is not None:
             yield folder, said, dict(counts.most_common())

@@ -85,8 +85,8 @@ def float32(facts: Facts) -> Iterator[Found]:
             continue
         sizes = {True: 0, False: 0}
         for info in found.tensors:
-            if info.role is Role.PARAMETER and info.nbytes is not None:
-                sizes[info.dtype == "F32"] += info.nbytes
+            if info.role is Role.PARAMETER and (own := info.own_nbytes) is not None:
+                sizes[info.dtype == "F32"] += own
         if sizes[True] > sizes[False]:
             text = f"{byte_size(sizes[True])} of float32"
             expected = f"{said} by {folder.config_path}, half of it"

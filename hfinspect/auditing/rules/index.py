@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from ...analysis.shared_storage import stored_bytes
 from ...checkpoints.filenames import weight_name
 from ..facts.target import Copy, Facts
 from ..registry import Found, rule
@@ -128,14 +129,10 @@ def total_size(facts: Facts) -> Iterator[Found]:
         said = _claim(copy, "total_size")
         if said is None or not copy.readable:
             continue
-        stored = sum(tensor.nbytes for file in copy.files for tensor in file.tensors)
+        stored = stored_bytes([file.shard for file in copy.files if file.shard is not None])
         # PyTorch indexes count a tensor that shares memory under each of its names, or once.
-        distinct = sum(
-            nbytes
-            for file in copy.files
-            for nbytes in {(t.storage or t.name): t.nbytes for t in file.tensors}.values()
-        )
-        if said not in (stored, distinct):
+        repeated = sum(tensor.nbytes for file in copy.files for tensor in file.tensors)
+        if said not in (stored, repeated):
             yield Found(f"total_size is {said:,}", path, None, f"{stored:,}")
 
 

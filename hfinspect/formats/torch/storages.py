@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...core.extents import Extent
 from ...core.tensors import DTYPE_BITS, TORCH_DTYPES
 
 #: Bytes per element of torch dtypes that safetensors has no name for (torch/storage.py and
@@ -126,17 +127,20 @@ class View:
         """Bytes it takes in the file: not more than its span, where it repeats elements."""
         if self.packed_bytes is not None:
             return self.packed_bytes
+        extent = self.extent
+        if extent is not None and extent.nbytes is not None:
+            return extent.nbytes
         start, stop = self.span
         return min(self.elements * self.dtype.item_bytes, stop - start)
 
-    def same_bytes(self) -> str | None:
-        """An identifier that two views share exactly if they consist of the same bytes.
-
-        The storage's key, the first byte, and the dimensions from the fastest on, merged where
-        one continues another; so a transposed or reshaped view has that of its original.
-        """
+    @property
+    def extent(self) -> Extent | None:
+        """The bytes of the storage that it consists of: the dimensions from the fastest on, merged
+        where one continues another. None for a tensor without data or elements."""
         if self.storage is None or not self.elements:
             return None
+        if self.packed_bytes is not None:
+            return Extent(self.storage.key, self.span[0], self.packed_bytes)
         steps = [(1, self.dtype.item_bytes)]
         item = self.dtype.item_bytes
         for step, n in sorted((s * item, n) for s, n in zip(self.stride, self.shape, strict=True)):
@@ -147,8 +151,7 @@ class View:
                 steps[-1] = (last_step, last_n * n)
             else:
                 steps.append((step, n))
-        form = "".join(f"/{step}x{n}" for step, n in steps[1:])
-        return f"{self.storage.key}+{self.span[0]}:{steps[0][1]}{form}"
+        return Extent(self.storage.key, self.span[0], steps[0][1], tuple(steps[1:]))
 
 
 class Compound:

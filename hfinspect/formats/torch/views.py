@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ...core.extents import Extent
 from ...core.tensors import StoredTensor
 from ..bounded import FindingList
 from ..pickles.nodes import PickleGlobal
@@ -33,7 +34,7 @@ def stored_tensors(found: Iterable[Found], locate: Locate) -> tuple[StoredTensor
                 view.elements,
                 view.nbytes,
                 None if begin is None else begin + view.span[0],
-                view.same_bytes(),
+                view.extent,
             )
         )
     return tuple(tensors)
@@ -72,7 +73,7 @@ def check_views(found: Sequence[Found], storages: Mapping[str, Storage], out: Fi
 
 
 def _check_shared(items: list[Found], storage: Storage | None, out: FindingList) -> None:
-    distinct = {item.view.same_bytes(): item for item in reversed(items) if item.view.elements}
+    distinct = {item.view.extent: item for item in reversed(items) if item.view.elements}
     ordered = sorted(distinct.values(), key=lambda item: item.view.span)
     reach = 0
     last: Found | None = None
@@ -147,11 +148,11 @@ def _short(path: str) -> str:
 
 def _sizes(part: Part, walker: Walker) -> dict[str, int]:
     """Tensors, elements and bytes of a part, each storage span once; empty without tensors."""
-    seen: set[str | None] = set()
+    seen: set[Extent | None] = set()
     tensors = elements = nbytes = 0
     for item in walker.find_tensors(part.value):
         tensors += 1
-        identity = item.view.same_bytes()
+        identity = item.view.extent
         if identity not in seen or identity is None:
             seen.add(identity)
             elements += item.view.elements
