@@ -50,15 +50,26 @@ class Binary:
         left, right = str(self.left), str(self.right)
         if _PRECEDENCE[self.op] > _precedence(self.left):
             left = f"({left})"
-        if _PRECEDENCE[self.op] >= _precedence(self.right) and not (
-            self.op in "+*" and getattr(self.right, "op", self.op) == self.op
-        ):
+        if _PRECEDENCE[self.op] >= _precedence(self.right) and not _joins(self.op, self.right):
             right = f"({right})"
         return f"{left} {self.op} {right}"
 
 
 Expr = Symbol | Constant | Binary
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2}
+
+
+def _joins(op: str, right: Expr) -> bool:
+    """Whether ``right`` needs no brackets after ``op``: a sum in a sum, a product in a product.
+
+    Not a product that begins with a quotient: a * (b // c * d) is not a * b // c * d.
+    """
+    if not isinstance(right, Binary) or op not in "+*" or right.op != op:
+        return False
+    first = right.left
+    while isinstance(first, Binary) and first.op == op:
+        first = first.left
+    return op == "+" or not (isinstance(first, Binary) and first.op == "//")
 
 
 def _precedence(expr: Expr) -> int:

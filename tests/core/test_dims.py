@@ -36,9 +36,11 @@ def test_expressions_are_written_with_the_brackets_they_need() -> None:
     assert [str(dim.expr) for dim in (
         3 * a, (a + b) * c, a + b * c, a - (b - c), a - b - c, a * (b // c), a // b * c,
         a // (b * c), a * (b * c), a + (b + c), a * (b + 1), 2 - a,
+        a * (b // c * a),
     )] == [
         "3 * a", "(a + b) * c", "a + b * c", "a - (b - c)", "a - b - c", "a * (b // c)",
         "a // b * c", "a // (b * c)", "a * b * c", "a + b + c", "a * (b + 1)", "2 - a",
+        "a * (b // c * a)",
     ]  # fmt: skip
 
 
