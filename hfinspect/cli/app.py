@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ..errors import HfinspectError, UsageError
 from .streams import complain, complain_of, drop_stdout, flushed, standard_output
@@ -46,6 +46,17 @@ class DefaultGroup(TyperGroup):
         if incomplete.startswith("-") and inspect is not None:
             found += inspect.shell_complete(ctx, incomplete)
         return found
+
+
+class TidyCommand(TyperCommand):
+    """``hfinspect compare [OPTIONS] A B...``: arguments in the usage line as they are called, in
+    brackets where they may be left out."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
+        names = [str(p.metavar or p.name) for p in arguments]
+        pieces = zip(names, arguments, strict=True)
+        return ["[OPTIONS]", *(n if p.required else f"[{n}]" for n, p in pieces)]
 
 
 def with_command(arguments: Sequence[str]) -> list[str]:
@@ -92,6 +103,8 @@ def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
 
     for name in commands:
         importlib.import_module(f".{name}", __package__).register(app)
+    for command in app.registered_commands:
+        command.cls = TidyCommand
     return app
 
 

@@ -15,14 +15,17 @@ def register(app: typer.Typer) -> None:
 
 def architectures(
     search: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="Only what contains this text.")
+        str | None, typer.Argument(metavar="TEXT", help="Only what contains this text.")
     ] = None,
     format_: options.Format = "table",
     output: options.Output = None,
 ) -> None:
-    """The model types and classes whose tensors are known from config.json alone."""
+    """The model types and classes whose tensors are known from config.json alone.
+
+    Exit code 5 if no name contains the text.
+    """
     from ..reports.model_types import lay_out, to_dict
-    from ..trees.catalog import families
+    from ..trees.catalog import families, nothing_like
     from .output import emit
 
     wanted = (search or "").lower()
@@ -31,4 +34,6 @@ def architectures(
         for family in families()
         if any(wanted in name.lower() for name in (*family.model_types, *family.classes))
     ]
+    if not found:
+        raise nothing_like(wanted)
     emit(format_, lambda: lay_out(found), lambda: to_dict(found), output)

@@ -13,6 +13,7 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
+    from ..auditing.registry import Rule
     from ..core.results import Failure
     from ..core.verdicts import AuditResult
 
@@ -35,7 +36,7 @@ def audit(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TARGET]...", help="Directories, weight files, Hub repos.", show_default=False
+            metavar="TARGET...", help="Directories, weight files, Hub repos.", show_default=False
         ),
     ] = None,
     select: Annotated[
@@ -67,6 +68,10 @@ def audit(
     explain: Annotated[
         str | None, typer.Option(metavar="CODE", help="What a rule looks for, why, how to fix.")
     ] = None,
+    list_: Annotated[
+        bool,
+        typer.Option("--list", help="List the rules, those of --select and --ignore if given."),
+    ] = False,
     revision: options.Revision = None,
     file: options.File = None,
     format_: Annotated[
@@ -91,6 +96,8 @@ def audit(
     checked_format(format_, FORMATS)
     if explain is not None:
         return _explain(explain, format_, output)
+    if list_:
+        return _list(chosen(select or (), ignore or (), deep=True), format_, output)
     if fail_on not in _THRESHOLDS:
         raise UsageError(f"--fail-on {fail_on}", "is unknown", expected=", ".join(_THRESHOLDS))
     chosen(select or (), ignore or (), deep=deep)  # an unknown code is said before anything is read
@@ -167,15 +174,35 @@ def _show(
         emit(format_, lambda: lay_out(results, lines=lines), lambda: to_dict(results), output)
 
 
+def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:
+    from ..reports.verdict import lay_out_rules, rules_to_dict
+    from .output import emit
+
+    _not_of_rules("--list", format_)
+    emit(
+        format_,
+        lambda: lay_out_rules(found, lines=format_ == "table"),
+        lambda: rules_to_dict(found),
+        output,
+    )
+
+
+def _not_of_rules(option: str, format_: str) -> None:
+    from ..errors import UsageError
+
+    if format_ in ("sarif", "junit"):
+        raise UsageError(
+            f"{option} as {format_}", "is not possible", expected="table, json, csv or markdown"
+        )
+
+
 def _explain(code: str, format_: str, output: Path | None) -> None:
     from ..auditing.registry import get_rule
-    from ..errors import UsageError
     from ..reports.verdict import lay_out_rule, rule_to_dict
     from .output import emit
 
     rule = get_rule(code)
-    if format_ in ("sarif", "junit", "csv"):
-        raise UsageError(f"--explain as {format_}", "is not possible", expected="table, json")
+    _not_of_rules("--explain", format_)
     emit(format_, lambda: lay_out_rule(rule), lambda: rule_to_dict(rule), output)
 
 

@@ -54,11 +54,12 @@ def listed(
     options: ScanOptions, query: HubQuery, limit: int | None, expand: Sequence[str]
 ) -> Iterator[Item]:
     """The Hub's own list, one request a page, asked for as it is needed."""
-    from ..sources.hub.search import list_models
+    from ..sources.hub.search import checked_sort, list_models
 
+    order = None if query.sort is None else checked_sort(query.sort)
     client, _ = shared(options)
     models = list_models(
-        client, author=query.author, search=query.search, filters=query.filters, sort=query.sort,
+        client, author=query.author, search=query.search, filters=query.filters, sort=order,
         limit=limit, expand=tuple(expand),
     )  # fmt: skip
     return (Item(model.repo_id, model) for model in models)

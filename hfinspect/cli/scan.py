@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,7 +33,7 @@ def scan(
     targets: Annotated[
         str | None,
         typer.Argument(
-            metavar="[LIST]",
+            metavar="LIST",
             help="A text file, one model a line; - for stdin; with --recursive a directory.",
         ),
     ] = None,
@@ -51,11 +53,20 @@ def scan(
         bool, typer.Option("--totals-only", help="Only what the Hub's list reports of itself.")
     ] = False,
     format_: Annotated[
-        str,
-        typer.Option("--format", "-f", help=", ".join(FORMATS), autocompletion=lambda: FORMATS),
-    ] = "jsonl",
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help=", ".join(FORMATS),
+            autocompletion=lambda: FORMATS,
+            show_default="table on a terminal, else jsonl",
+        ),
+    ] = None,
     output: options.Output = None,
-    columns: Annotated[str | None, typer.Option(help="Comma-separated; README lists them.")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Comma-separated; README lists them. Those of audits switch it on."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on after the rows there.")] = False,
     refresh: Annotated[
         bool,
@@ -94,7 +105,7 @@ def scan(
     from .scan_run import Plan, execute
 
     plan = Plan(
-        format_=format_,
+        format_=format_ or _usual_format(output),
         output=output,
         resume=resume or refresh,
         refresh=refresh,
@@ -118,7 +129,7 @@ def scan(
     if query and targets is not None:
         raise UsageError(targets, "is a list, and the Hub was to list too", expected="one of them")
     if totals_only:
-        job = _reported(query, asked, limit, columns is not None or audit)
+        job = _reported(query, asked, limit, columns, audit)
     else:
         job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh)
     if totals_only:
@@ -134,9 +145,19 @@ def scan(
         raise typer.Exit(1)
 
 
-def _reported(query: HubQuery, asked: ScanOptions, limit: int | None, more: bool) -> Job:
+def _usual_format(output: Path | None) -> str:
+    """Lines of JSON for a file or a pipe, a table for people."""
+    to_terminal = output is None and sys.stdout is not None and sys.stdout.isatty()
+    return "table" if to_terminal else "jsonl"
+
+
+def _reported(
+    query: HubQuery, asked: ScanOptions, limit: int | None, columns: str | None, audit: bool
+) -> Job:
     """What the Hub's list says of itself, one request a page and no other."""
-    from ..scanning.rows import TOTALS_COLUMNS
+    from functools import partial
+
+    from ..scanning.rows import chosen_columns
     from ..scanning.whole import reported
     from .listing import listed
     from .scan_run import Job
@@ -145,10 +166,16 @@ def _reported(query: HubQuery, asked: ScanOptions, limit: int | None, more: bool
         raise UsageError(
             "--totals-only", "needs the Hub's list", expected="--author, --filter or --search"
         )
-    if more:
+    if audit:
         raise UsageError("--totals-only", "has columns of its own, and no audit")
+    chosen = chosen_columns(columns, totals=True)
     items = listed(asked, query, limit, ("sha", "safetensors"))
-    return Job(items, limit, reported, tuple(TOTALS_COLUMNS), listed=True)
+    work = partial(reported, columns=chosen)
+    return Job(items, limit, work, chosen, listed=True, named=(*chosen, *_named(columns)))
+
+
+def _named(columns: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (columns or "").split(","))
 
 
 def _inspected(
@@ -161,10 +188,14 @@ def _inspected(
     from .listing import listed, named
     from .scan_run import Job
 
-    chosen = chosen_columns(columns) + (tuple(AUDIT_COLUMNS) if audit else ())
-    work = RowWork(asked, chosen, audit, refresh)
+    chosen = chosen_columns(columns)
+    if audit and not any(name in AUDIT_COLUMNS for name in chosen):
+        chosen += tuple(AUDIT_COLUMNS)
+    audits = tuple(name for name in chosen if name in AUDIT_COLUMNS)
+    work = RowWork(asked, chosen, bool(audits), refresh)
+    wanted = (*audits, *_named(columns))
     if query:
         items = listed(asked, query, limit, ("sha", "siblings"))
-        return Job(items, limit, work, chosen, listed=True)
+        return Job(items, limit, work, chosen, listed=True, named=wanted)
     found = named(text, recursive, limit)
-    return Job(found, len(found), work, chosen)
+    return Job(found, len(found), work, chosen, named=wanted)

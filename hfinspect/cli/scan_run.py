@@ -59,13 +59,15 @@ class Plan:
 @dataclass(frozen=True)
 class Job:
     """What is scanned. ``total`` is None where the number is not known; ``listed`` tells that the
-    items are the Hub's list, whose order changes between two runs."""
+    items are the Hub's list, whose order changes between two runs; ``named`` are the columns that
+    the user named, which a table never leaves out."""
 
     items: Iterable[Item]
     total: int | None
     work: Callable[[Item], Row]
     columns: tuple[str, ...]
     listed: bool = False
+    named: tuple[str, ...] = ()
 
     @property
     def types(self) -> dict[str, str]:
@@ -137,8 +139,11 @@ def _as_document(plan: Plan, job: Job, executor: Executor | None, tally: Tally) 
     from ..reports.rows_table import lay_out
     from .output import emit
 
-    rows = list(_followed(plan, job, executor, tally))
-    emit(plan.format_, lambda: lay_out(rows, job.types), dict, plan.output)
+    rows: list[Row] = []
+    try:
+        rows.extend(_followed(plan, job, executor, tally))
+    finally:  # a scan that is interrupted shows the rows that it has
+        emit(plan.format_, lambda: lay_out(rows, job.types, job.named), dict, plan.output)
 
 
 def _to_stdout(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from ..analysis.count import per_layer
 from ..analysis.differences import Change, Comparison, Difference, ranges
@@ -22,52 +23,89 @@ _VERDICTS = {"packing": "packed differently", "dtype": "in other dtypes"}
 
 def lay_out(comparison: Comparison) -> Document:
     """The first model is what the others are compared with: ``-`` is only in the first."""
-    table = _side_by_side(comparison.inspections)
-    blocks: list[Block] = [table]
+    blocks: list[Block] = [_side_by_side(comparison.inspections)]
     for difference in comparison.differences:
         blocks += _difference(comparison.inspections[0].target, difference)
-    return Document("", tuple(blocks), table)
+    return Document("", tuple(blocks), _plain(comparison.inspections))
+
+
+class _Line(NamedTuple):
+    """A property of each model: ``name`` and ``cells`` for machines, plain numbers wherever they
+    are any; ``label`` and ``shown`` for people (nothing where another line says it)."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    label: str = ""
+    shown: tuple[Cell, ...] = ()
+
+
+def _lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
+    """What is known of any of the models."""
+
+    def line(
+        name: str, of: Callable[[Inspection], Cell], show: Callable[[Cell], Cell], label: str = ""
+    ) -> Iterator[_Line]:
+        cells = tuple(of(model) for model in models)
+        if any(cell not in (None, "", 0) for cell in cells):
+            yield _Line(name, cells, label or name, tuple(map(show, cells)))
+
+    yield from line("architecture", lambda m: m.architecture or "unknown", _text)
+    yield from line("model_type", lambda m: m.model_type or "unknown", _text)
+    yield from line("source", lambda m: m.source if m.format is None else m.format, _text)
+    yield from line("parameters", lambda m: m.parameters, _count)
+    yield from line("active_parameters", lambda m: m.active_parameters, _known, "active")
+    names = list(dict.fromkeys(name for m in models for name in m.components))
+    for name in names:
+        yield from line(name, lambda m, name=name: _part(m, name), _count, f"  {name}")  # type: ignore[misc]
+    spans = {id(m): per_layer(m.tensors) for m in models}
+    for name in names:
+        found = tuple(spans[id(m)].get(name) for m in models)
+        if any(found):
+            least = tuple(None if span is None else span[0] for span in found)
+            most = tuple(None if span is None else span[1] for span in found)
+            shown = tuple(map(_span, found))
+            yield _Line(f"{name}_per_layer", least, f"  {name} per layer", shown)
+            if least != most:
+                yield _Line(f"{name}_per_layer_most", most)
+    yield from line("dtypes", lambda m: ", ".join(m.dtypes), _text)
+    yield from line("quantization", _method, _text,
+                    "quantised")  # fmt: skip
+    yield from line("nbytes", lambda m: m.nbytes, _size, "bytes")
+    yield from line("memory_16_bit", lambda m: m.memory.get("16-bit"), _size, "16-bit memory")
 
 
 def _side_by_side(models: tuple[Inspection, ...]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-
-    def row(label: str, *cells: Cell) -> None:
-        if any(cell not in (None, "", 0) for cell in cells):
-            rows.append((label, *cells))
-
-    row("architecture", *[m.architecture or "unknown" for m in models])
-    row("model_type", *[m.model_type or "unknown" for m in models])
-    row("source", *[m.source if m.format is None else m.format for m in models])
-    row("parameters", *[_count(m.parameters) for m in models])
-    row("  in words", *[spelled(m.parameters) if m.parameters else "" for m in models])
-    row("active", *[_count(m.active_parameters) if m.active_parameters else "" for m in models])
-    names = dict.fromkeys(name for m in models for name in m.components)
-    for name in names:
-        cells = [m.components[name].parameters if name in m.components else 0 for m in models]
-        if any(cell != 0 for cell in cells):
-            rows.append((f"  {name}", *[_count(cell) for cell in cells]))
-    layers = [per_layer(m.tensors) for m in models]
-    for name in names:
-        spans = [found.get(name) for found in layers]
-        row(f"  {name} per layer", *[_span(span) for span in spans])
-    row("dtypes", *[", ".join(m.dtypes) for m in models])
-    row("quantised", *[m.quantization.method if m.quantization else "" for m in models])
-    row("bytes", *[byte_size(m.nbytes) if m.nbytes is not None else "unknown" for m in models])
-    row("16-bit memory", *[byte_size(m.memory["16-bit"]) if m.memory else "" for m in models])
+    for line in _lines(models):
+        if line.label:
+            rows.append((line.label, *line.shown))
+        if line.name == "parameters":
+            rows.append(("  rounded", *(spelled(m.parameters or 0) for m in models)))
     columns = [Column("property", "")]
     columns += [Column(m.target, _short(m)) for m in models]
     return Table(tuple(columns), tuple(rows))
 
 
-def _short(model: Inspection) -> str:
-    """Long paths make a table unreadable; their ends tell them apart."""
-    name = model.target.rstrip("/")
-    return name if len(name) <= 28 else "…" + name[-27:]
+def _plain(models: tuple[Inspection, ...]) -> Table:
+    """The same for machines: their names, plain numbers."""
+    columns = [Column("property", "property"), *(Column(m.target, m.target) for m in models)]
+    return Table(tuple(columns), tuple((line.name, *line.cells) for line in _lines(models)))
 
 
-def _count(number: int | None) -> str:
-    return "unknown" if number is None else f"{number:,}"
+def _method(model: Inspection) -> str | None:
+    return model.quantization.method if model.quantization else None
+
+
+def _part(model: Inspection, name: str) -> int | None:
+    return model.components[name].parameters if name in model.components else 0
+
+
+def _text(cell: Cell) -> Cell:
+    return "" if cell is None else cell
+
+
+def _count(cell: Cell) -> Cell:
+    return f"{cell:,}" if isinstance(cell, int) else "unknown"
 
 
 def _span(span: tuple[int, int] | None) -> str:
@@ -75,6 +113,21 @@ def _span(span: tuple[int, int] | None) -> str:
         return ""
     least, most = span
     return f"{least:,}" if least == most else f"{least:,} - {most:,}"
+
+
+def _known(cell: Cell) -> Cell:
+    """A number that not every model has."""
+    return f"{cell:,}" if isinstance(cell, int) else ""
+
+
+def _size(cell: Cell) -> Cell:
+    return byte_size(cell) if isinstance(cell, int) else "unknown"
+
+
+def _short(model: Inspection) -> str:
+    """Long paths make a table unreadable; their ends tell them apart."""
+    name = model.target.rstrip("/")
+    return name if len(name) <= 28 else "…" + name[-27:]
 
 
 def _verdict(difference: Difference) -> str:

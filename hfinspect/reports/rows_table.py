@@ -6,16 +6,30 @@ from collections.abc import Mapping, Sequence
 
 from .document import Cell, Column, Document, Table
 
-#: What fits a terminal: the rest of the columns goes first where it is narrow.
-_FIRST = ("target", "status", "parameters", "error_kind")
+#: What a table always shows.
+_ALWAYS = ("target", "status", "parameters", "error_kind")
+#: What comes next, where there is room; then everything else.
+_FIRST = (
+    "active_parameters", "dtype", "quantization", "nbytes", "architecture", "model_type", "error",
+)  # fmt: skip
 
 
-def lay_out(rows: Sequence[Mapping[str, Cell]], types: Mapping[str, str]) -> Document:
-    """One row a target."""
-    used = [n for n in types if n in _FIRST or any(row.get(n) not in (None, "") for row in rows)]
+def lay_out(
+    rows: Sequence[Mapping[str, Cell]], types: Mapping[str, str], named: Sequence[str] = ()
+) -> Document:
+    """One row a target. Columns that the user ``named`` are there whether or not they are empty
+    and have room; of the others those that say anything."""
+
+    def says(name: str) -> bool:
+        return any(row.get(name) not in (None, "") for row in rows)
+
+    used = [name for name in types if name in named or name in _ALWAYS or says(name)]
+    used = [name for name in used if name != "error_kind" or says(name)]
     columns = tuple(
         Column(name, name, "int" if types[name] == "int64" else "text") for name in used
     )
     body = tuple(tuple("" if row.get(n) is None else row[n] for n in used) for row in rows)
-    table = Table(columns, body, optional=tuple(n for n in used if n not in _FIRST))
+    spare = [name for name in used if name not in named and name not in _ALWAYS]
+    ranked = (*(n for n in _FIRST if n in spare), *(n for n in spare if n not in _FIRST))
+    table = Table(columns, body, optional=ranked)
     return Document("", (table,), table)

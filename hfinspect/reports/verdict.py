@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.results import SCHEMA_VERSION, Failure
 from ..core.text import clean
-from ..core.verdicts import AuditFinding, AuditResult
+from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult
 from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule
+
+#: Rules named in the sum over several targets.
+MAX_CODES = 10
 
 _COLUMNS = (
     Column("target", "target"),
@@ -32,8 +36,45 @@ def lay_out(results: Sequence[AuditResult | Failure], *, lines: bool = False) ->
         if len(results) > 1:
             blocks.append(Paragraph(f"{result.target}:"))
         blocks += _failure(result) if isinstance(result, Failure) else _audit(result, lines)
+    if len(results) > 1:
+        blocks += _sum(results)
     title = results[0].target if len(results) == 1 else f"{len(results)} targets"
     return Document(title, tuple(blocks), _table(results))
+
+
+def _sum(results: Sequence[AuditResult | Failure]) -> list[Block]:
+    """All targets together: how many are sound, what was found, which rules found it where."""
+    audited = [result for result in results if isinstance(result, AuditResult)]
+    worst = Counter(_worst(result) for result in audited)
+    of_each = [f"{worst[kind]:,} with {kind}s" for kind in reversed(SEVERITIES) if worst[kind]]
+    states = [f"{worst['']:,} without findings", *of_each]
+    failed = len(results) - len(audited)
+    states += [f"{failed:,} not audited"] if failed else []
+    found = {kind: sum(result.counts[kind] for result in audited) for kind in reversed(SEVERITIES)}
+    blocks: list[Block] = [Paragraph(f"all {len(results):,} targets:")]
+    codes = Counter(code for r in audited for code in {finding.code for finding in r.findings})
+    ranked = sorted(codes.items(), key=lambda item: (-item[1], item[0]))
+    if codes:
+        first = {finding.code: finding for r in audited for finding in r.findings}
+        columns = (
+            Column("code", "code"),
+            Column("severity", "severity"),
+            Column("rule", "rule"),
+            Column("targets", "targets", "int"),
+        )
+        shown = [(code, first[code], number) for code, number in ranked[:MAX_CODES]]
+        rows = tuple((code, f.severity, f.rule, number) for code, f, number in shown)
+        blocks.append(Table(columns, rows))
+    if len(codes) > MAX_CODES:
+        text = f"{len(codes) - MAX_CODES:,} more rules found something: -f csv has all findings"
+        blocks.append(Paragraph(text, "note"))
+    blocks.append(Facts((("targets", ", ".join(states)), ("found", _counted(found)))))
+    return blocks
+
+
+def _worst(result: AuditResult) -> str:
+    """The severity of the worst finding; empty without any."""
+    return next((kind for kind in reversed(SEVERITIES) if result.counts[kind]), "")
 
 
 def _failure(failure: Failure) -> list[Block]:
@@ -78,9 +119,12 @@ def _audited(result: AuditResult) -> str:
 
 def summary(result: AuditResult) -> str:
     """``2 errors, 1 warning, 0 notes``."""
+    return _counted(result.counts)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(
-        f"{count:,} {severity}{'' if count == 1 else 's'}"
-        for severity, count in result.counts.items()
+        f"{count:,} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items()
     )
 
 
@@ -129,3 +173,37 @@ def rule_to_dict(rule: Rule) -> dict[str, Any]:
         "why": rule.why,
         "fix": rule.fix,
     }
+
+
+def lay_out_rules(found: Sequence[Rule], *, lines: bool = False) -> Document:
+    """Rules one below the other. ``lines``: as text that a terminal can wrap; else a table."""
+    columns = (
+        Column("code", "code"),
+        Column("severity", "severity"),
+        Column("deep", "with --deep only"),
+        Column("rule", "rule"),
+        Column("what", "what"),
+        Column("why", "why"),
+        Column("fix", "fix"),
+    )
+    rows = tuple((r.code, r.severity, r.deep, r.name, r.what, r.why, r.fix) for r in found)
+    table = Table(columns, rows)
+    count = Paragraph(f"{len(found):,} rules")
+    if not lines:
+        return Document("", (table, count), table)
+    items = [item for rule in found for item in _in_lines(rule)]
+    return Document("", (Facts(tuple(items)), count), table)
+
+
+def _in_lines(rule: Rule) -> list[tuple[str, str]]:
+    deep = ", with --deep only" if rule.deep else ""
+    return [
+        (rule.code, f"{rule.severity}{deep}: {rule.what}"),
+        ("", f"why: {rule.why}"),
+        ("", f"fix: {rule.fix}"),
+    ]
+
+
+def rules_to_dict(found: Sequence[Rule]) -> dict[str, Any]:
+    """The JSON form of a list of rules."""
+    return {"rules": [rule_to_dict(rule) for rule in found]}

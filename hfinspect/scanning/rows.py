@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from ..core.results import Failure, Inspection
@@ -123,17 +124,21 @@ TOTALS_COLUMNS: Final[Mapping[str, Told]] = {
 }
 
 
-def chosen_columns(text: str | None) -> tuple[str, ...]:
-    """Columns named in a comma-separated list; all of them for None. Raises UsageError."""
+def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]:
+    """Columns named in a comma-separated list, those of audits too; for None all of an inspection.
+    ``totals``: those of the Hub's own report instead. Raises UsageError."""
+    known = tuple(TOTALS_COLUMNS) if totals else (*COLUMNS, *AUDIT_COLUMNS)
     if text is None:
-        return tuple(COLUMNS)
+        return known if totals else tuple(COLUMNS)
     names = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in COLUMNS and name not in LEADING]
+    unknown = [name for name in names if name not in known and name not in LEADING]
     if unknown or not names:
+        near = get_close_matches(unknown[0], known, n=1) if unknown else []
         raise UsageError(
             f"column {unknown[0]!r}" if unknown else "columns",
             "is unknown" if unknown else "are none",
-            expected=", ".join(COLUMNS),
+            expected=", ".join(known),
+            hint=f"did you mean {near[0]}?" if near else None,
         )
     return tuple(dict.fromkeys(name for name in names if name not in LEADING))
 

@@ -11,7 +11,7 @@ from ..core.results import Failure
 from ..errors import HfinspectError, MalformedError, UnknownArchitectureError
 from ..sources.hub.search import ListedModel
 from .engine import ScanOptions, inspect_one, lost, run, shared
-from .rows import AUDIT_COLUMNS, Row, lead, row_of
+from .rows import AUDIT_COLUMNS, LEADING, TOTALS_COLUMNS, Row, lead, row_of
 
 
 class Item(NamedTuple):
@@ -40,7 +40,11 @@ class RowWork:
     refresh: bool = False
 
     def __call__(self, item: Item) -> Row:
-        """The target's row. Raises nothing of ours."""
+        """The target's row: the leading columns, then ``columns``. Raises nothing of ours."""
+        row = self._row(item)
+        return {name: row[name] for name in (*LEADING, *self.columns)}
+
+    def _row(self, item: Item) -> Row:
         if item.row is not None and (not self.refresh or self._holds(item, item.row)):
             return item.row
         listing = item.listed.listing() if item.listed else None
@@ -66,16 +70,19 @@ class RowWork:
         return row["commit"] == current_commit(item.target, self.options)
 
 
-def reported(item: Item) -> Row:
+def reported(item: Item, columns: Sequence[str] = tuple(TOTALS_COLUMNS)) -> Row:
     """``--totals-only``: what the Hub's list says of itself, without another request."""
     model = item.listed
     assert model is not None
     dtypes = " ".join(f"{dtype}:{count}" for dtype, count in model.reported.items())
-    return {
-        **lead(item.target, commit=model.commit),
+    values: Row = {
         "repo_id": model.repo_id,
         "hub_reported_parameters": model.reported_total,
         "hub_reported_dtypes": dtypes or None,
+    }
+    return {
+        **lead(item.target, commit=model.commit),
+        **{name: values[name] for name in columns},
     }
 
 

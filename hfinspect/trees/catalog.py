@@ -225,6 +225,20 @@ def _unknown(name: str, known: list[str], where: str | None, what: str) -> Unkno
     )
 
 
+def nothing_like(text: str) -> UnknownArchitectureError:
+    """The error for a text that no model type and no class contains, with the nearest names."""
+    known = {name.lower(): name for name in (*index().classes, *index().types)}
+    nearest = [known[name] for name in difflib.get_close_matches(text.lower(), known, n=3)]
+    return UnknownArchitectureError(
+        repr(text),
+        "is in no model type and no class of the catalog",
+        nearest=nearest,
+        hint=f"nearest known: {', '.join(nearest)}"
+        if nearest
+        else "hfinspect architectures lists all of them",
+    )
+
+
 def auto_model(
     config: ModelConfig, *, default_type: str | None = None, part: str | None = None
 ) -> Module:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -269,3 +271,31 @@ def test_links_are_not_followed_out(tmp_path: Path, sound: Path) -> None:
 def test_no_progress_where_there_is_no_terminal(sound: Path) -> None:
     done = process("audit", sound, "--deep")
     assert (done.code, done.err) == (0, "")
+
+
+def test_rules_are_listed() -> None:
+    """All of them, or those of --select and --ignore, in every format but those of findings."""
+    found = json.loads(hfinspect("audit", "--list", "-f", "json").out)["rules"]
+    assert [rule["code"] for rule in found] == list(rules())
+    assert list(found[0]) == ["code", "rule", "severity", "deep", "what", "why", "fix"]
+    some = hfinspect("audit", "--list", "--select", "HI32", "--ignore", "HI321", "-f", "csv")
+    head, *rows = csv.reader(io.StringIO(some.out))
+    assert head == ["code", "severity", "deep", "rule", "what", "why", "fix"]
+    wanted = [code for code in rules() if code.startswith("HI32") and code != "HI321"]
+    assert [row[0] for row in rows] == wanted
+    text = hfinspect("audit", "--list", env={"COLUMNS": "60"}).out
+    assert all(f"\n{code} " in f"\n{text}" for code in rules())
+    assert max(map(len, text.splitlines())) <= 60
+    assert f"{len(rules())} rules" in text
+    assert "| HI201 |" in hfinspect("audit", "--list", "-f", "markdown").out
+    assert hfinspect("audit", "--list", "-f", "sarif").code == 2
+
+
+def test_several_targets_end_with_a_sum(broken: Path, sound: Path, tmp_path: Path) -> None:
+    done = hfinspect("audit", broken, sound, sound, tmp_path / "absent", env={"COLUMNS": "80"})
+    *_, sum_ = done.out.partition("all 4 targets:\n")
+    assert "targets  2 without findings, 1 with errors, 1 not audited" in sum_
+    one = json.loads(hfinspect("audit", broken, "-f", "json").out)["results"][0]
+    assert f"found    {one['counts']['error']} errors, " in sum_
+    assert "HI110" in sum_
+    assert "all 1 targets" not in hfinspect("audit", broken).out

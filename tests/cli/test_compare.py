@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
 import pytest
+
+from hfinspect import inspect as hfinspect_of
 
 from ..analysis.test_compare import CONFIG, checkpoint
 from ..builders import write_config
@@ -106,3 +110,16 @@ def test_two_revisions_and_a_local_copy(hub: HubServer, tmp_path: Path) -> None:
     assert copy["same_structure"] is True
     commits = [model["origin"]["commit"] for model in found["models"]]
     assert commits == [repo.branches["main"], repo.branches["v2"], None]
+
+
+def test_csv_holds_plain_numbers(models: Path) -> None:
+    """No separators, no units, no ranges: whatever is a number is read as one."""
+    done = hfinspect("compare", "./base", "./deeper", "-f", "csv", cwd=models)
+    rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(done.out))}
+    assert rows.pop("property") == ["./base", "./deeper"]
+    texts = {"architecture", "model_type", "source", "dtypes"}
+    assert all(cell.isdigit() for name in rows if name not in texts for cell in rows[name])
+    counted = [hfinspect_of(models / name).parameters for name in ("base", "deeper")]
+    assert [int(cell) for cell in rows["parameters"]] == counted
+    assert {"nbytes", "memory_16_bit", "attention", "attention_per_layer"} <= set(rows)
+    assert "  rounded " in hfinspect("compare", "./base", "./deeper", cwd=models).out

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from hfinspect.scanning.rows import COLUMNS, LEADING
+from hfinspect.scanning.rows import AUDIT_COLUMNS, COLUMNS, LEADING
 
 from ..builders import write_config, write_safetensors
 from ..hub_server import HubServer
@@ -424,3 +424,80 @@ def test_parts_in_a_row_are_the_whole(tmp_path: Path, format_: str) -> None:
     parts = [hfinspect(*arguments, "--shard", f"{k}/3", cwd=tmp_path).out for k in (1, 2, 3)]
     assert "".join(parts) == whole
     assert all(parts)
+
+
+# ---- tables
+
+
+def test_columns_of_audits_can_be_named(tmp_path: Path) -> None:
+    """Alone and in any order; naming one switches the audit on."""
+    local_model(tmp_path / "mine")
+    (tmp_path / "list").write_text("./mine\n")
+    asked = ["scan", "list", "--quiet", "--no-cache", "-f", "jsonl"]
+    for more in (["--audit"], []):
+        done = hfinspect(*asked, *more, "--columns", "audit_codes,parameters", cwd=tmp_path)
+        (row,) = map(json.loads, done.out.splitlines())
+        assert list(row) == [*LEADING, "audit_codes", "parameters"]
+        assert isinstance(row["audit_codes"], str)
+        assert row["parameters"] == PARAMETERS
+    every = json.loads(hfinspect(*asked, "--audit", "--columns", "parameters", cwd=tmp_path).out)
+    assert list(every) == [*LEADING, "parameters", *AUDIT_COLUMNS]
+
+
+def test_a_table_keeps_the_columns_that_were_named(tmp_path: Path) -> None:
+    """However narrow the terminal is, and whether or not they are empty; a pipe has no width."""
+    local_model(tmp_path / "mine")
+    (tmp_path / "list").write_text("./mine\n./none\n")
+    asked = ["scan", "list", "-q", "--no-cache", "-f", "table"]
+    names = ["architecture", "quantization", "tensors", "nbytes"]
+    columns = ["--columns", ",".join(names)]
+    done = hfinspect(*asked, *columns, cwd=tmp_path, env={"COLUMNS": "60"})
+    head, *_, last = done.out.splitlines()
+    assert head.split() == ["target", "status", "error_kind", *names]
+    assert last == "left out at 60 columns: error; -f csv has all"
+    columns[1] += ",error"
+    assert "does not exist" in hfinspect(*asked, *columns, cwd=tmp_path, env={"COLUMNS": "60"}).out
+    whole = hfinspect(*asked, cwd=tmp_path, env={"COLUMNS": ""}).out
+    assert {"target", "model_type", "embedding", "nbytes"} <= set(whole.splitlines()[0].split())
+    assert "left out" not in whole
+
+
+def test_a_table_of_totals_shows_the_totals(scan: Scanner) -> None:
+    told = {"parameters": {"BF16": 100, "F32": 20}, "total": 120}
+    scan.hub.add("org/mine", model_files(), info={"safetensors": told})
+    asked = ("--author", "org", "--totals-only", "-f", "table", "-q")
+    scan.env["COLUMNS"] = "40"
+    done = scan(*asked)
+    assert "hub_reported_parameters" in done.out.splitlines()[0]
+    assert "120" in done.out
+    some = scan(*asked, "--columns", "hub_reported_dtypes")
+    assert some.out.splitlines()[0].split() == ["target", "status", "hub_reported_dtypes"]
+    assert "'parameters': is unknown" in scan(*asked, "--columns", "parameters").err
+
+
+def test_on_a_terminal_rows_are_a_table(tmp_path: Path) -> None:
+    local_model(tmp_path / "mine")
+    (tmp_path / "list").write_text("./mine\n")
+    parent, child = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "hfinspect", "scan", "list", "-q", "--no-cache"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, stdout=child, timeout=60,
+        check=True,
+    )  # fmt: skip
+    os.close(child)
+    shown = os.read(parent, 100_000).decode()
+    os.close(parent)
+    assert "{" not in shown
+    assert "2,344" in shown
+    assert "left out at 80 columns: " in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"), [("downlods", "downloads"), ("lastmodifed", "lastModified"), ("size", "")]
+)
+def test_an_order_that_the_hub_does_not_know(scan: Scanner, asked: str, meant: str) -> None:
+    done = scan("--author", "org", "--sort", asked)
+    assert (done.code, done.out) == (2, "")
+    assert f"sort '{asked}': is unknown, expected downloads, likes, " in done.err
+    assert (f"did you mean {meant}?" in done.err) is bool(meant)
+    assert scan.hub.meter.paths() == []

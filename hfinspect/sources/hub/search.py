@@ -5,14 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Final
 from urllib.parse import urlencode, urljoin
 
+from ...errors import UsageError
 from ..source import FileEntry
 from .answer import Answer, BrokenAnswerError
 from .client import GZIP, Ask, HubClient, api_json
 from .http import is_same_host
 from .model_info import Listing, commit_of, is_repo_id, parse_listing
 
+#: Orders of the Hub's list; it takes any other word without a complaint and sorts by nothing.
+SORTS: Final = ("downloads", "likes", "lastModified", "createdAt", "trendingScore")
 #: The Hub's largest page.
 PAGE = 1000
 #: A page of 1,000 models with their files' names is a few MB; some repos hold 10,000 files.
@@ -68,6 +73,19 @@ def list_models(
         page = page if left is None else page[:left]
         left = None if left is None else left - len(page)
         yield from page
+
+
+def checked_sort(sort: str) -> str:
+    """The Hub's name of an order. Raises UsageError with the nearest."""
+    known = {name.lower(): name for name in SORTS}
+    found = known.get(sort.replace("_", "").lower())
+    if found is None:
+        near = get_close_matches(sort.lower(), list(known), n=1, cutoff=0.5)
+        raise UsageError(
+            f"sort {sort!r}", "is unknown", expected=", ".join(SORTS),
+            hint=f"did you mean {known[near[0]]}?" if near else None,
+        )  # fmt: skip
+    return found
 
 
 def _page(client: HubClient, url: str) -> tuple[list[ListedModel], str | None]:

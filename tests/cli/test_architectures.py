@@ -1,0 +1,40 @@
+"""``hfinspect architectures``, and how commands are called."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hfinspect.cli.app import COMMANDS
+
+from .program import hfinspect
+
+
+def test_a_text_that_nothing_contains() -> None:
+    done = hfinspect("architectures", "zzz")
+    assert (done.code, done.out) == (5, "")
+    assert "'zzz': is in no model type and no class of the catalog" in done.err
+    assert "nearest known: llama" in hfinspect("architectures", "llma").err
+    error = json.loads(hfinspect("architectures", "llma", "-f", "json").out)["error"]
+    assert error["kind"] == "unknown_architecture"
+
+
+def test_a_part_of_a_name_in_any_case() -> None:
+    done = hfinspect("architectures", "BLOOM", "-f", "csv")
+    assert done.code == 0
+    assert "BloomForCausalLM" in done.out
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("inspect", "MODEL..."), ("tensors", "MODEL"), ("tree", "MODEL"), ("explain", "MODEL"),
+        ("compare", "A B..."), ("audit", "[TARGET...]"), ("scan", "[LIST]"),
+        ("architectures", "[TEXT]"), ("cache", "info|clear"),
+    ],
+)  # fmt: skip
+def test_usage_lines(command: str, usage: str) -> None:
+    first = hfinspect(command, "--help").out.strip().splitlines()[0]
+    assert first == f"Usage: hfinspect {command} [OPTIONS] {usage}"
+    assert command in COMMANDS
