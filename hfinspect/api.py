@@ -15,18 +15,20 @@ from .checkpoints.repo_layout import PIPELINE_FILE, Layout, config_folders
 from .checkpoints.small_files import read_config
 from .core.checkpoint import Finding
 from .core.refs import ModelRef, Origin
-from .core.results import Inspection
+from .core.results import Inspection, Member
 from .errors import UsageError
 from .inspecting.adapter import Reach
 from .inspecting.model import inspect_read
 from .inspecting.overriding import changed, promised
 from .inspecting.pipelines import (
+    MAIN_MODULE,
     DeclaredPart,
-    declared_pipeline,
+    declared_model,
     inspect_declared,
     several_models,
 )
 from .inspecting.promised import no_config, predict
+from .layers.sentence_modules import own_class
 from .sources.opening import errors_about, open_source, resolve
 from .sources.source import Source
 
@@ -155,8 +157,8 @@ def explain(
         target, revision=revision, source=source, token=token, file=file, overrides=overrides,
         endpoint=endpoint, timeout=timeout, client=client,
     )  # fmt: skip
-    if found.config is None and found.layout == Layout.PIPELINE.value:
-        raise several_models(found.target, [member.name for member in found.members])
+    if found.config is None and found.members:
+        raise several_models(found.target, [_folder(member) for member in found.members])
     if found.config is None:
         raise no_config(found.target)
     derivation = Derivation(predict(found.config), found.config)
@@ -247,11 +249,11 @@ def predict_parts(
                 choose(files, picked)  # a file that is not there is an error
             beside = f"{folder_of(files, picked)}config.json"
             config = read_config(opened, beside if beside in files else "config.json")
-        pipeline = None if picked or config else declared_pipeline(opened)
-        if pipeline is not None and overrides:
-            raise several_models(str(target), [part.name for part in pipeline.parts])
-        if pipeline is not None and pipeline.parts:
-            return pipeline.parts, opened.origin
+        model = None if picked else declared_model(opened, overrides)
+        if model is not None and overrides and model.layout is Layout.PIPELINE:
+            raise several_models(str(target), [part.name for part in model.parts])
+        if model is not None and model.parts:
+            return model.parts, opened.origin
         if config is None:
             raise no_config(str(target))
         return (_only_part(config, overrides),), opened.origin
@@ -260,6 +262,11 @@ def predict_parts(
 def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:
     found = changed(config, overrides)
     return DeclaredPart("", "", found.config, found.prediction, found.overrides)
+
+
+def _folder(member: Member) -> str:
+    """Where a part lies: the root's has the name of what it is."""
+    return "" if member.name in (MAIN_MODULE, own_class(member.declared)) else member.name
 
 
 def _of_pipeline(ref: ModelRef) -> ModelRef:
@@ -306,9 +313,10 @@ def _from_source(
         return found
     if source == "checkpoint":
         raise read.refused or no_weights(opened, read.files)
-    pipeline = None if overrides or file else inspect_declared(name, opened)
-    if pipeline is not None:
-        return pipeline
+    whole = not file and not (overrides and PIPELINE_FILE in read.files)
+    several = inspect_declared(name, opened, overrides) if whole else None
+    if several is not None:
+        return several
     if read.config is None:
         if read.config_error is not None:
             raise read.config_error
@@ -323,7 +331,8 @@ def _from_source(
         )
         for other in read.unread
     )
-    return promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))
+    found = promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))
+    return found if read.layout is Layout.SINGLE else replace(found, layout=read.layout.value)
 
 
 def _no_further(base: str) -> Inspection:

@@ -277,6 +277,20 @@ def test_what_the_command_shows(tmp_path: Path) -> None:
     assert answer["parameters"] == sum(EXPECTED.values())
 
 
+def test_a_sound_pipeline_passes_the_audit(tmp_path: Path) -> None:
+    """What is no model has a config of its own kind: a scheduler, a processor."""
+    root = write_pipeline(tmp_path)
+    index = json.loads((root / "model_index.json").read_text())
+    index["feature_extractor"] = ["transformers", "CLIPImageProcessor"]
+    index["guard"] = ["own_code", "SafetyThing"]
+    (root / "model_index.json").write_text(json.dumps(index))
+    for folder in ("scheduler", "tokenizer", "feature_extractor", "guard"):
+        write_config(root / folder, {"beta_start": 0.1})
+    assert hfinspect.audit(root, ignore=["HI106"]).failing("warning") == ()
+    (root / "unet" / "config.json").write_text('{"_class_name": "UNet2DConditionModel", "up": 1}')
+    assert not hfinspect.audit(root, ignore=["HI106"]).ok
+
+
 # ---- tree and explain
 
 

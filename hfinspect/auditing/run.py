@@ -97,7 +97,7 @@ def _not_compared(facts: Facts) -> Iterator[Unchecked]:
     for folder in facts.folders:
         main, place = folder.main, folder.path or "."
         if main is None:
-            if folder.config is not None and not folder.copies:
+            if folder.config is not None and not folder.copies and folder.is_model:
                 yield Unchecked(f"weights in {place}", "there are none of a format that is read")
             if any(copy.files for copy in folder.copies):
                 yield Unchecked(f"weights in {place} against a config", "they are no model's own")

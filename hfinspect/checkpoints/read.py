@@ -14,18 +14,19 @@ from ..errors import (
     NothingToInspectError,
     UnsupportedFormatError,
 )
+from ..layers.sentence_modules import CONFIG_FILES
 from ..sources.source import FileEntry, Source
 from .choose import Choice, OtherFile, choose, unsupported
 from .filenames import Kind, weight_name
 from .next_choice import rounds_of
 from .repo_layout import (
-    MODULES_FILE,
     PIPELINE_FILE,
     Layout,
     Part,
-    declared_components,
-    declared_modules,
+    config_name,
+    declared_folders,
     layout_of,
+    naming_files,
     part_folders,
 )
 from .small_files import read_json
@@ -48,7 +49,10 @@ class ModelFiles:
     how. ``companions`` are further JSON objects by name; those that could not be read are in
     ``findings``. ``checkpoint`` is None where there are no weights of a format that is read, where
     none were wanted, and for a pipeline: there ``parts`` has all, while for sentence-transformers
-    it has the modules after the transformer. ``variants`` are the quantisations to choose from
+    it has the modules after the transformer, or all where they lie in folders. ``declared`` says
+    what class the folders are that the repo names (the root's has the empty name), and
+    ``declared_class`` what that of ``checkpoint`` is.
+    ``variants`` are the quantisations to choose from
     where the weights are GGUF. ``others`` are weight files that belong to no part of a pipeline,
     ``unread`` those of formats that are not read. ``refused`` is why ``checkpoint`` is None where
     weights were chosen by their names and are something else.
@@ -61,6 +65,8 @@ class ModelFiles:
     companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
     parts: tuple[Part, ...] = ()
+    declared: Mapping[str, str] = field(default_factory=dict)
+    declared_class: str | None = None
     variants: tuple[Variant, ...] = ()
     others: tuple[OtherFile, ...] = ()
     unread: tuple[OtherFile, ...] = ()
@@ -77,47 +83,46 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
     a model without weights; ``no_weights`` makes one of the latter.
     """
     files = source.list_files()
-    layout = Layout.SINGLE if file is not None else layout_of(files)
-    main = choose(files, file) if weights and layout is not Layout.PIPELINE else None
-    folders: dict[str, Choice] = {}
-    if weights and layout is not Layout.SINGLE:
-        used = _paths(main) if main else set()
-        folders = {
-            folder: choice
-            for folder, choice in part_folders(files, layout).items()
-            if not used & _paths(choice)
-        }
+    of_repo = layout_of(files)
+    layout = Layout.SINGLE if file is not None else of_repo
+    main, folders = _choices(files, file, layout) if weights else (None, {})
     choices = [choice for choice in (main, *folders.values()) if choice is not None]
     readings = [
         rounds_of(source, files, choice, files if choice is main else _inside(files, choice))
         for choice in choices
     ]
-    small = _small_files(files, layout, main, list(folders), file)
+    small = _small_files(files, of_repo, main, list(folders), file)
     first = [name for name in small if name not in _IF_NOT_IN_CONFIG]
     tasks = [partial(read_json, source, small[name]) for name in first]
     read, checkpoints = read_weights(source, readings, tasks)
     texts = dict(zip(first, read, strict=True))
     notes = _Notes(small)
-    config = texts.pop("config.json", None)
-    error = _config_error(config)
     whole = checkpoints.pop(0) if main is not None else None
     if isinstance(whole, UnsupportedFormatError) and file is not None:
         raise whole
-    refused = [found for found in (whole, *checkpoints) if isinstance(found, HfinspectError)]
-    declared = notes.declared(layout, texts)
+    declared = notes.declared(texts)
+    folder = _beside(files, main, file).rstrip("/")
+    own = f"{folder}/{config_name(declared.get(folder))}" if folder in declared else ""
+    config = texts.pop(own if folder and own in small else "config.json", None)
+    error = _config_error(config)
+    found = dict(zip(folders, checkpoints, strict=True))
+    if declared and layout is Layout.MODULES:
+        others = {name: kind for name, kind in declared.items() if name != folder}
+        found = _named(source, files, others, found, weights=weights)
+    refused = [one for one in (whole, *found.values()) if isinstance(one, HfinspectError)]
     parts = tuple(
         Part(
             folder,
-            _checkpoint(found),
+            _checkpoint(one),
             declared.get(folder),
-            notes.mapping(f"{folder}/config.json", texts),
+            notes.mapping(f"{folder}/{config_name(declared.get(folder))}", texts),
         )
-        for folder, found in zip(folders, checkpoints, strict=True)
+        for folder, one in found.items()
     )
     if not _names_quantization(config):
         late = [name for name in _IF_NOT_IN_CONFIG if name in small]
-        found = source.gather([partial(read_json, source, small[name]) for name in late])
-        texts.update(zip(late, found, strict=True))
+        answers = source.gather([partial(read_json, source, small[name]) for name in late])
+        texts.update(zip(late, answers, strict=True))
     companions = {name: notes.mapping(name, texts) for name in COMPANIONS if name in texts}
     if isinstance(pipeline := texts.get(PIPELINE_FILE), dict):
         companions[PIPELINE_FILE] = pipeline
@@ -131,12 +136,53 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
         {name: value for name, value in companions.items() if value is not None},
         _checkpoint(whole),
         parts,
+        declared,
+        declared.get(folder),
         gguf_variants(files) if main is not None and main.format == "gguf" else (),
-        tuple(_left_over(files, parts, refused)) if layout is Layout.PIPELINE else (),
+        tuple(_left_over(files, whole, parts, refused)) if parts else (),
         (*(_refused(files, error) for error in refused), *unsupported(files)),
         tuple(notes.findings),
         whole if isinstance(whole, UnsupportedFormatError) else None,
     )
+
+
+def _choices(
+    files: Mapping[str, FileEntry], file: str | None, layout: Layout
+) -> tuple[Choice | None, dict[str, Choice]]:
+    """The weights of the model itself, and those of the folders that may be its parts."""
+    if layout is Layout.SINGLE:
+        return choose(files, file), {}
+    folders = part_folders(files, layout)
+    if layout is Layout.PIPELINE:
+        return None, folders
+    main = choose({path: entry for path, entry in files.items() if "/" not in path})
+    if main is None and len(folders) < 2:  # a transformer in a folder, and nothing after it
+        return next(iter(folders.values()), None) or choose(files), {}
+    return main, folders
+
+
+_Found = dict[str, Checkpoint | UnsupportedFormatError]
+
+
+def _named(
+    source: Source,
+    files: Mapping[str, FileEntry],
+    declared: Mapping[str, str],
+    found: _Found,
+    *,
+    weights: bool,
+) -> _Found:
+    """The folders that the repo names, in its order; those of unusual names are read now."""
+    inside = {
+        folder: {path: entry for path, entry in files.items() if path.rpartition("/")[0] == folder}
+        for folder in declared
+        if folder and folder not in found
+    }
+    late = {folder: choice for folder in inside if (choice := choose(inside[folder])) and weights}
+    readings = [rounds_of(source, files, choice, inside[name]) for name, choice in late.items()]
+    _, checkpoints = read_weights(source, readings, [])
+    found = {**found, **dict(zip(late, checkpoints, strict=True))}
+    return {folder: found[folder] for folder in declared if folder in found}
 
 
 def _checkpoint(found: Checkpoint | UnsupportedFormatError | None) -> Checkpoint | None:
@@ -168,6 +214,12 @@ def folder_of(files: Mapping[str, FileEntry], pick: str | None) -> str:
     return pick[: pick.rfind("/") + 1]
 
 
+def _beside(files: Mapping[str, FileEntry], main: Choice | None, pick: str | None) -> str:
+    """The folder whose config is the model's."""
+    first = None if main is None else next(iter(main.files), main.index or "")
+    return folder_of(files, pick if first is None else first)
+
+
 def _small_files(
     files: Mapping[str, FileEntry],
     layout: Layout,
@@ -176,16 +228,17 @@ def _small_files(
     pick: str | None,
 ) -> dict[str, str]:
     """Paths of the small files to read, by the names they go under."""
-    first = None if main is None else next(iter(main.files), main.index or "")
-    beside = folder_of(files, pick if first is None else first)
+    beside = _beside(files, main, pick)
     places = {name: (f"{beside}{name}", name) for name in ("config.json", *COMPANIONS)}
-    if layout is Layout.PIPELINE:
-        places[PIPELINE_FILE] = (PIPELINE_FILE, PIPELINE_FILE)
-    if layout is Layout.MODULES:
-        places[MODULES_FILE] = (MODULES_FILE, MODULES_FILE)
+    names = {config_name(None)}
+    if layout is Layout.MODULES and (beside or pick is None):
+        names |= set(CONFIG_FILES.values())
+        folders = [*folders, beside.rstrip("/")] if beside else folders
+    if pick is None or (layout is Layout.MODULES and beside):
+        places |= {path: (path, path) for path in naming_files(files)}
     for folder in folders:
-        path = f"{folder}/config.json"
-        places[path] = (path, path)
+        paths = [f"{folder}/{name}" for name in sorted(names)]
+        places |= {path: (path, path) for path in paths}
     found = {name: [path for path in paths if path in files] for name, paths in places.items()}
     return {name: paths[0] for name, paths in found.items() if paths}
 
@@ -204,19 +257,16 @@ class _Notes:
         self._unreadable(name, value)
         return None
 
-    def declared(self, layout: Layout, texts: Mapping[str, object]) -> dict[str, str]:
-        """Folder -> class, as the file says that names the parts."""
-        if layout not in (Layout.PIPELINE, Layout.MODULES):
-            return {}
-        is_pipeline = layout is Layout.PIPELINE
-        name = PIPELINE_FILE if is_pipeline else MODULES_FILE
-        content = texts.get(name)
-        try:
-            if isinstance(content, HfinspectError):
-                raise content
-            return declared_components(content) if is_pipeline else declared_modules(content)
-        except HfinspectError as error:
+    def declared(self, texts: Mapping[str, object]) -> dict[str, str]:
+        """Folder -> class, as the files say that name the parts."""
+        contents = {name: texts[name] for name in naming_files(texts)}
+        broken = {n: error for n, error in contents.items() if isinstance(error, HfinspectError)}
+        for name, error in broken.items():
             self._unreadable(name, error)
+        try:  # with one of them broken, what the others do not name may all the same be a part
+            return {} if broken else declared_folders(contents)
+        except ConfigError as error:
+            self._unreadable(error.subject, error)
             return {}
 
     def _unreadable(self, name: str, value: object) -> None:
@@ -244,14 +294,17 @@ def _is_adapter(choice: Choice) -> bool:
 
 
 def _left_over(
-    files: Mapping[str, FileEntry], parts: tuple[Part, ...], refused: Sequence[HfinspectError]
+    files: Mapping[str, FileEntry],
+    whole: object,
+    parts: tuple[Part, ...],
+    refused: Sequence[HfinspectError],
 ) -> list[OtherFile]:
     """Weight files that no part has used or accounted for."""
     known = {error.subject for error in refused}
-    for part in parts:
-        if part.checkpoint is not None:
-            known.update(shard.file for shard in part.checkpoint.shards)
-            known.update(part.checkpoint.others)
+    for checkpoint in (whole, *(part.checkpoint for part in parts)):
+        if isinstance(checkpoint, Checkpoint):
+            known.update(shard.file for shard in checkpoint.shards)
+            known.update(checkpoint.others)
     names = [weight_name(path) for path in files]
     return [
         OtherFile(name.path, "belongs to no component", files[name.path].size)

@@ -1,7 +1,8 @@
 """Models that consist of several: diffusers pipelines and sentence-transformers.
 
 Which folders hold a part's weights shows in the file list, so their headers are asked for in the
-same round as the file that names the parts; what it does not name is sorted out afterwards.
+same round as the files that name the parts; what these do not name is sorted out afterwards.
+Everybody who has to know what a folder is (inspecting, auditing) learns it here.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ from enum import Enum
 
 from ..core.checkpoint import Checkpoint
 from ..errors import ConfigError
+from ..layers.sentence_modules import CONFIG_FILES, ROUTERS, own_class
 from ..sources.source import FileEntry
 from .choose import Choice, choose
 
 PIPELINE_FILE = "model_index.json"
 MODULES_FILE = "modules.json"
+ROUTER_FILE = CONFIG_FILES["Router"]
 
 #: Pipelines have some ten components; folders beyond this many are not read.
 MAX_PARTS = 64
 
-#: Folders of sentence-transformers modules: 0_Transformer, 2_Dense.
-_MODULE_FOLDER = re.compile(r"\d+_[A-Za-z]\w*", re.ASCII)
+#: Folders of sentence-transformers modules: 0_Transformer, 2_Dense, a router's query_0_Dense.
+_MODULE_FOLDER = re.compile(r"(?:[^/]*_)?\d+_[A-Za-z]\w*", re.ASCII)
+#: Routers inside routers: none is known.
+_MAX_DEPTH = 4
 
 
 class Layout(str, Enum):
@@ -57,26 +62,77 @@ def layout_of(files: Mapping[str, FileEntry]) -> Layout:
 
 
 def part_folders(files: Mapping[str, FileEntry], layout: Layout) -> dict[str, Choice]:
-    """Folders directly below the root that may be parts, and the weights of each."""
+    """Folders that may be parts, and the weights of each: of a pipeline those directly below the
+    root, of sentence-transformers those whose names are like modules' names."""
     folders: dict[str, dict[str, FileEntry]] = {}
     for path, entry in files.items():
-        folder, slash, name = path.partition("/")
-        if slash and "/" not in name:
+        folder, slash, _ = path.rpartition("/")
+        if slash and _may_be_part(folder, layout):
             folders.setdefault(folder, {})[path] = entry
     found: dict[str, Choice] = {}
     for folder, inside in sorted(folders.items())[: 16 * MAX_PARTS]:
-        if layout is Layout.MODULES and not _MODULE_FOLDER.fullmatch(folder):
-            continue
         choice = choose(inside)
         if choice is not None and len(found) < MAX_PARTS:
             found[folder] = choice
     return found
 
 
+def _may_be_part(folder: str, layout: Layout) -> bool:
+    names = folder.split("/")
+    if layout is not Layout.MODULES:
+        return len(names) == 1
+    return len(names) <= _MAX_DEPTH and all(_MODULE_FOLDER.fullmatch(name) for name in names)
+
+
 def config_folders(files: Iterable[str]) -> list[str]:
     """Folders directly below the root that have a config."""
     folders = (path.removesuffix("/config.json") for path in files if path.endswith("/config.json"))
     return sorted(folder for folder in folders if "/" not in folder)
+
+
+def naming_files(files: Iterable[str]) -> list[str]:
+    """Paths of the files that say which folder is what; an older router says it in config.json."""
+    found: list[str] = []
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        if path in (PIPELINE_FILE, MODULES_FILE) or (
+            MODULES_FILE in files
+            and len(found) < MAX_PARTS
+            and (not folder or _may_be_part(folder, Layout.MODULES))
+            and (name == ROUTER_FILE or (name == "config.json" and folder.endswith("_Asym")))
+        ):
+            found.append(path)
+    return found
+
+
+def declared_folders(contents: Mapping[str, object]) -> dict[str, str]:
+    """Folder -> its class, the root's folder is empty, as the naming files say.
+
+    ``contents`` are the JSON values of ``naming_files`` by path. Raises ConfigError.
+    """
+    if PIPELINE_FILE in contents:
+        return declared_components(contents[PIPELINE_FILE])
+    if MODULES_FILE not in contents:
+        return {}
+    found = declared_modules(contents[MODULES_FILE])
+    waiting = [folder for folder in found if own_class(found[folder]) in ROUTERS]
+    while waiting and len(found) < 2 * MAX_PARTS:
+        folder = waiting.pop(0)
+        start = f"{folder}/" if folder else ""
+        name = next(
+            (start + n for n in (ROUTER_FILE, "config.json") if start + n in contents), None
+        )
+        for key, kind in declared_routes(name or "", contents.get(name or "")).items():
+            if start + key not in found:
+                found[start + key] = kind
+                if own_class(kind) in ROUTERS:
+                    waiting.append(start + key)
+    return found
+
+
+def config_name(declared: str | None) -> str:
+    """What the config of a folder of this class is called."""
+    return CONFIG_FILES.get(own_class(declared) or "", "config.json")
 
 
 def declared_components(content: object) -> dict[str, str]:
@@ -107,3 +163,14 @@ def declared_modules(content: object) -> dict[str, str]:
         for module in modules
         if isinstance(module.get("path"), str)
     }
+
+
+def declared_routes(path: str, content: object) -> dict[str, str]:
+    """Folders of a router_config.json (the file ``path``), each with its class; none where there is
+    no such file. Raises ConfigError."""
+    if content is None:
+        return {}
+    types = content.get("types") if isinstance(content, Mapping) else None
+    if not isinstance(types, Mapping) or not all(isinstance(kind, str) for kind in types.values()):
+        raise ConfigError(path, "names no modules", expected='an object under "types"')
+    return {str(key).strip("/"): kind for key, kind in types.items()}

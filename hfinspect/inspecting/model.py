@@ -36,6 +36,7 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
         # A config beside an adapter is that of the base model.
         None if is_adapter else read.config,
         read.companions,
+        declared=None if is_adapter else read.declared_class,
         findings=findings,
     )
     if is_adapter:

@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..checkpoints.read import ModelFiles
-from ..checkpoints.repo_layout import MODULES_FILE, PIPELINE_FILE, Layout, declared_components
+from ..checkpoints.repo_layout import (
+    MODULES_FILE,
+    PIPELINE_FILE,
+    Layout,
+    config_name,
+    declared_folders,
+    naming_files,
+)
 from ..checkpoints.small_files import read_config, read_json
 from ..core.checkpoint import Finding
 from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Member
 from ..errors import ConfigError, HfinspectError, NothingToInspectError, UnknownArchitectureError
+from ..layers.sentence_modules import FAMILY, TRANSFORMERS, own_class
 from ..sources.source import Source
-from ..trees.prediction import Prediction, predict
+from ..trees.prediction import Prediction
 from .build import from_prediction
 from .combined import combined
+from .declared_class import is_model, predict_as, sized_elsewhere
+from .overriding import changed
 from .single import inspect_weights
 
 #: The name of the transformer among the modules of sentence-transformers.
 MAIN_MODULE = "transformer"
 
-#: Components of a pipeline whose configs are read; real ones have some ten.
-_MAX_COMPONENTS = 64
+#: Parts whose configs are read; real models have some ten.
+_MAX_PARTS = 64
 #: Components that an error names.
 _SHOWN = 10
 
@@ -39,12 +49,17 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
     """All parts that have weights, each inspected for itself, and their total."""
     parts: list[tuple[Member, Inspection]] = []
     if read.checkpoint is not None:
-        whole = inspect_weights(name, origin, read.checkpoint, read.config, read.companions)
-        parts.append((_member(MAIN_MODULE, None, whole), whole))
+        kind = read.declared_class
+        whole = inspect_weights(
+            name, origin, read.checkpoint, read.config, read.companions, declared=kind
+        )
+        parts.append((_member(_root_name(kind), kind, whole), whole))
     for part in read.parts:
         if part.checkpoint is not None:
-            where = f"{part.name}/config.json"
-            one = inspect_weights(name, origin, part.checkpoint, part.config, where=where)
+            where = f"{part.name}/{config_name(part.declared)}"
+            one = inspect_weights(
+                name, origin, part.checkpoint, part.config, declared=part.declared, where=where
+            )
             parts.append((_member(part.name, part.declared, one), one))
     findings = [*read.findings, *_disagreements(parts)]
     others = {other.path: other.reason for other in (*read.others, *read.unread)}
@@ -57,88 +72,136 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
 
 
 class DeclaredPart(NamedTuple):
-    """A component of a pipeline: its folder, the class that the pipeline names, its config, and
-    what that promises or why it promises nothing, and which keys of it were changed."""
+    """A part of a model of several: its folder, the class that the repo names, its config, and
+    what that predicts or why it predicts nothing, and which keys of it were changed."""
 
     name: str
     declared: str
     config: Mapping[str, object]
     found: Prediction | HfinspectError
     overrides: tuple[Override, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
-class DeclaredPipeline(NamedTuple):
-    """What a model_index.json names, of that what has a config.json."""
+class DeclaredModel(NamedTuple):
+    """The parts that a model_index.json or modules.json names, of these what has weights."""
 
+    layout: Layout
     class_name: str | None
     parts: tuple[DeclaredPart, ...]
 
 
-def declared_pipeline(opened: Source) -> DeclaredPipeline | None:
-    """A pipeline by its small files alone; None where it is no pipeline.
+def declared_model(
+    opened: Source, overrides: Mapping[str, Any] | None = None
+) -> DeclaredModel | None:
+    """A model of several parts by its small files alone; None where it is a single one.
 
-    Raises ConfigError for a malformed model_index.json, and AccessErrors.
+    ``overrides`` change the config of the root, which only sentence-transformers have. Raises
+    ConfigError for a malformed file that names parts, UsageError for overrides, and AccessErrors.
     """
     files = opened.list_files()
-    if PIPELINE_FILE not in files:
+    paths = naming_files(files)
+    if not paths or (PIPELINE_FILE not in paths and MODULES_FILE not in paths):
         return None
-    content = read_json(opened, PIPELINE_FILE)
-    declared = declared_components(content)
-    folders = [key for key in declared if f"{key}/config.json" in files][:_MAX_COMPONENTS]
-    tasks = [partial(read_config, opened, f"{folder}/config.json") for folder in folders]
+    texts = dict(
+        zip(paths, opened.gather([partial(read_json, opened, p) for p in paths]), strict=True)
+    )
+    for value in texts.values():
+        if isinstance(value, HfinspectError):
+            raise value
+    layout = Layout.PIPELINE if PIPELINE_FILE in paths else Layout.MODULES
+    places: dict[str, tuple[str, str]] = {}
+    for folder, declared in declared_folders(texts).items():
+        path = f"{folder}/{config_name(declared)}".lstrip("/")
+        if len(places) < _MAX_PARTS and (path in files or layout is Layout.MODULES):
+            places[folder] = (declared, path)
+    tasks = [partial(read_config, opened, path) for _, path in places.values()]
+    configs = opened.gather(tasks)
     parts = []
-    for folder, config in zip(folders, opened.gather(tasks), strict=True):
+    for (folder, (declared, _)), config in zip(places.items(), configs, strict=True):
         values = config if isinstance(config, Mapping) else {}
-        found = config if isinstance(config, HfinspectError) else _predicted(values)
-        parts.append(DeclaredPart(folder, declared[folder], values, found))
-    return DeclaredPipeline(_class_of(content), tuple(parts))
+        if isinstance(config, HfinspectError):
+            parts.append(DeclaredPart(folder, declared, values, config))
+        elif is_model(declared, config):
+            parts.append(_part(folder, declared, config, None if folder else overrides))
+    if layout is Layout.MODULES and [part.name for part in parts] == [""]:
+        return None  # nothing with weights comes after it
+    name = _class_of(texts.get(PIPELINE_FILE))
+    return DeclaredModel(layout, name, tuple(parts))
 
 
-def _predicted(config: Mapping[str, object]) -> Prediction | HfinspectError:
+def _part(
+    folder: str,
+    declared: str,
+    config: Mapping[str, Any] | None,
+    overrides: Mapping[str, Any] | None,
+) -> DeclaredPart:
     try:
-        return predict(config)
+        if overrides and own_class(declared) not in FAMILY.classes:
+            found = changed(config or {}, overrides)
+            return DeclaredPart(
+                folder, declared, found.config, found.prediction, found.overrides, found.findings
+            )
+        prediction = None if config is None else predict_as(declared, config)
+        return DeclaredPart(folder, declared, config or {}, prediction or sized_elsewhere(declared))
     except (ConfigError, UnknownArchitectureError) as error:
-        return error
+        return DeclaredPart(folder, declared, config or {}, error)
 
 
 def several_models(name: str, parts: Sequence[str]) -> NothingToInspectError:
-    """The error for a pipeline where one model is needed."""
-    shown = ", ".join(parts[:_SHOWN]) + (", ..." if len(parts) > _SHOWN else "")
+    """The error for a model of several parts where one is needed."""
+    picks = [part or "config.json" for part in parts]
+    shown = ", ".join(picks[:_SHOWN]) + (", ..." if len(picks) > _SHOWN else "")
     return NothingToInspectError(
         name,
         "is a pipeline of several models",
         expected="one of them",
-        hint=f"name its folder: --file {parts[0]} (there are {shown})" if parts else None,
+        hint=f"name its folder: --file {picks[0]} (there are {shown})" if picks else None,
     )
 
 
-def inspect_declared(name: str, opened: Source) -> Inspection | None:
-    """A pipeline from the config.json of its components alone; None where it is no pipeline.
+def inspect_declared(
+    name: str, opened: Source, overrides: Mapping[str, Any] | None = None
+) -> Inspection | None:
+    """A model of several parts from the configs of these alone; None where it is a single one.
 
-    A component that the catalog does not know has unknown parameters. Raises NothingToInspectError
-    where no component has a config.
+    A part that the catalog does not know has unknown parameters. Raises NothingToInspectError
+    where no part has a config that is known.
     """
-    pipeline = declared_pipeline(opened)
-    if pipeline is None:
+    model = declared_model(opened, overrides)
+    if model is None:
         return None
     parts: list[tuple[Member, Inspection]] = []
     findings: list[Finding] = []
-    for folder, declared, config, found, _ in pipeline.parts:
-        if isinstance(found, HfinspectError):
-            findings.append(Finding(found.kind, f"{folder}: {found}", f"{folder}/config.json"))
+    changes: list[Override] = []
+    for part in model.parts:
+        place = f"{part.name}/{config_name(part.declared)}".lstrip("/")
+        if isinstance(part.found, HfinspectError):
+            text = f"{part.name or 'the root'}: {part.found}"
+            findings.append(Finding(part.found.kind, text, place))
             continue
-        one = from_prediction(name, opened.origin, found, config=config)
-        parts.append((_member(folder, declared, one), one))
+        one = from_prediction(
+            name, opened.origin, part.found, config=part.config, findings=part.findings
+        )
+        parts.append((_member(part.name or _root_name(part.declared), part.declared, one), one))
+        changes += part.overrides
     if not parts:
         raise NothingToInspectError(name, "has no component whose config.json is known")
-    inspection = combined(name, opened.origin, Layout.PIPELINE.value, parts, findings)
-    unknown = len(parts) < len(pipeline.parts)
+    inspection = combined(name, opened.origin, model.layout.value, parts, findings)
+    unknown = len(parts) < len(model.parts)
     return replace(
         inspection,
-        architecture=pipeline.class_name,
+        architecture=model.class_name,
         parameters=None if unknown else inspection.parameters,
         logical=None if unknown else inspection.logical,
+        overrides=tuple(changes),
     )
+
+
+def _root_name(declared: str | None) -> str:
+    """The name of the module in the root, which has no folder of its own."""
+    own = own_class(declared)
+    return MAIN_MODULE if own is None or own in TRANSFORMERS else own
 
 
 def has_modules(read: ModelFiles) -> bool:

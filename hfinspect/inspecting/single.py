@@ -11,8 +11,9 @@ from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
-from ..trees.prediction import Prediction, predict
+from ..trees.prediction import Prediction
 from .build import from_checkpoint
+from .declared_class import predict_as
 from .gguf_beside import with_promise
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
@@ -25,10 +26,13 @@ def inspect_weights(
     config: Mapping[str, object] | None,
     companions: Mapping[str, Mapping[str, object]] = _NONE,
     *,
+    declared: str | None = None,
     where: str = "config.json",
     findings: Sequence[Finding] = (),
 ) -> Inspection:
     """What the headers hold, beside what ``config`` (the file ``where``) promises if it is known.
+
+    ``declared`` is the class that the repo says it is.
 
     An unknown architecture or a malformed config is a finding: labels then come from names.
     """
@@ -36,7 +40,7 @@ def inspect_weights(
     prediction = None
     if config is not None:
         try:
-            prediction = predict(config)
+            prediction = predict_as(declared, config)
         except (ConfigError, UnknownArchitectureError) as error:
             text = f"{error}; labels are told from tensor names"
             found.append(Finding(error.kind, text, where, severity="note"))

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ...checkpoints.file_bytes import is_local
 from ...checkpoints.filenames import Kind, WeightName, weight_name
+from ...checkpoints.repo_layout import naming_files
 from ...core.checkpoint import Checkpoint
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
@@ -116,7 +117,7 @@ class Collector:
         if self.file not in files:
             raise EntryNotFoundError(self.source.origin.name, f"has no file {self.file}")
         folder = self.file[: self.file.rfind("/") + 1]
-        wanted = {self.file, *(folder + name for name in CONFIGS)}
+        wanted = {self.file, *(folder + name for name in CONFIGS), *naming_files(files)}
         return {path: entry for path, entry in files.items() if path in wanted}
 
     def _ask(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:

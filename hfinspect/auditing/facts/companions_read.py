@@ -19,7 +19,8 @@ CONFIGS = (
     "special_tokens_map.json", "added_tokens.json", "hf_quant_config.json",
     "quantize_config.json", "quantization_config.json", "quant_config.json",
     "preprocessor_config.json", "processor_config.json", "chat_template.json",
-    "model_index.json", "modules.json", "scheduler_config.json",
+    "model_index.json", "modules.json", "scheduler_config.json", "router_config.json",
+    "cnn_config.json", "lstm_config.json", "wordembedding_config.json",
 )  # fmt: skip
 
 #: Files that list a tokenizer's ids, the most complete first.

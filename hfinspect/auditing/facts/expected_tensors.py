@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from ...analysis.quantization import Decoding, decode
 from ...checkpoints.filenames import Kind
+from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint
 from ...core.refs import Origin
 from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
 from ...inspecting.build import from_checkpoint
-from ...trees.prediction import Prediction, predict
+from ...inspecting.declared_class import predict_as
+from ...trees.prediction import Prediction
 from .target import Copy, JsonFact, Judged
 
 
@@ -25,20 +27,22 @@ def as_checkpoint(copy: Copy) -> Checkpoint:
 COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
 
 
-def judge(main: Copy | None, files: Mapping[str, JsonFact]) -> Judged:
+def judge(main: Copy | None, files: Mapping[str, JsonFact], declared: str | None = None) -> Judged:
     """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
 
-    ``files`` are the JSON files beside the weights, by name.
+    ``files`` are the JSON files beside the weights, by name; ``declared`` is the class that the
+    repo says the folder is.
     """
-    config = files.get("config.json")
+    config = files.get(config_name(declared))
     values = config.mapping if config is not None else None
     if values is None:
         return Judged()
     prediction: Prediction | None = None
     error: HfinspectError | None = None
     try:
-        prediction = predict(values)
-        prediction.tensors  # noqa: B018 - expands the tree, which may find it absurd
+        prediction = predict_as(declared, values)
+        if prediction is not None:
+            prediction.tensors  # noqa: B018 - expands the tree, which may find it absurd
     except UnknownArchitectureError:
         prediction = None
     except (ConfigError, MalformedError) as caught:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from ...checkpoints.choose import Candidate, candidates, choose
 from ...checkpoints.filenames import Kind
+from ...checkpoints.repo_layout import declared_folders, naming_files
 from ...checkpoints.weight_map import shard_paths
+from ...errors import ConfigError
 from ...sources.source import FileEntry
 from .expected_tensors import judge
 from .target import Copy, Folder, IndexFact, JsonFact, TokenizerFact, WeightFact
@@ -32,14 +34,28 @@ def make_folders(
         for path, facts in small.items()
         if facts.keys() & {"config.json", "adapter_config.json", "model_index.json"}
     }
+    declared = _declared(files, json_files)
     folders = []
     for path in sorted({"", *copies, *described}):
         own = tuple(copies.get(path, ()))
         main = _main(files, path, own)
         facts = small.get(path, {})
-        judged = judge(main, facts)
-        folders.append(Folder(path, own, main, facts, tokenizers.get(path), judged))
+        kind = declared.get(path.rstrip("/"))
+        judged = judge(main, facts, kind)
+        folders.append(Folder(path, own, main, facts, tokenizers.get(path), judged, kind))
     return tuple(folders)
+
+
+def _declared(
+    files: Mapping[str, FileEntry], json_files: Mapping[str, JsonFact]
+) -> Mapping[str, str]:
+    """Folder -> the class that the repo says it is; what is malformed is a finding elsewhere."""
+    paths = [path for path in naming_files(files) if path in json_files]
+    contents = {path: json_files[path].value for path in paths if not json_files[path].error}
+    try:
+        return declared_folders(contents)
+    except ConfigError:
+        return {}
 
 
 def _copies(

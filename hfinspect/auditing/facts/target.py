@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ...analysis.quantization import Decoding
 from ...checkpoints.filenames import Kind, WeightName
+from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ...core.refs import Origin
 from ...core.results import Inspection
@@ -15,6 +16,7 @@ from ...core.tensors import StoredTensor, TensorInfo, TensorSpec
 from ...core.verdicts import Unchecked
 from ...errors import HfinspectError
 from ...formats.pickles.machine import PickleScan
+from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
@@ -191,7 +193,8 @@ class Judged:
 class Folder:
     """One directory with weights or a config. ``path`` is empty or ends with a slash.
 
-    ``main`` is the copy that loaders take for the model; ``json`` are its small files by name.
+    ``main`` is the copy that loaders take for the model; ``json`` are its small files by name;
+    ``declared`` is the class that modules.json or model_index.json gives the folder to.
     """
 
     path: str
@@ -200,15 +203,20 @@ class Folder:
     json: Mapping[str, JsonFact] = field(default_factory=dict)
     tokenizer: TokenizerFact | None = None
     judged: Judged = field(default_factory=Judged)
+    declared: str | None = None
 
     @property
     def config(self) -> Mapping[str, object] | None:
-        fact = self.json.get("config.json")
-        return fact.mapping if fact is not None else None
+        return self.mapping(config_name(self.declared))
+
+    @property
+    def is_model(self) -> bool:
+        """Whether there should be weights: a pooling layer and a scheduler have a config alone."""
+        return is_model(self.declared, self.config)
 
     @property
     def config_path(self) -> str:
-        return f"{self.path}config.json"
+        return f"{self.path}{config_name(self.declared)}"
 
     @property
     def adapter(self) -> Mapping[str, object] | None:

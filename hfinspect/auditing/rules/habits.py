@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...checkpoints.filenames import Kind
+from ...checkpoints.repo_layout import config_name
 from ...core.components import Role
 from ...core.text import byte_size
+from ...layers.sentence_modules import SIZED_BY_TOKENIZER, own_class
 from ..facts.compared import said_dtype, vocab_size
 from ..facts.target import Facts
 from ..registry import Found, rule
@@ -122,8 +124,10 @@ def no_config(facts: Facts) -> Iterator[Found]:
     """
     if facts.single:
         return
-    configs = ("config.json", "adapter_config.json", "params.json")
     for folder in facts.folders:
+        configs = (config_name(folder.declared), "adapter_config.json", "params.json")
+        if own_class(folder.declared) in SIZED_BY_TOKENIZER:
+            continue  # a table of embeddings has none
         if folder.main is None or folder.main.kind is not Kind.MODEL:
             continue
         if folder.main.format == "gguf":

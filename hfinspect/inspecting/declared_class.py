@@ -1,0 +1,72 @@
+"""What a folder's config predicts, as the class that the repo says the folder is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..core.config import ModelConfig
+from ..errors import UnknownArchitectureError
+from ..layers.sentence_modules import (
+    FAMILY,
+    ROUTERS,
+    SIZED_BY_TOKENIZER,
+    TRANSFORMERS,
+    WEIGHTLESS,
+    own_class,
+)
+from ..trees.prediction import Prediction, config_dtype, predict
+
+#: Components of a pipeline that hold no weights, by the end of their class's name.
+_NO_MODEL = re.compile(r".*(?:Scheduler|Tokenizer(?:Fast)?|Processor(?:Fast)?|FeatureExtractor)")
+#: Keys by which a config says what model it is.
+_NAMES_A_MODEL = ("model_type", "architectures", "_class_name")
+
+
+def is_model(declared: str | None, config: Mapping[str, Any] | None) -> bool:
+    """Whether a folder of this class has weights that its config can say something about.
+
+    A class that is not known is one if its config names a model.
+    """
+    name = own_class(declared)
+    if name in FAMILY.classes or name in SIZED_BY_TOKENIZER:
+        return True
+    if name in WEIGHTLESS or name in ROUTERS:
+        return False
+    if declared is None or name in TRANSFORMERS:
+        return True
+    if _NO_MODEL.fullmatch(declared):
+        return False
+    return any(key in (config or {}) for key in _NAMES_A_MODEL)
+
+
+def predict_as(declared: str | None, config: Mapping[str, Any]) -> Prediction | None:
+    """The tensors of a folder that the repo says to be of class ``declared`` (None: it says
+    nothing, so that the config alone counts); None where it has none that a config tells.
+
+    Raises what ``predict`` raises.
+    """
+    name = own_class(declared)
+    if name in SIZED_BY_TOKENIZER or not is_model(declared, config):
+        return None
+    if name is None or name not in FAMILY.classes:
+        return predict(config)
+    values = ModelConfig(config)
+    return Prediction(
+        model_type=None,
+        architecture=name,
+        root=FAMILY.classes[name](values),
+        family=FAMILY,
+        dtype=config_dtype(values),
+        because=f"the class is {declared}",
+    )
+
+
+def sized_elsewhere(declared: str) -> UnknownArchitectureError:
+    """The error for a class whose size no config tells."""
+    return UnknownArchitectureError(
+        declared.rpartition(".")[2],
+        "has the size of its tokenizer, which no config says",
+        hint="the headers of its weights say it",
+    )
