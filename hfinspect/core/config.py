@@ -44,6 +44,22 @@ def keys_read() -> Iterator[set[tuple[str, ...]]]:
         _READ.reset(token)
 
 
+#: Dotted key -> the spelling of it that was taken, and the number or list that was read.
+Reads = dict[str, tuple[str, "int | list[Any]"]]
+_READS: ContextVar[Reads | None] = ContextVar("reads", default=None)
+
+
+@contextmanager
+def reads_noted() -> Iterator[Reads]:
+    """Collects what the getters of any config read within the block, defaults included."""
+    reads: Reads = {}
+    token = _READS.set(reads)
+    try:
+        yield reads
+    finally:
+        _READS.reset(token)
+
+
 class ModelConfig:
     """Read-only view of a config mapping; ``path`` is the dotted prefix of a nested section.
 
@@ -105,22 +121,36 @@ class ModelConfig:
                 return self._aliased.get(key, key), value
         return keys[0], None
 
+    def spelled(self, *keys: str) -> tuple[str, Any]:
+        """What ``raw`` gives, after the dotted key under which the file has it."""
+        key, value = self._find(keys)
+        return self.path + key, value
+
     def says(self, key: str) -> bool:
         """Whether the key is written down at all, be it as null."""
         return self._keys.own.get(key, key) in self.values
+
+    def _note(self, keys: Sequence[str], key: str, value: int | list[Any]) -> None:
+        """Write down what was read, under each of its spellings, if anyone wants to know."""
+        reads = _READS.get()
+        if reads is not None:
+            for spelled in self._keys.spellings(keys):
+                for name in spelled:
+                    reads.setdefault(self.path + name, (self.path + key, value))
 
     def dim(
         self, *keys: str, default: Any = _REQUIRED, minimum: int = 1, maximum: int = MAX_DIM
     ) -> Dim:
         """A size. ``default`` is an int (then shown under the key's name) or a Dim expression."""
         key, value = self._find(keys)
-        if value is None:
-            if default is _REQUIRED:
-                raise self.missing(key)
-            if isinstance(default, Dim):
-                return default
-            return Dim(default, self.path + keys[0])
-        return Dim(self._integer(key, value, minimum, maximum), self.path + key)
+        if value is not None:
+            found = Dim(self._integer(key, value, minimum, maximum), self.path + key)
+        elif default is _REQUIRED:
+            raise self.missing(key)
+        else:
+            found = default if isinstance(default, Dim) else Dim(default, self.path + keys[0])
+        self._note(keys, key, int(found))
+        return found
 
     def count(self, *keys: str, default: Any = _REQUIRED, minimum: int = 0) -> Dim:
         """How many layers, experts, stages: bounded by what can be listed."""
@@ -172,6 +202,7 @@ class ModelConfig:
         if isinstance(value, int) and not isinstance(value, bool):
             value = [value]
         items = self._list(key, value)
+        self._note(keys, key, items)
         return tuple(
             Dim(self._integer(f"{key}[{i}]", item, minimum, MAX_DIM), f"{self.path}{key}[{i}]")
             for i, item in enumerate(items)

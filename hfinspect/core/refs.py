@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
 from ..errors import UsageError
+from .hub_info import HubInfo
 
 #: Characters the Hub allows in a repo name (huggingface_hub.utils._validators).
 _REPO_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
@@ -51,7 +52,8 @@ class Origin:
     """What was read, as reports name it.
 
     ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
-    ``mapping`` (a config given in Python). ``revision`` was asked, ``commit`` was read.
+    ``mapping`` (a config given in Python). ``revision`` was asked, ``commit`` was read. ``hub`` is
+    what the Hub said of the repo when it listed its files; None where it was not asked.
     """
 
     kind: str
@@ -60,6 +62,7 @@ class Origin:
     revision: str | None = None
     commit: str | None = None
     path: str | None = None
+    hub: HubInfo | None = None
 
 
 def parse_ref(

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..errors import HfinspectError
 from .checkpoint import Finding
+from .model_facts import ModelFacts
 from .overrides import Override
 from .refs import Origin
 from .tensors import TensorInfo
@@ -115,6 +116,7 @@ class Member:
     files: tuple[str, ...]
     complete: bool = True
     quantization: Quantization | None = None
+    facts: ModelFacts = field(default_factory=ModelFacts)
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,9 @@ class Inspection:
     parameters.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
     pipeline``, ``sentence-transformers`` or ``adapter``; ``members`` are the parts of the second
     and third, ``variants`` the quantisations to choose from, ``contents`` what the file tells of
-    itself (GGUF's key-values, what a training checkpoint holds), ``overrides`` the config keys that
-    were changed for this answer.
+    itself (GGUF's key-values, what a training checkpoint holds), ``facts`` how the model is built
+    (layers, width, heads, ...) by its config's or GGUF's keys; a pipeline's are its members'.
+    ``overrides`` are the config keys that were changed for this answer.
     """
 
     target: str
@@ -200,6 +203,7 @@ class Inspection:
     adapter: Adapter | None = None
     contents: Mapping[str, object] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
+    facts: ModelFacts = field(default_factory=ModelFacts)
 
     @property
     def repo_id(self) -> str | None:

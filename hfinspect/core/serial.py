@@ -25,6 +25,7 @@ def inspection_to_dict(inspection: Inspection, *, tensors: bool) -> dict[str, An
             "commit": origin.commit,
             "path": origin.path,
         },
+        "hub": None if origin.hub is None else origin.hub.to_dict(),
         "source": inspection.source,
         "overrides": [one.to_dict() for one in inspection.overrides],
         "model_type": inspection.model_type,
@@ -32,6 +33,7 @@ def inspection_to_dict(inspection: Inspection, *, tensors: bool) -> dict[str, An
         "catalogued": inspection.catalogued,
         "format": inspection.format,
         "complete": inspection.complete,
+        "facts": inspection.facts.to_dict(),
         "parameters": inspection.parameters,
         "parameters_with_head": inspection.parameters_with_head,
         "active_parameters": inspection.active_parameters,
@@ -118,6 +120,7 @@ def _member(member: Member) -> dict[str, Any]:
         "files": list(member.files),
         "complete": member.complete,
         "quantization": _quantization(member.quantization),
+        "facts": member.facts.to_dict(),
     }
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally
 from ..analysis.gguf.implied import model_type_of, unstored_head
+from ..analysis.gguf.own_facts import gguf_facts
+from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization import Decoded, Decoding
@@ -45,6 +47,7 @@ def from_prediction(
         model_type=prediction.model_type,
         architecture=prediction.architecture,
         catalogued=prediction.family is not None,
+        facts=facts_of(config, prediction),
         config=config,
         overrides=overrides,
         findings=(*_how_built(prediction), *findings),
@@ -106,6 +109,7 @@ def from_checkpoint(
         expectation=expectation,
         quantization=decoding.summary,
         metadata=metadata,
+        facts=gguf_facts(metadata) if is_gguf else facts_of(config, prediction),
         config=config,
         findings=(
             *findings,

@@ -222,6 +222,7 @@ def _member(name: str, declared: str | None, one: Inspection) -> Member:
         files=tuple(file.path for file in one.files),
         complete=one.complete,
         quantization=one.quantization,
+        facts=one.facts,
     )
 
 

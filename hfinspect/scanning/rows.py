@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from ..core.model_facts import FACTS, ModelFacts
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, UsageError
 
@@ -52,6 +53,27 @@ def _main_dtype(found: Inspection) -> Value:
     return max(sized, key=lambda name: sized[name]) if sized else None
 
 
+def _fact(name: str, unit: str, meaning: str) -> Column:
+    """A fact of the build; lists and two sides as numbers with blanks between them."""
+    annotation = str(ModelFacts.__dataclass_fields__[name].type)
+
+    def value(found: Inspection) -> Value:
+        number = getattr(found.facts, name)
+        if annotation == "int | None" or number is None:
+            return number  # type: ignore[no-any-return]  # an int or None
+        return " ".join(map(str, number if isinstance(number, tuple) else (number,)))
+
+    return Column("int64" if annotation == "int | None" else "string", value, f"{unit}: {meaning}")
+
+
+def _hub(name: str, meaning: str) -> Column:
+    def value(found: Inspection) -> Value:
+        said = None if found.origin.hub is None else getattr(found.origin.hub, name)
+        return said if said is None else str(said).lower() if isinstance(said, bool) else said
+
+    return Column("string", value, f"{meaning}, by the Hub")
+
+
 def _part(name: str, what: str) -> Column:
     return Column("int64", _component(name), f"unique parameters of {what}")
 
@@ -68,6 +90,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "model_type": Column("string", lambda f: f.model_type, "of config.json"),
     "architecture": Column("string", lambda f: f.architecture, "the class that the config names"),
     "catalogued": Column("bool", lambda f: f.catalogued, "whether the architecture is known"),
+    **{name: _fact(name, *said) for name, said in FACTS.items()},
     "complete": Column(
         "bool",
         lambda f: f.complete,
@@ -106,6 +129,11 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "tensors": Column("int64", lambda f: len(f.tensors), "number of tensors"),
     "files": Column("int64", lambda f: len(f.files), "number of weight files read"),
     "findings": Column("int64", lambda f: len(f.findings), "remarks that reading made"),
+    "license": _hub("license", "the licence"),
+    "gated": _hub("gated", "`auto`, `manual` or `false`"),
+    "last_modified": _hub("last_modified", "time of the last commit"),
+    "library": _hub("library", "the library that loads it"),
+    "task": _hub("task", "the pipeline tag"),
 }
 
 #: Columns of ``--audit``.

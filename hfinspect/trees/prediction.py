@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ..core.components import Role
-from ..core.config import ModelConfig
+from ..core.config import ModelConfig, Reads, reads_noted
 from ..core.tensors import TORCH_DTYPES, TensorSpec
 from ..errors import ConfigError
 from .catalog import Choice, Family, choose
@@ -23,7 +23,8 @@ class Prediction:
     """What a config describes, from the catalog alone.
 
     ``root`` is the module tree; everything else is read off it. ``dtype`` is the one that the
-    config names, in the spelling of safetensors, or None.
+    config names, in the spelling of safetensors, or None. ``read`` are the sizes that the class
+    took from the config, by dotted key (see ``core.config.Reads``).
     """
 
     model_type: str | None
@@ -32,6 +33,7 @@ class Prediction:
     family: Family | None = None
     dtype: str | None = None
     because: str = ""
+    read: Reads = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def specs(self) -> tuple[TensorSpec, ...]:
@@ -106,7 +108,8 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         described = part_described(config, choice)
         if described.kind is None:
             described = described.read_as(next(iter(choice.family.model_types), None))
-        root = choice.family.classes[choice.class_name](described)
+        with reads_noted() as read:
+            root = choice.family.classes[choice.class_name](described)
     except RecursionError:
         raise ConfigError("config.json", "is nested too deeply") from None
     return Prediction(
@@ -116,6 +119,7 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         family=choice.family,
         dtype=config_dtype(config),
         because=choice.because,
+        read=read,
     )
 
 

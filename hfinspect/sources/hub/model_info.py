@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from ...core.hub_info import HubInfo
+from ...core.text import clean
 from ..source import FileEntry
 from .answer import BrokenAnswerError
 from .translate import Asked, translate
 
 #: A file list of 100,000 entries is about 25 MB; nothing that is a model comes near.
 MAX_LISTING_BYTES = 64 << 20
+
+#: Real repos have up to some fifty.
+MAX_TAGS = 200
 
 #: Commits go into addresses and file names, so they are letters and digits only.
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -28,6 +34,7 @@ class Listing:
     files: Mapping[str, FileEntry]
     gated: str | bool | None = None
     private: bool | None = None
+    info: HubInfo | None = None
 
 
 def parse_listing(answer: object, repo_id: str) -> Listing:
@@ -45,7 +52,35 @@ def parse_listing(answer: object, repo_id: str) -> Listing:
         files=files,
         gated=gated if isinstance(gated, (str, bool)) else None,
         private=private if isinstance(private, bool) else None,
+        info=_info(answer),
     )
+
+
+def _info(answer: Mapping[str, Any]) -> HubInfo:
+    """What else the answer says; anything of another type counts as not said."""
+    card = answer.get("cardData")
+    card = card if isinstance(card, Mapping) else {}
+    gated, tags = answer.get("gated"), answer.get("tags")
+    named = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    tagged = next((tag.partition(":")[2] for tag in named if tag.startswith("license:")), None)
+    licence = _text(card.get("license")) or _text(tagged)
+    if licence == "other":
+        licence = _text(card.get("license_name")) or licence
+    return HubInfo(
+        license=licence,
+        gated=gated if isinstance(gated, (str, bool)) else None,
+        last_modified=_text(answer.get("lastModified")),
+        library=_text(answer.get("library_name")),
+        task=_text(answer.get("pipeline_tag")),
+        tags=tuple(clean(tag) for tag in named[:MAX_TAGS]),
+    )
+
+
+def _text(value: object) -> str | None:
+    """A short text; a card may list several licences."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ", ".join(value)
+    return clean(value) if isinstance(value, str) and value else None
 
 
 def commit_of(answer: object) -> str | None:

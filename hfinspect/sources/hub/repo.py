@@ -76,8 +76,9 @@ class HubSource:
 
     @property
     def origin(self) -> Origin:
-        commit = self._listing.commit if self._listing else None
-        return Origin("hub", self.repo_id, self.repo_id, self.revision, commit)
+        listing = self._listing
+        commit, info = (listing.commit, listing.info) if listing else (None, None)
+        return Origin("hub", self.repo_id, self.repo_id, self.revision, commit, hub=info)
 
     def list_files(self) -> Mapping[str, FileEntry]:
         return self.listing().files

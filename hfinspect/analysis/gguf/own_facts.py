@@ -1,0 +1,61 @@
+"""Facts of a model from a GGUF file's key-values, each under the key that has it.
+
+Source of the keys: gguf-py/gguf/constants.py of llama.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...core.model_facts import ModelFacts
+from ..key_facts import size_of
+
+#: Field -> what follows the architecture in its key.
+_KEYS: Mapping[str, str] = {
+    "layers": "block_count",
+    "decoder_layers": "decoder_block_count",
+    "width": "embedding_length",
+    "heads": "attention.head_count",
+    "kv_heads": "attention.head_count_kv",
+    "head_dim": "attention.key_length",
+    "vocabulary": "vocab_size",
+    "context": "context_length",
+    "experts": "expert_count",
+    "experts_per_token": "expert_used_count",
+    "image_size": "vision.image_size",
+    "patch_size": "vision.patch_size",
+    "vision_layers": "vision.block_count",
+    "vision_width": "vision.embedding_length",
+    "vision_heads": "vision.attention.head_count",
+    "mel_bins": "audio.num_mel_bins",
+    "audio_layers": "audio.block_count",
+    "audio_width": "audio.embedding_length",
+    "audio_heads": "audio.attention.head_count",
+}
+
+_TOKENS = "tokenizer.ggml.tokens"
+
+
+def gguf_facts(metadata: Mapping[str, object]) -> ModelFacts:
+    """What the key-values say. A number that differs by layer is no fact of the whole."""
+    architecture = metadata.get("general.architecture")
+    values: dict[str, int] = {}
+    keys: dict[str, str] = {}
+    for name, key in _KEYS.items():
+        number = size_of(metadata.get(f"{architecture}.{key}"))
+        if number is not None:
+            values[name], keys[name] = number, f"{architecture}.{key}"
+    tokens = _length(metadata.get(_TOKENS))
+    if "vocabulary" not in values and tokens is not None:
+        values["vocabulary"], keys["vocabulary"] = tokens, _TOKENS
+    if "decoder_layers" in values and "layers" in values:  # the encoder's, in an encoder-decoder
+        values["encoder_layers"], keys["encoder_layers"] = values.pop("layers"), keys.pop("layers")
+    ordered = {name: keys[name] for name in ModelFacts.__dataclass_fields__ if name in keys}
+    return ModelFacts(**values, keys=ordered)  # type: ignore[arg-type]
+
+
+def _length(value: object) -> int | None:
+    """Items of an array, kept in full or in part."""
+    if isinstance(value, list):
+        return len(value) or None
+    return size_of(value.get("length")) if isinstance(value, Mapping) else None

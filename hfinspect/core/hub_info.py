@@ -1,0 +1,33 @@
+"""HubInfo: what the Hub's answer about a model says besides its files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class HubInfo:
+    """The model card's licence and library, and the Hub's own state of the repo; None is unknown.
+
+    ``gated`` is ``auto`` or ``manual`` (how access is granted), or False. ``last_modified`` is as
+    the Hub writes it (ISO 8601, UTC). ``task`` is the Hub's ``pipeline_tag``.
+    """
+
+    license: str | None = None
+    gated: str | bool | None = None
+    last_modified: str | None = None
+    library: str | None = None
+    task: str | None = None
+    tags: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "license": self.license,
+            "gated": self.gated,
+            "last_modified": self.last_modified,
+            "library": self.library,
+            "task": self.task,
+            "tags": list(self.tags),
+        }
