@@ -110,6 +110,7 @@ class _Found:
         family = None if prediction is None else prediction.family
         self._is_encoder = family is not None and family.category == "encoder"
         self._is_diffusion = "_class_name" in config and "model_type" not in config
+        self._sections: dict[str, ModelConfig | None] = {"": ModelConfig(config)}
         self._values: dict[str, _Number] = {}
         self._keys: dict[str, str] = {}
 
@@ -144,13 +145,18 @@ class _Found:
         """A key as the class read it, or as it stands in the file."""
         if of_class:
             return self._read.get(key, (key, None))
-        *sections, name = key.split(".")
-        section = ModelConfig(self._config)
-        for part in sections:
-            if not isinstance(section.raw(part), Mapping):
-                return key, None
-            section = section.section(part)
-        return section.spelled(name)
+        place, _, name = key.rpartition(".")
+        section = self._section(place)
+        return (key, None) if section is None else section.spelled(name)
+
+    def _section(self, place: str) -> ModelConfig | None:
+        """A section by its dotted place, None where there is none."""
+        if place not in self._sections:
+            outer, _, name = place.rpartition(".")
+            around = self._section(outer)
+            there = around is not None and isinstance(around.raw(name), Mapping)
+            self._sections[place] = around.section(name) if around and there else None
+        return self._sections[place]
 
     def _looked_at(self, prefix: str) -> bool:
         """Whether the class read any key of a section; without a class, whether it is there."""
@@ -208,7 +214,7 @@ class _Found:
         of_class = self._has_layers(prefix, True)
         if prefix == "decoder." and self._has_layers("encoder.", of_class):
             self.take("encoder_layers", "encoder.", _LAYERS)
-            self.take("decoder_layers", prefix, _LAYERS)
+            self.take("decoder_layers", prefix, (*_DECODER, *_LAYERS))
             return
 
         def there(names: Sequence[str]) -> list[str]:

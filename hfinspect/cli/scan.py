@@ -185,6 +185,7 @@ def _inspected(
     """An inspection of every target."""
     from ..scanning.rows import AUDIT_COLUMNS, chosen_columns
     from ..scanning.whole import RowWork
+    from ..sources.hub.search import INFO
     from .listing import listed, named
     from .scan_run import Job
 
@@ -195,7 +196,7 @@ def _inspected(
     work = RowWork(asked, chosen, bool(audits), refresh)
     wanted = (*audits, *_named(columns))
     if query:
-        items = listed(asked, query, limit, ("sha", "siblings"))
+        items = listed(asked, query, limit, ("sha", "siblings", *INFO))
         return Job(items, limit, work, chosen, listed=True, named=wanted)
     found = named(text, recursive, limit)
     return Job(found, len(found), work, chosen, named=wanted)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from ..core.hub_info import HubInfo
 from ..core.refs import Origin
 from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
 from .header_cache import HeaderCache
@@ -65,7 +66,8 @@ class CachingSource:
         origin = self.inner.origin
         if origin.kind == "hub" and origin.commit:
             entries = [[e.path, e.size, e.sha256] for e in files.values()]
-            payload = json.dumps({"commit": origin.commit, "files": entries})
+            hub = None if origin.hub is None else origin.hub.to_dict()
+            payload = json.dumps({"commit": origin.commit, "files": entries, "hub": hub})
             self.cache.put(self._list_key, payload.encode())
 
     def _remembered(self) -> Mapping[str, FileEntry] | None:
@@ -74,8 +76,14 @@ class CachingSource:
             return None
         found = json.loads(payload)
         origin = self.inner.origin
+        hub = found.get("hub")  # not there in what earlier versions kept
         self._origin = Origin(
-            "cache", origin.name, origin.repo_id, origin.revision, found["commit"]
+            "cache",
+            origin.name,
+            origin.repo_id,
+            origin.revision,
+            found["commit"],
+            hub=None if hub is None else HubInfo(**{**hub, "tags": tuple(hub["tags"])}),
         )
         return {path: FileEntry(path, size, sha) for path, size, sha in found["files"]}
 

@@ -52,11 +52,11 @@ def parse_listing(answer: object, repo_id: str) -> Listing:
         files=files,
         gated=gated if isinstance(gated, (str, bool)) else None,
         private=private if isinstance(private, bool) else None,
-        info=_info(answer),
+        info=info_of(answer),
     )
 
 
-def _info(answer: Mapping[str, Any]) -> HubInfo:
+def info_of(answer: Mapping[str, Any]) -> HubInfo:
     """What else the answer says; anything of another type counts as not said."""
     card = answer.get("cardData")
     card = card if isinstance(card, Mapping) else {}

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final
 from urllib.parse import urlencode, urljoin
 
+from ...core.hub_info import HubInfo
 from ...errors import UsageError
 from ..source import FileEntry
 from .answer import Answer, BrokenAnswerError
 from .client import GZIP, Ask, HubClient, api_json
 from .http import is_same_host
-from .model_info import Listing, commit_of, is_repo_id, parse_listing
+from .model_info import Listing, commit_of, info_of, is_repo_id, parse_listing
 
 #: Orders of the Hub's list; it takes any other word without a complaint and sorts by nothing.
 SORTS: Final = ("downloads", "likes", "lastModified", "createdAt", "trendingScore")
 #: The Hub's largest page.
 PAGE = 1000
+#: What HubInfo is made of, but for the tags.
+INFO = ("gated", "lastModified", "library_name", "pipeline_tag", "cardData")
 #: A page of 1,000 models with their files' names is a few MB; some repos hold 10,000 files.
 _MAX_PAGE_BYTES = 128 << 20
 
@@ -35,12 +38,14 @@ class ListedModel:
     reported: Mapping[str, int] = field(default_factory=dict)
     reported_total: int | None = None
     files: tuple[str, ...] | None = None
+    info: HubInfo | None = None
 
     def listing(self) -> Listing | None:
         """The file list of the model at that commit, which spares the request for it."""
         if self.files is None or self.commit is None:
             return None
-        return Listing(self.repo_id, self.commit, {path: FileEntry(path) for path in self.files})
+        files = {path: FileEntry(path) for path in self.files}
+        return Listing(self.repo_id, self.commit, files, info=self.info)
 
 
 def list_models(
@@ -56,7 +61,7 @@ def list_models(
     """Models that match, one request a page; the next page is asked for when it is needed.
 
     ``expand`` are the Hub's names of what else to tell: ``sha``, ``safetensors`` (its totals),
-    ``siblings`` (names of files). Raises AccessError subclasses.
+    ``siblings`` (names of files), ``INFO`` (licence and kin). Raises AccessError subclasses.
     """
     query = [("expand", name) for name in expand]
     query += [(key, value) for key, value in (("author", author), ("search", search)) if value]
@@ -128,6 +133,8 @@ def _model(item: object) -> ListedModel:
         {str(k): v for k, v in counts if isinstance(v, int) and not isinstance(v, bool)},
         total if isinstance(total, int) and not isinstance(total, bool) else None,
         _files(item, repo_id),
+        # A list may be of a million models: no tags.
+        replace(info_of(item), tags=()) if "siblings" in item else None,
     )
 
 
