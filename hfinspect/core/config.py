@@ -243,6 +243,12 @@ class ModelConfig:
             raise self.error(key, value, "an object")
         return ModelConfig(value, f"{self.path}{key}.", self._keys.sections.get(key))
 
+    def sections(self) -> tuple[ModelConfig, ...]:
+        """Nested configs: those that are written down, and those that the class has without."""
+        own = (key for key in self._keys.sections if not self.says(key))
+        given = (key for key, value in self.values.items() if isinstance(value, Mapping))
+        return tuple(self.section(key) for key in (*given, *own))
+
     def with_defaults(self, **defaults: Any) -> ModelConfig:
         """The same config with family defaults under what the file says; a null takes the default
         unless it stands for false (see ``flag``)."""

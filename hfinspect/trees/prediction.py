@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.components import Role
 from ..core.config import ModelConfig, Reads, reads_noted
+from ..core.config_keys import keys_of
 from ..core.tensors import TORCH_DTYPES, TensorSpec
 from ..errors import ConfigError
 from .catalog import Choice, Family, choose
@@ -123,22 +124,61 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
     )
 
 
-def part_described(config: ModelConfig, choice: Choice) -> ModelConfig:
-    """The section of a composite's config that describes the text model its class is.
+#: Sizes of a config that describes a model by itself.
+_SIZES = ("hidden_size", "n_embd", "d_model", "embed_dim", "dim", "hidden_sizes", "width")
+#: Composites of composites: qwen2_5_omni -> thinker_config -> vision_config.
+_DEEPEST = 3
 
-    ``Gemma3ForCausalLM`` of a ``gemma3`` config has its sizes in ``text_config``. Source:
-    ``base_config_key`` in transformers/configuration_utils.py; where no section names the type, the
-    text section of a config without sizes of its own.
+
+def part_described(config: ModelConfig, choice: Choice) -> ModelConfig:
+    """The section of a composite's config that describes the part which its class is.
+
+    ``Gemma3ForCausalLM`` of a ``gemma3`` config has its sizes in ``text_config``,
+    ``MusicgenForCausalLM`` in ``decoder``. Source: ``base_config_key`` and ``sub_configs_defaults``
+    in transformers/configuration_utils.py; where no section is of the type, the text section of a
+    config without sizes of its own.
+
+    Raises ConfigError where sections are there and none describes the class, or more than one.
     """
     family, own = choice.family, config.model_type
-    if family.category != "text decoder" or own is None or own in family.model_types:
+    if own is None or own in family.model_types:
         return config
-    for key, value in config.values.items():
-        if isinstance(value, Mapping) and value.get("model_type") in family.model_types:
-            return config.section(key)
-    if config.has("text_config") and not config.has("hidden_size", "n_embd", "d_model"):
+    found = _sections_of(config, family.model_types)
+    if len(found) > 1:
+        places = " and ".join(section.path.rstrip(".") for section in found)
+        raise _not_described(choice, f"has the sizes of {places}", "a section of its own")
+    if found:
+        return found[0]
+    # What is recorded of sections is known of the library's classes alone.
+    composite = any(keys_of(name).sections for name in family.model_types)
+    if composite or family.source != "transformers" or config.has(*_SIZES) or not config.sections():
+        return config
+    if family.category == "text decoder" and config.has("text_config"):
         return config.section("text_config")
-    return config
+    raise _not_described(choice, "has no section", "one whose model_type is the class's")
+
+
+def _sections_of(config: ModelConfig, model_types: tuple[str, ...]) -> list[ModelConfig]:
+    """The outermost sections of one of the types; equal ones once."""
+    level = [config]
+    for _ in range(_DEEPEST):
+        level = [section for outer in level for section in outer.sections()]
+        found: dict[str, ModelConfig] = {}
+        for section in level:
+            if section.kind in model_types:
+                found.setdefault(repr(section.given), section)
+        if found:
+            return list(found.values())
+    return []
+
+
+def _not_described(choice: Choice, problem: str, expected: str) -> ConfigError:
+    return ConfigError(
+        "config.json",
+        f"{problem} for {choice.class_name}",
+        expected=expected,
+        hint=f"a config of model_type {' or '.join(choice.family.model_types)} describes it",
+    )
 
 
 #: Where composites say what their text model is like.

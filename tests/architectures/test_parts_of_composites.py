@@ -52,6 +52,43 @@ def test_sizes_beside_the_section_count() -> None:
     assert predict({**flat, "text_config": {}}).parameters == predict(flat).parameters
 
 
+COUNTED = [
+    (50_350_080, "musicgen", "MusicgenForCausalLM", {"decoder": {"num_hidden_layers": 2}}),
+    (41_957_376, "musicgen_melody", "MusicgenMelodyForCausalLM",
+     {"decoder": {"num_hidden_layers": 2}}),
+    (63_133_696, "llama4", "Llama4VisionModel", {"vision_config": {"num_hidden_layers": 2}}),
+    (108_412_165, "mllama", "MllamaVisionModel",
+     {"vision_config": {"num_hidden_layers": 2, "num_global_layers": 1}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameters", "model_type", "class_name", "sections"), COUNTED)
+def test_a_section_need_not_name_its_type(
+    parameters: int, model_type: str, class_name: str, sections: dict[str, Any]
+) -> None:
+    """Which class reads a section is known from the composite's."""
+    config = {"model_type": model_type, "architectures": [class_name], **sections}
+    assert predict(config).parameters == parameters
+    (key,) = sections
+    alone = {"architectures": [class_name], **sections[key]}
+    assert predict(alone).parameters == parameters
+
+
+def test_a_class_that_no_section_describes_is_refused() -> None:
+    config = {"model_type": "clip", "architectures": ["BertModel"], "text_config": {}}
+    with pytest.raises(ConfigError, match="no section for BertModel"):
+        predict(config)
+
+
+def test_a_class_that_two_sections_describe_is_refused() -> None:
+    one, two = {"model_type": "bert", "num_hidden_layers": 1}, {"model_type": "bert"}
+    config = {"model_type": "encoder-decoder", "architectures": ["BertModel"], "encoder": one}
+    with pytest.raises(ConfigError, match="sizes of encoder and decoder for BertModel"):
+        predict({**config, "decoder": two})
+    alone = predict({**one, "architectures": ["BertModel"]})
+    assert predict({**config, "decoder": one}).parameters == alone.parameters
+
+
 def test_numbers_as_keys() -> None:
     """What ``config.to_dict()`` gives, before JSON makes text of them."""
     table = "projector_patch_to_query_dict"

@@ -1,0 +1,83 @@
+"""What transformers would save, without saving: names and shapes of a model on the meta device."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def config_for(cls: Any, values: Mapping[str, Any]) -> Any:
+    """The config that ``from_pretrained`` of a model class makes of a config.json."""
+    own = cls.config_class
+    if own.model_type == values.get("model_type"):
+        return own.from_dict(dict(values))
+    # A part of a composite: the library itself looks for its section.
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "config.json").write_text(json.dumps(values))
+        return own.from_pretrained(folder)
+
+
+def shapes(cls: Any, config: Any, *, module_names: bool = False) -> Shapes:
+    """Name -> shape of what ``save_pretrained`` writes of a fresh model: tied copies left out, the
+    library's own conversion of names applied (unless ``module_names``)."""
+    import torch
+    from transformers.core_model_loading import revert_weight_conversion
+    from transformers.modeling_utils import remove_tied_weights_from_state_dict
+
+    with torch.device("meta"):
+        model = cls._from_config(config)
+    state = dict(model.state_dict())
+    if not module_names:
+        for name in getattr(model, "_keys_to_ignore_on_save", None) or ():
+            state.pop(name, None)
+    state = remove_tied_weights_from_state_dict(state, model)
+    if not module_names:
+        state = revert_weight_conversion(model, state)
+    return {name: tuple(tensor.shape) for name, tensor in state.items()}
+
+
+def classes_of(model_type: str) -> list[str]:
+    """Every public model class whose config class is the type's own, and those that an auto class
+    would build for it."""
+    from transformers import CONFIG_MAPPING
+    from transformers.models.auto import modeling_auto
+
+    found = set(_public_classes().get(CONFIG_MAPPING[model_type], ()))
+    for attribute, mapping in vars(modeling_auto).items():
+        if attribute.endswith("_MAPPING_NAMES") and model_type in mapping:
+            named = mapping[model_type]
+            found.update(named if isinstance(named, tuple) else (named,))
+    return sorted(name for name in found if _class(name) is not None)
+
+
+@cache
+def _public_classes() -> dict[Any, list[str]]:
+    """Config class -> names of the model classes that take it."""
+    import transformers
+
+    found: dict[Any, list[str]] = {}
+    for name in dir(transformers):
+        cls = _class(name)
+        if cls is not None:
+            found.setdefault(cls.config_class, []).append(name)
+    return found
+
+
+def _class(name: str) -> Any:
+    """The model class of a name in transformers, or None."""
+    import transformers
+
+    if name.startswith("_") or name.endswith("PreTrainedModel"):
+        return None
+    try:
+        cls = getattr(transformers, name)
+    except (AttributeError, ImportError, ValueError):
+        return None
+    is_model = isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel)
+    return cls if is_model and getattr(cls, "config_class", None) is not None else None
