@@ -1,6 +1,6 @@
-"""The outputs that the README shows: what its commands on fixtures print at 60 columns.
+"""The outputs that README and docs show: what their commands on fixtures print at 60 columns.
 
-``python -m tests.readme_outputs`` writes them into README.md.
+``python -m tests.readme_outputs`` writes them into the documents.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 import shlex
 
 from .cli.program import hfinspect
-from .readme_tables import README
+from .readme_tables import DOCUMENTS
 
 #: A command on fixtures and the block of text that follows it.
 SHOWN = re.compile(
@@ -31,9 +31,10 @@ def output_of(command: str) -> str:
 
 
 def filled(text: str) -> str:
-    """The README with every output as it comes out."""
+    """A document with every output as it comes out."""
     return SHOWN.sub(lambda m: m["head"] + output_of(m["command"].strip()) + m["tail"], text)
 
 
 if __name__ == "__main__":
-    README.write_text(filled(README.read_text()))
+    for document in DOCUMENTS:
+        document.write_text(filled(document.read_text()))

@@ -1,6 +1,6 @@
-"""The README's tables that are read off the code.
+"""The tables of README and docs that are read off the code.
 
-``python -m tests.readme_tables`` writes them into README.md, between their markers.
+``python -m tests.readme_tables`` writes them between their markers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+#: README and all of docs/.
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def architectures() -> str:
@@ -39,14 +41,16 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def filled(text: str) -> str:
-    """The README with every table as it should be."""
+    """A document with every table as it should be."""
     for name, table in TABLES.items():
         begin, end = f"<!-- table: {name} -->", "<!-- end -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        assert pattern.search(text), f"README.md has no place for the table {name}"
-        text = pattern.sub(lambda _match, t=table, b=begin, e=end: f"{b}\n{t()}\n{e}", text)  # type: ignore[misc]
+        if pattern.search(text):
+            block = f"{begin}\n{table()}\n{end}"
+            text = pattern.sub(lambda _match, b=block: b, text)  # type: ignore[misc]
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(filled(README.read_text()))
+    for document in DOCUMENTS:
+        document.write_text(filled(document.read_text()))

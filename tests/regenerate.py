@@ -42,8 +42,8 @@ def main(types: list[str]) -> None:
     INDEX.write_text(index_text(), encoding="utf-8")
     from . import readme_outputs, readme_tables
 
-    readme = readme_tables.README
-    readme.write_text(readme_outputs.filled(readme_tables.filled(readme.read_text())))
+    for document in readme_tables.DOCUMENTS:
+        document.write_text(readme_outputs.filled(readme_tables.filled(document.read_text())))
 
 
 if __name__ == "__main__":

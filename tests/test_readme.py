@@ -1,4 +1,4 @@
-"""The README's examples, run as they stand."""
+"""The examples of README and docs, run as they stand."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import pytest
 from . import readme_outputs, readme_tables
 from .cli.program import ROOT
 
-README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
-PYTHON = [body for language, body in BLOCKS if language == "python"]
-
-
-SHOWN = [(m["command"].strip(), m["output"]) for m in readme_outputs.SHOWN.finditer(README)]
+TEXTS = {path.name: path.read_text() for path in readme_tables.DOCUMENTS}
+PYTHON = [
+    pytest.param(name, body, id=f"{name}-{i}")
+    for name, text in TEXTS.items()
+    for i, body in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+]
+SHOWN = [
+    (m["command"].strip(), m["output"])
+    for text in TEXTS.values()
+    for m in readme_outputs.SHOWN.finditer(text)
+]
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=lambda text: text[:40])
@@ -29,23 +34,41 @@ def test_outputs_are_shown() -> None:
     assert len(SHOWN) >= 8
 
 
-@pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
-def test_python_examples_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("document", "code"), PYTHON)
+def test_python_examples_run(document: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(code, document, "exec"), {})
 
 
-def test_commands_exist() -> None:
-    """Every command that the README names is one."""
+@pytest.mark.parametrize("name", TEXTS)
+def test_commands_exist(name: str) -> None:
+    """Every command that a document names is one."""
     from hfinspect.cli.app import COMMANDS
 
-    words = set(re.findall(r"^hfinspect ([a-z]+) [A-Z.<'a-z-]", README, re.MULTILINE))
+    words = set(re.findall(r"^hfinspect ([a-z]+) [A-Z.<'a-z-]", TEXTS[name], re.MULTILINE))
     assert words <= set(COMMANDS)
 
 
-def test_tables_are_those_of_the_code() -> None:
+@pytest.mark.parametrize("name", TEXTS)
+def test_tables_are_those_of_the_code(name: str) -> None:
     """``python -m tests.readme_tables`` writes them."""
-    assert readme_tables.filled(README) == README
+    assert readme_tables.filled(TEXTS[name]) == TEXTS[name]
+
+
+def test_every_table_is_shown() -> None:
+    shown = "".join(TEXTS.values())
+    assert [name for name in readme_tables.TABLES if f"<!-- table: {name} -->" not in shown] == []
+
+
+def test_links_lead_somewhere() -> None:
+    """Links between the documents and into the repository."""
+    broken = [
+        f"{document.name}: {target}"
+        for document in readme_tables.DOCUMENTS
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", document.read_text())
+        if not (document.parent / target).exists()
+    ]
+    assert broken == []
 
 
 def test_the_licence_is_here() -> None:
