@@ -76,7 +76,13 @@ def audit(
     file: options.File = None,
     format_: Annotated[
         str,
-        typer.Option("--format", "-f", help=", ".join(FORMATS), autocompletion=lambda: FORMATS),
+        typer.Option(
+            "--format",
+            "-f",
+            help=", ".join(FORMATS),
+            autocompletion=lambda: FORMATS,
+            callback=options.by_suffix(FORMATS),
+        ),
     ] = "table",
     output: options.Output = None,
     token: options.Token = None,

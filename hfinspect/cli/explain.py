@@ -35,7 +35,7 @@ def explain(
         str,
         typer.Option(
             "--format", "-f", help="table, markdown, latex or json.",
-            autocompletion=lambda: list(FORMATS),
+            autocompletion=lambda: list(FORMATS), callback=options.by_suffix(FORMATS),
         ),
     ] = "table",
     output: options.Output = None,

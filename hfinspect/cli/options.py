@@ -2,16 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
+from ..errors import UsageError
 from ..reports.registry import FORMATS
+
+#: Ending of an --output -> the format that it means, and others that are at home in such a file.
+SUFFIXES: Final = {
+    ".json": ("json", "sarif", "jsonl"),
+    ".jsonl": ("jsonl",),
+    ".ndjson": ("jsonl",),
+    ".csv": ("csv",),
+    ".md": ("markdown",),
+    ".markdown": ("markdown",),
+    ".tex": ("latex",),
+    ".html": ("html",),
+    ".htm": ("html",),
+    ".svg": ("svg",),
+    ".sarif": ("sarif",),
+    ".xml": ("junit",),
+    ".parquet": ("parquet",),
+    ".txt": ("table", "markdown", "csv", "jsonl"),
+}
 
 
 def _formats() -> list[str]:
     return list(FORMATS)
+
+
+def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
+    """A callback of --format: where it is not given, the ending of --output says it.
+
+    Raises UsageError where the two contradict each other, or the ending means what the command
+    does not write (``known`` is what it does).
+    """
+
+    def chosen(ctx: typer.Context, param: typer.CallbackParam, value: str | None) -> str | None:
+        output = ctx.params.get("output")
+        meant = SUFFIXES.get(output.suffix.lower(), ()) if isinstance(output, Path) else ()
+        if not meant:
+            return value
+        source: Any = ctx.get_parameter_source(param.name or "")
+        given = source is not None and source.name == "COMMANDLINE"
+        if given and value in known and value not in meant:
+            endings = [ending for ending, formats in SUFFIXES.items() if value in formats]
+            raise UsageError(
+                f"--format {value}", f"contradicts --output {output}",
+                expected=f"a name that ends with {' or '.join(endings)}" if endings else None,
+                hint="without --format the ending decides",
+            )  # fmt: skip
+        if given:
+            return value
+        if meant[0] not in known:
+            raise UsageError(
+                f"--output {output}", f"means {meant[0]}, which {ctx.info_name} does not write",
+                expected=f"a name for one of {', '.join(known)}", hint="or --format with it",
+            )  # fmt: skip
+        return meant[0]
+
+    return chosen
 
 
 Model = Annotated[
@@ -31,11 +84,18 @@ Token = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", help="table, json, csv or markdown.", autocompletion=_formats),
-]
+    typer.Option(
+        "--format", "-f", help="table, json, csv or markdown; or by --output's ending.",
+        autocompletion=_formats, callback=by_suffix(tuple(FORMATS)),
+    ),
+]  # fmt: skip
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write to this file.", show_default=False)
-]
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Write to this file; its ending says the format (x.json, x.csv).",
+        show_default=False, is_eager=True,
+    ),
+]  # fmt: skip
 Set = Annotated[
     list[str] | None,
     typer.Option(

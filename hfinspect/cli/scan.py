@@ -57,6 +57,7 @@ def scan(
         typer.Option(
             "--format",
             "-f",
+            callback=options.by_suffix(FORMATS),
             help=", ".join(FORMATS),
             autocompletion=lambda: FORMATS,
             show_default="table on a terminal, else jsonl",

@@ -1,0 +1,59 @@
+"""``-o x.json``: the file's ending says the format, and contradicts no other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .program import hfinspect
+
+BLOOM = "fixtures/models/bloom-1b4-zh"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [(BLOOM,), ("inspect", BLOOM), ("tensors", BLOOM), ("explain", BLOOM), ("audit", BLOOM),
+     ("compare", BLOOM, BLOOM), ("architectures", "bloom"), (BLOOM, BLOOM)],
+)  # fmt: skip
+def test_json_in_a_file_that_ends_so(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    assert hfinspect(*command, "-o", file).code == 0
+    json.loads(file.read_text())
+    assert hfinspect(*command, "--output", file, "--format", "json").code == 0
+    refused = hfinspect(*command, "-o", file, "-f", "markdown")
+    assert refused.code == 2
+    assert "--format markdown: contradicts --output" in refused.err
+    assert "hint: without --format the ending decides" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "begins"),
+    [
+        ((BLOOM,), "x.csv", "component,parameters"), ((BLOOM,), "x.MD", "# "),
+        ((BLOOM,), "x.txt", "fixtures/models"), ((BLOOM,), "x.out", "fixtures/models"),
+        ((BLOOM,), "x", "fixtures/models"), (("explain", BLOOM), "x.tex", "\\"),
+        (("audit", BLOOM), "x.sarif", "{"), (("audit", BLOOM), "x.xml", "<?xml"),
+        (("audit", BLOOM, "-f", "sarif"), "x.json", "{"),
+    ],
+)  # fmt: skip
+def test_other_endings(command: tuple[str, ...], name: str, begins: str, tmp_path: Path) -> None:
+    assert hfinspect(*command, "-o", tmp_path / name).code == 0
+    assert (tmp_path / name).read_text().startswith(begins)
+
+
+def test_what_the_command_does_not_write(tmp_path: Path) -> None:
+    done = hfinspect("explain", BLOOM, "-o", tmp_path / "x.csv")
+    assert done.code == 2
+    assert "means csv, which explain does not write" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scan_writes_what_its_file_is_called(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text(BLOOM)
+    assert hfinspect("scan", tmp_path / "list", "-o", tmp_path / "x.csv", "-q").code == 0
+    assert (tmp_path / "x.csv").read_text().startswith("target,status")
+    done = hfinspect("scan", tmp_path / "list", "-o", tmp_path / "y.csv", "-f", "jsonl", "-q")
+    assert done.code == 2
+    assert hfinspect("scan", tmp_path / "list", "-o", tmp_path / "x.json", "-q").code == 2
