@@ -1,8 +1,8 @@
 """What is inside a Hugging Face model, before downloading it.
 
 >>> import hfinspect
->>> hfinspect.inspect("fixtures/models/bloom-1b4-zh").parameters
-1303111680
+>>> hfinspect.inspect({"model_type": "gpt2"}).parameters  # a repo, a path, or a config itself
+124439808
 """
 
 from __future__ import annotations

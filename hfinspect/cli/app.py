@@ -7,6 +7,7 @@ Exit codes: 0 fine, 1 audit findings or a difference, 2 usage, 3 could not get i
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import itertools
 import os
@@ -68,6 +69,20 @@ def with_command(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
+def check_command(arguments: Sequence[str]) -> None:
+    """Raises UsageError for a word that is most likely a command spelt wrong: like one, and neither
+    a local path nor a repo with its owner."""
+    first = next((arg for arg in arguments if not arg.startswith("-")), None)
+    if not arguments or first != arguments[0] or first in COMMANDS or not first.isalpha():
+        return
+    nearest = difflib.get_close_matches(first.lower(), COMMANDS, n=1, cutoff=0.75)
+    if nearest and not os.path.lexists(first):
+        raise UsageError(
+            first, "is no command, and no local path",
+            hint=f"did you mean {program()} {nearest[0]}? A repo of this name: hf://{first}",
+        )  # fmt: skip
+
+
 def needed(arguments: Sequence[str]) -> Sequence[str]:
     """The commands to set up: the one that is meant; all for help and for completion, which the
     shell asks for by a variable."""
@@ -113,6 +128,7 @@ def run(arguments: Sequence[str]) -> int:
     if wants_json(arguments):
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
+        check_command(arguments)
         app = make_app(needed(arguments))
         result = _outcome(app, arguments)
         flushed()

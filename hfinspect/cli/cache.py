@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
+
+if TYPE_CHECKING:
+    from ..sources.header_cache import CacheInfo
 
 
 def register(app: typer.Typer) -> None:
@@ -21,13 +25,36 @@ def directory() -> str:
     return os.environ.get("HFINSPECT_CACHE") or user_cache_dir("hfinspect", appauthor=False)
 
 
+def _confirmed(found: CacheInfo) -> bool:
+    """The answer of who sits at the terminal; nothing is asked about an empty cache.
+
+    Raises UsageError where there is none.
+    """
+    from ..core.text import byte_size
+    from ..errors import UsageError
+
+    what = f"{found.entries:,} entries, {byte_size(found.nbytes)}, in {found.path}"
+    if not found.entries:
+        return True
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(
+            "cache clear", f"would delete {what}, and there is no terminal to ask on",
+            hint="--yes deletes without asking",
+        )  # fmt: skip
+    return typer.confirm(f"delete {what}?", err=True)
+
+
 def cache(
     action: Annotated[
         str, typer.Argument(metavar="info|clear", autocompletion=lambda: ["info", "clear"])
     ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting.")] = False,
     format_: options.Format = "table",
 ) -> None:
-    """Show or empty the cache of headers that scans keep on this machine."""
+    """Show or empty the cache of headers that scans keep on this machine.
+
+    clear asks first; where there is no terminal to ask on, it needs --yes.
+    """
     from ..core.text import byte_size
     from ..errors import UsageError
     from ..reports.document import Document, Facts
@@ -37,8 +64,10 @@ def cache(
     if action not in ("info", "clear"):
         raise UsageError(f"cache {action}", "is unknown", expected="info or clear")
     kept = HeaderCache(directory())
+    if action == "clear" and not yes and not _confirmed(kept.info()):
+        action = "kept"
     found = kept.clear() if action == "clear" else kept.info()
-    verb = "deleted" if action == "clear" else "holds"
+    verb = {"clear": "deleted", "kept": "not deleted"}.get(action, "holds")
     facts = Facts(
         (
             ("cache", found.path),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         "compare",
-        epilog="Example: hfinspect compare fixtures/models/gpt2 fixtures/models/gpt3-175b",
+        epilog="Example: hfinspect compare openai-community/gpt2 openai-community/gpt2-medium",
     )(compare)
 
 

@@ -13,7 +13,7 @@ DEPTHS = ("model", "layer", "tensor")
 
 
 def register(app: typer.Typer) -> None:
-    app.command("explain", epilog="Example: hfinspect explain fixtures/models/bert-base-uncased")(
+    app.command("explain", epilog="Example: hfinspect explain google-bert/bert-base-uncased")(
         explain
     )
 

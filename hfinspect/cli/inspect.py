@@ -14,9 +14,7 @@ GROUPS = ("component", "layer", "dtype", "file", "part")
 
 
 def register(app: typer.Typer) -> None:
-    app.command("inspect", epilog="Example: hfinspect fixtures/models/bloom-1b4-zh --by layer")(
-        inspect
-    )
+    app.command("inspect", epilog="Example: hfinspect openai-community/gpt2 --by layer")(inspect)
 
 
 def inspect(

@@ -8,7 +8,7 @@ from . import options
 
 
 def register(app: typer.Typer) -> None:
-    app.command("tree", epilog="Example: hfinspect tree fixtures/models/bloom-1b4-zh")(tree)
+    app.command("tree", epilog="Example: hfinspect tree openai-community/gpt2")(tree)
 
 
 def tree(

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from hfinspect.sources.header_cache import HeaderCache
 
-from .program import hfinspect
+from .program import ROOT, hfinspect
 
 
 def test_info_and_clear(tmp_path: Path) -> None:
@@ -20,8 +26,33 @@ def test_info_and_clear(tmp_path: Path) -> None:
     told = json.loads(hfinspect("cache", "info", "--format", "json", env=env).out)
     assert (told["entries"], told["path"]) == (2, str(tmp_path / "kept"))
     assert told["nbytes"] > 2000
-    assert hfinspect("cache", "clear", env=env).code == 0
+    refused = hfinspect("cache", "clear", env=env)  # nobody to ask
+    assert (refused.code, "--yes" in refused.err, "2 entries" in refused.err) == (2, True, True)
+    assert hfinspect("cache", "clear", "--yes", env=env).code == 0
     assert json.loads(hfinspect("cache", "info", "-f", "json", env=env).out)["entries"] == 0
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n", 1), ("y", 0), ("", 1)])
+def test_clear_asks_at_a_terminal(answer: str, left: int, tmp_path: Path) -> None:
+    cache = HeaderCache(tmp_path)
+    cache.put("a", bytes(1000))
+    parent, child = pty.openpty()
+    os.write(parent, f"{answer}\n".encode())
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "hfinspect", "cache", "clear"], stdin=child, capture_output=True,
+        env=env, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    os.close(parent)
+    os.close(child)
+    assert done.returncode == 0
+    assert "delete 1 entries" in done.stderr
+    assert ("not deleted" in done.stdout) == bool(left)
+    assert cache.info().entries == left
+
+
+def test_nothing_is_asked_about_an_empty_cache(tmp_path: Path) -> None:
+    assert hfinspect("cache", "clear", env={"HFINSPECT_CACHE": str(tmp_path)}).code == 0
 
 
 def test_the_platform_says_where_it_is(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_what_is_no_repo_id(hub: HubServer, repo_id: str) -> None:
     ("status", "kind", "found"),
     [
         (400, NetworkError, "did not understand the request (400)"),
-        (401, UnauthorizedError, "needs a login (401)"),
+        (401, RepoNotFoundError, "no such model on"),
         (403, UnauthorizedError, "refuses access (403)"),
         (404, RepoNotFoundError, "no such model"),
         (407, NetworkError, "a proxy wants a password (407)"),
@@ -146,6 +146,18 @@ def test_statuses_without_a_code(
     assert type(error) is kind
     assert found in str(error)
     assert hub.meter.count("hub") == 1
+
+
+def test_a_401_is_about_the_token_only_where_one_was_sent(hub: HubServer) -> None:
+    """Who asks anonymously for what does not exist gets a 401, from mirrors too."""
+    hub.fail("status", status=401)
+    error = _error(source(hub, "org/model"))
+    assert "or it is private" in str(error)
+    assert "log in" in (error.hint or "")
+    hub.fail("status", status=401)
+    error = _error(source(hub, "org/model", token="hf_reader"))
+    assert isinstance(error, UnauthorizedError)
+    assert "needs a login (401)" in str(error)
 
 
 def test_a_plain_404_of_a_file_is_about_the_file(hub: HubServer) -> None:

@@ -184,6 +184,8 @@ def by_status(status: int, asked: Asked) -> Meaning:
     """What an HTTP status means when the server gives no X-Error-Code with it."""
     if status == 404 and asked.path is not None:
         return _NOT_THERE
+    if status == 401 and asked.repo_id and not asked.has_token:
+        return _REPO_NOT_FOUND  # the Hub's answer to anybody who asks for what is not there
     known = _BY_STATUS.get(status)
     if known is not None:
         return known

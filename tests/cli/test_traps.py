@@ -1,0 +1,47 @@
+"""What a new user trips over: misspelt commands, examples that are not there."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+import hfinspect as package
+from hfinspect.cli.app import COMMANDS
+
+from .program import hfinspect
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("explian", "explain"), ("Explain", "explain"), ("tensor", "tensors"), ("scna", "scan"),
+     ("compair", "compare"), ("achitectures", "architectures"), ("inspcet", "inspect")],
+)  # fmt: skip
+def test_a_misspelt_command_is_no_repo(typed: str, meant: str) -> None:
+    for rest in ((), ("fixtures/models/gpt2",)):
+        done = hfinspect(typed, *rest)
+        assert done.code == 2
+        assert f"{typed}: is no command" in done.err
+        assert f"did you mean hfinspect {meant}?" in done.err
+
+
+def test_a_path_of_such_a_name_is_a_path(tmp_path: Path) -> None:
+    (tmp_path / "explian").mkdir()
+    (tmp_path / "explian" / "config.json").write_text('{"model_type": "gpt2"}')
+    assert hfinspect("explian", cwd=tmp_path).code == 0
+
+
+def test_help_has_examples_for_who_has_no_clone() -> None:
+    for command in COMMANDS:
+        out = hfinspect(command, "--help").out
+        assert "Example: hfinspect" in out
+        assert "fixtures" not in out
+    assert "fixtures" not in hfinspect("--help").out
+    assert "fixtures" not in (package.__doc__ or "")
+    assert doctest.testmod(package).failed == 0
+
+
+def test_the_readme_says_when_hf_inspect_works() -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    assert "hf extensions install OWNER/hf-inspect" in readme
