@@ -458,7 +458,7 @@ def test_a_table_keeps_the_columns_that_were_named(tmp_path: Path) -> None:
     columns[1] += ",error"
     assert "does not exist" in hfinspect(*asked, *columns, cwd=tmp_path, env={"COLUMNS": "60"}).out
     whole = hfinspect(*asked, cwd=tmp_path, env={"COLUMNS": ""}).out
-    assert {"target", "model_type", "embedding", "nbytes"} <= set(whole.splitlines()[0].split())
+    assert {"target", "model_type", "embedding", "logical"} <= set(whole.splitlines()[0].split())
     assert "left out" not in whole
 
 
