@@ -17,13 +17,13 @@ from .results import SCHEMA_VERSION, weight_memory
 
 @dataclass(frozen=True)
 class Letter:
-    """A symbol: its letter, the config key (or derived quantity) and the number it stands for.
-    ``meaning`` is empty for a key that stands in the config, else how the number comes about."""
+    """A symbol: its letter, the config key (or derived quantity), the number that it stands for
+    and what it is, with how the number comes about where the config does not say it."""
 
     letter: str
     key: str
     value: int
-    meaning: str = ""
+    meaning: str
 
 
 @dataclass(frozen=True)

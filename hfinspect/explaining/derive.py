@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..core.components import Component
@@ -12,6 +14,7 @@ from ..core.results import Inspection
 from .attention import described
 from .derivation import Derivation
 from .ledger import MAX_PRINTED_TERMS, sections_of, shares_of
+from .letters import meaning_of
 from .measured import measured
 from .nominal_size import name_size_of
 from .notes import notes_of
@@ -64,17 +67,26 @@ def explained(
 def _letters(d: Derivation) -> tuple[Letter, ...]:
     letters = d.ledger.writer.letters
     rows = []
+    both = any(letter.startswith("L_d") for letter in letters.values())
     for quantity, letter in letters.items():
-        meaning = quantity.definition
+        origin = quantity.definition
         if quantity.quotient:
             over, under = quantity.quotient
-            meaning = f"{letters[over]} / {letters[under]}"
-        elif not meaning and quantity == d.inner and d.hidden:
-            meaning = f"4·{letters[d.hidden]}"
-        elif not meaning and not quantity.name.startswith("layers "):
-            meaning = "" if _stands_in(d.config, quantity.name) else "the family's default"
+            origin = f"{letters[over]} / {letters[under]}"
+        elif not origin and quantity == d.inner and d.hidden:
+            origin = f"4·{letters[d.hidden]}"
+        elif not origin and not quantity.name.startswith(("layer ", "layers ")):
+            origin = "" if _stands_in(d.config, quantity.name) else "the family's default"
+        meaning = meaning_of(quantity)
+        if both and letter == "L":
+            meaning += " of the encoder"
+        meaning += f": {origin}" if origin and origin != meaning else ""
         rows.append(Letter(letter, quantity.name, quantity.value, meaning))
-    return tuple(rows)
+    alike = Counter(row.meaning for row in rows)
+    return tuple(
+        replace(row, meaning=f"{row.meaning} ({row.key})") if alike[row.meaning] > 1 else row
+        for row in rows
+    )
 
 
 def _stands_in(config: Any, name: str) -> bool:
