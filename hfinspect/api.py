@@ -131,7 +131,7 @@ def explain(
     target: Target,
     *,
     overrides: Mapping[str, Any] | None = None,
-    against: int | None = None,
+    against: int | str | None = None,
     revision: str | None = None,
     source: SourceChoice = "auto",
     token: str | bool | None = None,
@@ -143,16 +143,18 @@ def explain(
     """The derivation of a model's parameter count, in symbols and in numbers.
 
     Arguments as for ``inspect``; where headers are read, they stand beside the derivation.
-    ``against`` is another count, whose difference is explained by the usual conventions.
+    ``against`` is another count, whose difference is explained by the usual conventions; as text it
+    may be rounded (``"124M"``, ``"1.5B"``).
 
     Raises what ``inspect`` raises, NothingToInspectError for a model without a config.json to
     derive from, and UnknownArchitectureError for one that is not in the catalog.
     """
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
-    from .explaining.reconcile import compared
+    from .explaining.reconcile import compared, parse_count
     from .reports.explanation import markdown
 
+    asked = None if against is None else parse_count(against)
     found = inspect(
         target, revision=revision, source=source, token=token, file=file, overrides=overrides,
         endpoint=endpoint, timeout=timeout, client=client,
@@ -163,7 +165,7 @@ def explain(
         raise no_config(found.target)
     derivation = Derivation(predict(found.config), found.config)
     explanation = explained(found.target, found, derivation, display=markdown)
-    return explanation if against is None else compared(explanation, derivation, against)
+    return explanation if asked is None else compared(explanation, derivation, asked)
 
 
 def audit(

@@ -21,11 +21,15 @@ def register(app: typer.Typer) -> None:
 def explain(
     model: options.Model,
     depth: Annotated[
-        str, typer.Option(help="model, layer or tensor.", autocompletion=lambda: list(DEPTHS))
-    ] = "layer",
+        str | None,
+        typer.Option(
+            help="model, layer or tensor.", autocompletion=lambda: list(DEPTHS),
+            show_default="layer; model for more than three kinds of layers",
+        ),
+    ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="N", help="A count of your own: why does it differ?"),
+        typer.Option(metavar="N", help="Your own count, 115,740,736 or 124M: why is it another?"),
     ] = None,
     revision: options.Revision = None,
     source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
@@ -45,19 +49,18 @@ def explain(
     from .. import api
     from ..core.overrides import parse_overrides
     from ..errors import UsageError
-    from ..explaining.reconcile import parse_count
     from ..reports.document import Document
     from ..reports.explanation import in_ascii, lay_out
     from ..reports.registry import render
     from .output import FILE, canvas_of_stdout, checked_format, write
 
     checked_format(format_, FORMATS)
-    if depth not in DEPTHS:
+    if depth is not None and depth not in DEPTHS:
         raise UsageError(f"--depth {depth}", "is unknown", expected=", ".join(DEPTHS))
     found = api.explain(
         model,
         overrides=parse_overrides(set_ or ()),
-        against=None if against is None else parse_count(against),
+        against=against,
         revision=revision,
         source=source,  # type: ignore[arg-type]  # api checks it
         token=token,

@@ -12,11 +12,8 @@ from typing import Any, Final, Protocol
 
 from ..errors import UnreadableError, UsageError
 from ..reports.registry import FORMATS, render
-from ..reports.table import Canvas
+from ..reports.table import PIPE_WIDTH, Canvas
 from .streams import standard_output
-
-#: Lines of text in a pipe, where there is no terminal to ask. Tables have no limit there.
-PIPE_WIDTH = 80
 
 #: What a file gets.
 FILE: Final = Canvas(PIPE_WIDTH, unlimited=True)

@@ -196,6 +196,8 @@ class Term:
 class Against:
     """``--against``: the smallest sets of conventions that lead from the exact total to a number.
 
+    ``text`` is the number as written; ``fits`` are the counts, from the first up to the second,
+    which is not one of them, that it stands for: several where it is rounded (``124M``).
     ``closed`` and ``other`` are the closed forms of the two, in the same letters; ``terms`` where
     they differ. Without ``readings`` none was found among ``searched`` conventions.
     """
@@ -205,9 +207,20 @@ class Against:
     readings: tuple[tuple[Convention, ...], ...]
     searched: int
     at_most: int
+    text: str
+    fits: tuple[int, int]
     closed: Formula | None = None
     other: Formula | None = None
     terms: tuple[Term, ...] = ()
+
+    @property
+    def rounded(self) -> bool:
+        return self.fits[1] - self.fits[0] > 1
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the exact total is what was asked about."""
+        return self.fits[0] <= self.number - self.difference < self.fits[1]
 
 
 @dataclass(frozen=True)

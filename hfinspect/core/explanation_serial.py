@@ -167,7 +167,10 @@ def _against(found: Against | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
+        "text": found.text,
         "number": found.number,
+        "rounds_from": found.fits[0],
+        "rounds_to": found.fits[1] - 1,
         "difference": found.difference,
         "readings": [[_convention(c) for c in reading] for reading in found.readings],
         "searched": found.searched,

@@ -27,8 +27,8 @@ from .polynomials import (
 #: Counted once here; counted at the tensor it is tied to; a buffer; not in a fresh save.
 Status = Literal["counted", "tied", "buffer", "unsaved"]
 
-#: Numbers of layers without a pattern that a name lists; sections hold all of them.
-MAX_LISTED = 8
+#: Runs of layers that a name lists; of more the first two and the last. Sections hold all numbers.
+MAX_LISTED = 4
 
 #: Config keys that say how many layers there are, where the list itself does not.
 _LAYER_KEYS = (
@@ -106,17 +106,23 @@ def leaves(node: Node, prefix: str = "") -> Iterator[tuple[str, Leaf, Polynomial
                     yield name, leaf, kind.times
 
 
-def numbered(indices: tuple[int, ...], everyone: bool) -> str:
-    """``*`` for all, else ``[0-2]``, ``[3-59:4]``; irregular ones are listed."""
+def numbered(indices: tuple[int, ...], everyone: bool, most: int | None = MAX_LISTED) -> str:
+    """``*`` for all, else runs: ``[0-2]``; of more than ``most`` the first two and the last:
+    ``[0-2,4-6,...,56-58]``, ``[3,7,...,59]``."""
     if everyone and len(indices) > 1:
         return "*"
     if len(indices) == 1:
         return str(indices[0])
-    step = indices[1] - indices[0]
-    if list(indices) == list(range(indices[0], indices[-1] + 1, step)):
-        return f"[{indices[0]}-{indices[-1]}{'' if step == 1 else f':{step}'}]"
-    shown = ",".join(str(i) for i in indices[:MAX_LISTED])
-    return f"[{shown}]" if len(indices) <= MAX_LISTED else f"[{shown},...]"
+    runs: list[list[int]] = []
+    for index in indices:
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    if most is not None and len(shown) > most:
+        shown[2:-1] = ["..."]
+    return f"[{','.join(shown)}]"
 
 
 class _Layers:
@@ -138,8 +144,10 @@ class _Layers:
         """Some of the layers: a quantity that no config key names. A single one needs none."""
         if len(indices) == 1:
             return ONE
-        which = numbered(indices, False).strip("[]")
-        return unknown(Quantity(f"layers {which} of {self.path}{name}", len(indices)))
+        where = f"of {self.path}{name}"
+        every, short = (numbered(indices, False, most).strip("[]") for most in (None, MAX_LISTED))
+        definition = f"layers {short} {where}"
+        return unknown(Quantity(f"layers {every} {where}", len(indices), definition))
 
     def count(self, modules: ModuleList, found: int, name: str) -> Polynomial:
         """All of them."""

@@ -82,11 +82,15 @@ def _letters(d: Derivation) -> tuple[Letter, ...]:
             meaning += " of the encoder"
         meaning += f": {origin}" if origin and origin != meaning else ""
         rows.append(Letter(letter, quantity.name, quantity.value, meaning))
-    alike = Counter(row.meaning for row in rows)
-    return tuple(
-        replace(row, meaning=f"{row.meaning} ({row.key})") if alike[row.meaning] > 1 else row
-        for row in rows
-    )
+    for what in ("key", "value"):  # what is alike so far is told apart by these
+        alike = Counter(row.meaning for row in rows)
+        rows = [
+            replace(row, meaning=f"{row.meaning} ({getattr(row, what)})")
+            if alike[row.meaning] > 1
+            else row
+            for row in rows
+        ]
+    return tuple(rows)
 
 
 def _stands_in(config: Any, name: str) -> bool:

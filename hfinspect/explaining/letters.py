@@ -97,7 +97,9 @@ def assign(quantities: Iterable[Quantity]) -> dict[Quantity, str]:
 
 def meaning_of(quantity: Quantity) -> str:
     """What a quantity stands for, in words: ``width of the model``, ``vision: layers``."""
-    if _are_layers(quantity) or not _KEY.fullmatch(quantity.name):
+    if _are_layers(quantity):
+        return quantity.definition or quantity.name
+    if not _KEY.fullmatch(quantity.name):
         return quantity.name
     *sections, last = quantity.name.split(".")
     key, index = _indexed(last)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import combinations
+from typing import NamedTuple
 
 from ..core.explanation import Against, Convention, Explanation, Term
 from ..core.formula import Formula
@@ -23,31 +25,73 @@ MAX_WAYS = 60
 #: Equally short readings that are worth showing.
 MAX_READINGS = 3
 
+#: For a rounded count two conventions are enough to reach almost any.
+MAX_ROUNDED = 2
+
+_UNITS = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+_SEPARATORS = re.compile("[,_'’ \u00a0\u202f]")
+#: Digits, in groups of three if there are any separators: 1,5B is not 15 billion.
+_GROUPED = re.compile(r"[0-9]{1,12}|[0-9]{1,3}(?:[,_'’ \u00a0\u202f][0-9]{3}){1,4}")
+_ROUNDED = re.compile(r"(?P<whole>[0-9][^.]*?)(?P<part>\.[0-9]{1,9})? ?(?P<unit>[kmbgt])", re.I)
+
 #: 2^80: more than any count, small enough to be exact in every consumer's big integers.
 _MAX_COUNT = 2**80
 
 
-def parse_count(text: str) -> int:
-    """``115,740,736``, ``115_740_736`` or ``115 740 736``. Raises UsageError."""
-    digits = re.sub(r"[,_'’ \u00a0\u202f]", "", text.strip())
+class Asked(NamedTuple):
+    """A count that was asked about: as written, its number, and the counts from ``low`` up to
+    ``high`` (not included) that round to it; for a whole number itself alone."""
+
+    text: str
+    number: int
+    low: int
+    high: int
+
+    @property
+    def rounded(self) -> bool:
+        return self.high - self.low > 1
+
+
+def parse_count(count: str | int) -> Asked:
+    """``115,740,736``, ``115_740_736`` or ``115 740 736``, or rounded: ``124M``, ``1.5 B``.
+    Raises UsageError."""
+    if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MAX_COUNT:
+        return Asked(f"{count:,}", count, count, count + 1)
+    text = count.strip() if isinstance(count, str) else ""
+    found = _ROUNDED.fullmatch(text)
+    if found is not None and _GROUPED.fullmatch(found["whole"]):
+        value = Decimal(_SEPARATORS.sub("", found["whole"]) + (found["part"] or ""))
+        unit, half = _UNITS[found["unit"].lower()], Decimal(10) ** -len((found["part"] or ".")[1:])
+        low, high = (int(edge * unit) for edge in (value - half / 2, value + half / 2))
+        return Asked(text, int(value * unit), max(low, 0), high)
+    digits = _SEPARATORS.sub("", text)
     if not re.fullmatch(r"[0-9]{1,25}", digits) or int(digits) > _MAX_COUNT:
+        shown = text if isinstance(count, str) else repr(count)
         raise UsageError(
-            f"count {text[:40]!r}", "is no number", expected="digits, such as 115,740,736"
+            f"count {shown[:40]!r}", "is no number", expected="115,740,736, or rounded: 124M, 1.5B"
         )
-    return int(digits)
+    return parse_count(int(digits))
 
 
-def compared(explanation: Explanation, d: Derivation, count: int) -> Explanation:
+def compared(explanation: Explanation, d: Derivation, asked: Asked) -> Explanation:
     """The explanation with ``against`` filled in."""
     ways = ways_of(d)[:MAX_WAYS]
-    difference = count - explanation.parameters
-    found = readings(ways, difference) if difference else []
+    exact = explanation.parameters
+    fits = asked.low <= exact < asked.high
+    at_most = MAX_ROUNDED if asked.rounded else MAX_CONVENTIONS
+    found: list[tuple[Way, ...]] = []
+    if asked.rounded and not fits:
+        found = roughly(ways, asked.low - exact, asked.high - exact)
+    elif not fits:
+        found = readings(ways, asked.number - exact)
     comparison = Against(
-        count,
-        difference,
+        asked.number,
+        asked.number - exact,
         tuple(tuple(_convention(way, d) for way in reading) for reading in found),
         len(ways),
-        MAX_CONVENTIONS,
+        at_most,
+        asked.text,
+        (asked.low, asked.high),
     )
     if found:
         comparison = _with_forms(comparison, d, found[0])
@@ -85,6 +129,20 @@ def readings(ways: Sequence[Way], difference: int) -> list[tuple[Way, ...]]:
         joined = set(_joined(ways, small, difference, size))
         if joined:
             return _ranked(ways, sorted(joined))
+    return []
+
+
+def roughly(ways: Sequence[Way], low: int, high: int) -> list[tuple[Way, ...]]:
+    """The smallest sets of compatible ways whose sum is from ``low`` up to ``high``, likeliest
+    first."""
+    for size in range(1, MAX_ROUNDED + 1):
+        hits = [
+            chosen
+            for chosen in combinations(range(len(ways)), size)
+            if low <= sum(ways[i].delta.value for i in chosen) < high and _compatible(ways, chosen)
+        ]
+        if hits:
+            return _ranked(ways, hits)
     return []
 
 

@@ -31,7 +31,8 @@ class Column:
 class Table:
     """Rows under columns. ``total`` draws a line above the last row. ``optional`` columns are left
     out where they are ``idle`` and, last first, where the table would be wider than the terminal,
-    which the renderer then says. A column that the user asked for is never optional.
+    which the renderer then says. A column that the user asked for is never optional. Tables of one
+    ``group`` leave out the same columns, and are equally wide where the terminal has room.
     """
 
     columns: tuple[Column, ...]
@@ -39,6 +40,7 @@ class Table:
     title: str = ""
     total: bool = False
     optional: tuple[str, ...] = ()
+    group: str = ""
 
     @property
     def idle(self) -> list[str]:

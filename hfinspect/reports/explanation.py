@@ -1,4 +1,5 @@
-"""The layout of an explanation: symbols, the ledger, sums, attention, notes, closing lines."""
+"""The layout of an explanation: a summary, the answer to ``--against``, symbols, the ledger, sums,
+remarks by subject."""
 
 from __future__ import annotations
 
@@ -8,59 +9,125 @@ from typing import Literal
 
 from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
-from ..core.overrides import titled
 from ..core.text import byte_size, spelled
-from .document import Block, Cell, Column, Document, Facts, Table
-from .reconciliation import against_blocks, measured_blocks, name_size_text
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+from .reconciliation import (
+    against_blocks,
+    against_facts,
+    measured_blocks,
+    measured_text,
+    name_size_text,
+)
 
 Depth = Literal["model", "layer", "tensor"]
 #: Longest formula of a sum in a cell; it stands in the JSON form whatever its length.
 MAX_CELL = 32
 #: The same for groups of modules, whose parts follow below them.
 MAX_GROUP = 16
+#: Longest closed form in the summary: two lines of 60 columns.
+MAX_CLOSED = 92
+#: More kinds of layers than this are shown as their sums alone, unless a depth was given.
+MAX_KINDS = 3
+#: A share below half of the last digit shown.
+_TOO_SMALL = 0.0005
 DEPTHS: tuple[Depth, ...] = ("model", "layer", "tensor")
+#: All tables but that of the symbols leave out the same columns and are equally wide.
+_GROUP = "ledger"
 
 
-def lay_out(e: Explanation, *, depth: Depth = "layer") -> Document:
+def lay_out(e: Explanation, *, depth: Depth | None = None) -> Document:
     """``depth``: the sums of the largest modules; every module, weights and biases apart; every
-    tensor."""
+    tensor. None is ``layer`` where there are few kinds of layers, else ``model``."""
+    kinds = sum(section.times is not None for section in e.sections)
+    folded = depth is None and kinds > MAX_KINDS
+    depth = depth or ("model" if folded else "layer")
     ledger = _sum_table(e)
-    blocks: list[Block] = [_facts(e), _symbols(e)]
+    summary = (*_summary(e), *against_facts(e))
+    blocks: list[Block] = [Facts(summary), *against_blocks(e), _symbols(e)]
     if depth != "model":
+        shown = [row for section in e.sections for row in _rows(section, depth)]
+        biases = any(row.biases and row.status == "counted" for row in shown)
         for section in e.sections:
-            blocks += _section(section, depth)
-    blocks += [ledger, _components(e), *_counts(e)]
+            blocks += _section(section, depth, biases)
+    blocks.append(ledger)
+    if folded:
+        text = f"{kinds} kinds of layers: --depth layer shows the modules of each"
+        blocks.append(Paragraph(text))
+    blocks += [_components(e), *_counts(e)]
     if depth != "model":
         blocks += [_attention(block) for block in e.attention]
-    notes = (*(("attention", block.sentence) for block in e.attention), *e.notes)
-    blocks += [Facts(notes)] if notes else []
-    blocks.append(Facts(tuple(_closing(e))))
     blocks += measured_blocks(e)
-    blocks += against_blocks(e)
-    title = f"Parameters of {titled(e.origin.name, e.overrides)}"
-    return Document(title, tuple(blocks), ledger)
+    blocks.append(Facts(tuple(_grouped(_remarks(e)))))
+    return Document(f"Parameters of {e.origin.name}", tuple(map(_in_group, blocks)), ledger)
 
 
-def _facts(e: Explanation) -> Facts:
-    changes = [("changed", str(one)) for one in e.overrides]
-    model = f"{e.architecture} (model_type {e.model_type or 'unknown'})"
-    return Facts((*changes, ("model", model)))
+def _in_group(block: Block) -> Block:
+    if isinstance(block, Table) and block.columns[0].kind != "math":
+        return replace(block, group=_GROUP)
+    return block
+
+
+# ---- the summary
+
+
+def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
+    """At most eight lines of a terminal."""
+    yield "model", f"{e.architecture} (model_type {e.model_type or 'unknown'})"
+    active = ""
+    if e.active_parameters is not None:
+        active = f", {e.active_parameters:,} ({spelled(e.active_parameters)}) active"
+    yield "total", f"{e.parameters:,} ({spelled(e.parameters)}) parameters{active}"
+    if e.closed is not None and len(e.closed.text) <= MAX_CLOSED:
+        note = f" ({e.closed_note})" if e.closed_note else ""
+        yield "closed form", e.closed.text + note
+    else:
+        yield "sum", _by_layers(e)
+    yield "split", _split(e)
+    sizes = ", ".join(f"{name} {byte_size(size)}" for name, size in e.memory.items())
+    yield "memory", f"{sizes} (weights alone)"
+    if e.measured is not None:
+        yield "in the files", measured_text(e, e.measured)
+
+
+def _by_layers(e: Explanation) -> str:
+    """``58 × 11,507,286,016 (layers) + 1,853,365,376 (the rest)``, where the closed form has no
+    room."""
+    stacks = [section for section in e.sections if section.times is not None]
+    inside = sum(section.parameters for section in stacks)
+    if len(stacks) > MAX_KINDS:
+        layers = [f"{inside:,} in {sum(s.copies for s in stacks):,} layers"]
+    else:
+        layers = [_times_text(s.copies, s.value) for s in stacks]
+        layers[-1:] = [f"{text} in layers" for text in layers[-1:]]
+    return " + ".join([*layers, f"{e.parameters - inside:,}" + (" outside" if stacks else "")])
+
+
+def _times_text(copies: int, value: int) -> str:
+    return f"{value:,}" if copies == 1 else f"{copies} × {value:,}"
+
+
+def _split(e: Explanation) -> str:
+    """Components by size; those that would show 0.0% by name alone."""
+    shares = sorted(e.shares, key=lambda share: -share.value)
+    large = [s for s in shares if s.value >= _TOO_SMALL * e.parameters]
+    small = [s.component for s in shares if s not in large and s.value]
+    texts = [f"{s.component} {spelled(s.value)} ({_percent(s.value, e)})" for s in large]
+    return ", ".join(texts) + (f"; below 0.1%: {', '.join(small)}" if small else "")
+
+
+def _percent(value: int, e: Explanation) -> str:
+    return f"{value / e.parameters * 100:.1f}%" if e.parameters else "0%"
 
 
 def _symbols(e: Explanation) -> Table:
     columns = (
         Column("letter", "", "math"),
         Column("value", "value", "int"),
-        Column("key", "config key"),
         Column("meaning", "meaning"),
+        Column("key", "config key"),
     )
-    rows = tuple((s.letter, s.value, s.key, s.meaning) for s in e.letters)
-    said = any(s.meaning for s in e.letters)
-    return Table(
-        columns if said else columns[:3],
-        rows if said else tuple(row[:3] for row in rows),
-        title="Symbols",
-    )
+    rows = tuple((s.letter, s.value, s.meaning, "" if " " in s.key else s.key) for s in e.letters)
+    return Table(columns, rows, title="Symbols", optional=("key",))
 
 
 def markdown(e: Explanation) -> str:
@@ -105,8 +172,12 @@ def _plain_block(block: Block) -> Block:
 # ---- the ledger
 
 
-def _section(section: Section, depth: Depth) -> list[Block]:
-    rows = [row for row in section.rows if depth == "tensor" or row.level != "tensor"]
+def _rows(section: Section, depth: Depth) -> list[Row]:
+    return [row for row in section.rows if depth == "tensor" or row.level != "tensor"]
+
+
+def _section(section: Section, depth: Depth, biases: bool) -> list[Block]:
+    rows = _rows(section, depth)
     columns = [
         Column("module", "module"),
         Column("weights", "weights", "math"),
@@ -121,7 +192,7 @@ def _section(section: Section, depth: Depth) -> list[Block]:
         # One layer's formula stands below, where it has room.
         cells.append((label, "" if layers else _text(section.one), "", "", section.value))
     total = len(cells) > len(rows)
-    if not any(row[2] for row in cells):
+    if not biases:
         columns.pop(2)
         cells = [(*row[:2], *row[3:]) for row in cells]
     table = Table(
@@ -157,16 +228,21 @@ def _times(section: Section) -> Facts:
     assert section.times is not None
     one = f"{section.one.text} = " if section.one else ""
     items.append(("one layer", f"{one}{section.value:,}"))
-    total = f"{section.times.text} × one layer"
-    if section.total and len(section.total.text) <= MAX_CELL:
-        total = section.total.text
-    text = f"{total} = {section.copies} × {section.value:,} = {section.parameters:,}"
-    return Facts((*items, ("all of them", text)))
+    if section.copies > 1:
+        total = f"{section.times.text} × one layer"
+        if section.total and len(section.total.text) <= MAX_CELL:
+            total = section.total.text
+        text = f"{total} = {section.copies} × {section.value:,} = {section.parameters:,}"
+        items.append(("all layers", text))
+    return Facts(tuple(items))
 
 
 def _share_text(share: Share, section: Section) -> str:
     formula = f"{share.formula.text} = " if share.formula else ""
-    return f"{formula}{share.value:,} a layer, {share.value * section.copies:,} in {section.copies}"
+    if section.copies == 1:
+        return f"{formula}{share.value:,}"
+    whole = share.value * section.copies
+    return f"{formula}{share.value:,} per layer, {whole:,} in all {section.copies} layers"
 
 
 def _sum_table(e: Explanation) -> Table:
@@ -192,7 +268,7 @@ def _sum_table(e: Explanation) -> Table:
 def _components(e: Explanation) -> Table:
     columns = (
         Column("component", "component"),
-        Column("formula", "formula", "math"),
+        Column("component_formula", "formula", "math"),
         Column("weights", "weights", "int"),
         Column("biases", "biases", "int"),
         Column("parameters", "parameters", "int"),
@@ -202,7 +278,9 @@ def _components(e: Explanation) -> Table:
     ]
     weights, biases = sum(s.weights for s in e.shares), sum(s.biases for s in e.shares)
     rows.append(("total", "", weights, biases, e.parameters))
-    return Table(columns, tuple(rows), title="By component", total=True, optional=("formula",))
+    return Table(
+        columns, tuple(rows), title="By component", total=True, optional=("component_formula",)
+    )
 
 
 def _counts(e: Explanation) -> list[Block]:
@@ -218,9 +296,9 @@ def _counts(e: Explanation) -> list[Block]:
 def _attention(block: Attention) -> Table:
     columns = (
         Column("projection", "projection"),
-        Column("weights", "weights", "math"),
-        Column("heads", "heads × a head", "math"),
-        Column("parameters", "a layer", "int"),
+        Column("weights_formula", "formula", "math"),
+        Column("heads", "heads × one head", "math"),
+        Column("parameters", "per layer", "int"),
     )
     rows = []
     for p in block.projections:
@@ -230,30 +308,40 @@ def _attention(block: Attention) -> Table:
             per_head = f"{p.letter} × {one} = {p.heads} × {p.per_head.value}"
         rows.append((p.name, p.weights.text, per_head, p.weights.value))
     title = f"Attention: {block.path} (weights)"
-    return Table(columns, tuple(rows), title=title, optional=("weights",))
+    return Table(columns, tuple(rows), title=title, optional=("heads", "weights_formula"))
 
 
 # ---- closing lines
 
 
-def _closing(e: Explanation) -> Iterator[tuple[str, str]]:
-    short = f" ({spelled(e.parameters)})" if e.parameters < 10**9 else ""
-    yield "total", f"{e.parameters:,} = {e.parameters / 10**9:.3f} B{short} parameters"
+# ---- remarks
+
+
+def _remarks(e: Explanation) -> Iterator[tuple[str, str]]:
+    """What is worth knowing, by subject: attention, positions, ..., experts, ties, sums, name."""
+    for block in e.attention:
+        yield "attention", block.sentence
+    yield from e.notes
     if e.closed is not None:
-        note = f" ({e.closed_note})" if e.closed_note else ""
-        yield "closed form", f"{e.closed.text}{note} = {e.closed.numbers} = {e.closed.value:,}"
-    if e.active_parameters is not None:
-        active = e.active_parameters
-        yield "active", f"{active:,} ({spelled(active)}) serve one token"
+        long = len(e.closed.text) > MAX_CLOSED
+        shown = f"{e.closed.text} = " if long else ""
+        yield "closed form", f"{shown}{e.closed.numbers} = {e.closed.value:,}"
     rest = e.parameters - e.embedding
-    share = f" ({e.embedding / e.parameters * 100:.1f}%)" if e.parameters else ""
-    yield "split", f"embedding {e.embedding:,}{share}, non-embedding {rest:,}"
-    sizes = ", ".join(f"{name} {byte_size(size)}" for name, size in e.memory.items())
-    yield "memory", f"weights alone: {sizes}"
+    yield "embedding", f"{e.embedding:,} ({_percent(e.embedding, e)}), everything else {rest:,}"
     if e.approximation is not None:
         yield "rule of thumb", _rule_of_thumb(e)
     if e.name_size is not None:
         yield "name", name_size_text(e.name_size)
+
+
+def _grouped(remarks: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Remarks of one subject together, the subject said once."""
+    groups: dict[str, list[str]] = {}
+    for about, text in remarks:
+        groups.setdefault(about, []).append(text)
+    for about, texts in groups.items():
+        for i, text in enumerate(texts):
+            yield "" if i else about, text
 
 
 def _rule_of_thumb(e: Explanation) -> str:
@@ -267,7 +355,9 @@ def _rule_of_thumb(e: Explanation) -> str:
         )
     rest = f" = {found.rest.text}" if found.rest else ""
     rough, left = found.formula, f"{found.left_over:,}".replace("-", "−")
+    square = rough.text.rpartition("·")[2]
     return (
-        f"{rough.text} = {rough.value:,} (attention of 4·H², MLPs of 8·H²){error}; embedding + "
-        f"{rough.text} = {found.embedding + rough.value:,}, and {left} are left over{rest}"
+        f"{rough.text} = {rough.value:,} (attention of 4·{square}, MLPs of 8·{square}){error}; "
+        f"embedding + {rough.text} = {found.embedding + rough.value:,}, and {left} are left "
+        f"over{rest}"
     )

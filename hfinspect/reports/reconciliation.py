@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from ..core.explanation import Against, Convention, Explanation, NameSize
+import math
+from collections.abc import Iterator, Sequence
+
+from ..core.explanation import (
+    Against,
+    Convention,
+    Difference,
+    Explanation,
+    Measurement,
+    NameSize,
+)
+from ..explaining.count_tree import numbered
 from .document import Block, Column, Facts, Paragraph, Table
 
-#: Differences listed in text; all of them are in the JSON form.
-MAX_DIFFERENCES = 30
+#: Rows of folded differences; all of them are in the JSON form.
+MAX_DIFFERENCES = 20
 
 
 def name_size_text(size: NameSize) -> str:
@@ -20,6 +31,16 @@ def name_size_text(size: NameSize) -> str:
         f"{size.text} says {size.says}: no usual count reaches it; the nearest is "
         f"{nearest.name}, {nearest.value:,}"
     )
+
+
+def measured_text(e: Explanation, found: Measurement) -> str:
+    """The count of the files next to the derived one, in a line."""
+    if found.parameters is None:
+        return "an unknown number of parameters"
+    more = found.parameters - e.parameters
+    if not more:
+        return f"{found.parameters:,}, as derived"
+    return f"{found.parameters:,}, {abs(more):,} {'more' if more > 0 else 'fewer'}"
 
 
 def measured_blocks(e: Explanation) -> list[Block]:
@@ -43,19 +64,16 @@ def measured_blocks(e: Explanation) -> list[Block]:
     rows.append(("total", e.parameters, whole, None if whole is None else whole - e.parameters))
     blocks: list[Block] = [Table(columns, tuple(rows), "Derived and measured", total=True)]
     if not found.complete:
-        blocks.append(Paragraph("weight files are missing: the measurement is a lower bound",
+        blocks.append(Paragraph("weight files are missing: what they hold is not counted",
                                 "warning"))  # fmt: skip
-    shown = found.differences[:MAX_DIFFERENCES]
-    if shown:
-        table = tuple((d.tensor, d.reason, d.parameters) for d in shown)
-        blocks.append(
-            Table(
-                (Column("tensor", "tensor"), Column("reason", "difference"),
-                 Column("parameters", "parameters", "int")),
-                table, "Tensors that differ",
-            )
+    folded = _folded(found.differences)
+    if folded:
+        columns = (
+            Column("tensor", "tensor"), Column("reason", "difference"),
+            Column("tensors", "tensors", "int"), Column("parameters", "parameters", "int"),
         )  # fmt: skip
-    more = len(found.differences) - len(shown)
+        blocks.append(Table(columns, tuple(folded[:MAX_DIFFERENCES]), "Tensors that differ"))
+    more = sum(row[2] for row in folded[MAX_DIFFERENCES:])
     if more:
         blocks.append(Paragraph(f"{more:,} more tensors differ: see --format json", "note"))
     if found.unexplained:
@@ -66,44 +84,88 @@ def measured_blocks(e: Explanation) -> list[Block]:
     return blocks
 
 
-def against_blocks(e: Explanation) -> list[Block]:
-    """Which conventions lead from the exact total to the other number."""
+def _folded(differences: Sequence[Difference]) -> list[tuple[str, str, int, int]]:
+    """Equal differences of numbered modules as one row: pattern, reason, tensors, parameters."""
+    groups: dict[tuple[str, str, int], set[tuple[int, ...]]] = {}
+    for d in differences:
+        segments = d.tensor.split(".")
+        numbers = tuple(int(s) for s in segments if _is_number(s))
+        pattern = ".".join("{}" if _is_number(s) else s.replace("{", "{{").replace("}", "}}")
+                           for s in segments)  # fmt: skip
+        groups.setdefault((pattern, d.reason, d.parameters), set()).add(numbers)
+    rows = []
+    for (pattern, reason, one), members in groups.items():
+        for box in _boxes(members):
+            many = math.prod(map(len, box))
+            names = (numbered(tuple(sorted(numbers)), False) for numbers in box)
+            rows.append((pattern.format(*names), reason, many, many * one))
+    return rows
+
+
+def _is_number(segment: str) -> bool:
+    return segment.isdecimal() and segment.isascii() and len(segment) < 10
+
+
+def _boxes(members: set[tuple[int, ...]]) -> list[tuple[frozenset[int], ...]]:
+    """Tuples of numbers as products of sets: the last numbers joined first."""
+    boxes = [tuple(frozenset([number]) for number in member) for member in sorted(members)]
+    for at in reversed(range(len(boxes[0]))):
+        joined: dict[tuple[frozenset[int], ...], frozenset[int]] = {}
+        for box in boxes:
+            rest = (*box[:at], *box[at + 1 :])
+            joined[rest] = joined.get(rest, frozenset()) | box[at]
+        boxes = [(*rest[:at], some, *rest[at:]) for rest, some in joined.items()]
+    return boxes
+
+
+def against_facts(e: Explanation) -> Iterator[tuple[str, str]]:
+    """The other number, and the conventions that lead to it, the best reading first."""
     found = e.against
-    if found is None:
-        return []
-    items = [
-        ("your count", f"{found.number:,}"),
-        ("exact", f"{e.parameters:,}"),
-        ("difference", _signed(found.difference)),
-    ]
-    blocks: list[Block] = [Facts(tuple(items))]
-    if not found.difference:
-        blocks.append(Paragraph("the two agree to the last parameter"))
-        return blocks
-    if not found.readings:
-        blocks.append(
-            Paragraph(
-                f"no set of at most {found.at_most} out of {found.searched} usual conventions "
-                "explains the difference"
-            )
-        )
-        return blocks
-    blocks.append(_reading(e, found.readings[0], "Why they differ"))
-    for number, reading in enumerate(found.readings[1:], 2):
-        blocks.append(Paragraph(f"reading {number}, as short: {_in_a_line(reading)}"))
-    return blocks + _forms(found)
+    if found is not None:
+        yield "your count", _asked(found)
+        yield "best reading", _verdict(e, found)
+        for number, reading in enumerate(found.readings[1:], 2):
+            yield f"reading {number}", _in_a_line(reading)
 
 
-def _reading(e: Explanation, reading: tuple[Convention, ...], title: str) -> Table:
+def against_blocks(e: Explanation) -> list[Block]:
+    """The best reading line by line, and the closed forms of the two."""
+    found = e.against
+    return [] if found is None or not found.readings else [_reading(e, found), *_forms(found)]
+
+
+def _asked(found: Against) -> str:
+    if not found.rounded:
+        return found.text
+    low, high = found.fits
+    return f"{found.text}: from {low:,} to {high - 1:,}, rounded"
+
+
+def _verdict(e: Explanation, found: Against) -> str:
+    exact = f"{e.parameters:,}"
+    if found.agrees:
+        return f"the exact {exact}{' rounds to it' if found.rounded else ', to the last parameter'}"
+    if found.readings:
+        text = _in_a_line(found.readings[0])
+        return f"{text}; of the exact {exact}" if found.rounded else text
+    return (
+        f"none: no set of at most {found.at_most} out of {found.searched} usual conventions "
+        f"explains the difference of {_signed(found.difference)}"
+    )
+
+
+def _reading(e: Explanation, found: Against) -> Table:
     columns = (
         Column("convention", "convention"),
         Column("formula", "formula", "math"),
-        Column("parameters", "parameters"),
+        Column("parameters", "parameters", "int"),
     )
+    reading = found.readings[0]
     rows = [("exact total", "", f"{e.parameters:,}")]
     rows += [(c.text, c.delta.text if c.delta else "", _signed(c.value)) for c in reading]
-    rows.append(("your count", "", f"{e.parameters + sum(c.value for c in reading):,}"))
-    return Table(columns, tuple(rows), title, total=True, optional=("formula",))
+    whose = f"rounds to {found.text}" if found.rounded else "your count"
+    rows.append((whose, "", f"{e.parameters + sum(c.value for c in reading):,}"))
+    return Table(columns, tuple(rows), "Why they differ", total=True, optional=("formula",))
 
 
 def _in_a_line(reading: tuple[Convention, ...]) -> str:

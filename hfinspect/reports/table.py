@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.text import clean, clean_lines
-from .document import Block, Cell, Column, Document, Facts, Pieces, Preformatted, Table
+from .document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Facts,
+    Paragraph,
+    Pieces,
+    Preformatted,
+    Table,
+)
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10
@@ -23,6 +33,8 @@ _HUES = {
     "head": "38;5;33", "other": "38;5;243",
 }  # fmt: skip
 
+#: Lines of text in a pipe, where there is no terminal to ask. Tables have no limit there.
+PIPE_WIDTH = 80
 #: Longer lines of text are harder to read, not easier. Tables take what the terminal has.
 MAX_TEXT_WIDTH = 120
 
@@ -54,22 +66,28 @@ def render(document: Document, canvas: Canvas | None = None) -> str:
     """The document as text, without a final newline. Columns that had no room are named in the
     last line."""
     canvas = canvas or Canvas()
+    shapes = _shapes([block for block in document.blocks if isinstance(block, Table)], canvas)
     parts = [canvas.style(clean(document.title), "bold")] if document.title else []
-    parts.extend(_block(block, canvas) for block in document.blocks)
+    parts.extend(
+        _table(block, canvas, shapes[id(block)])
+        if isinstance(block, Table)
+        else _block(block, canvas)
+        for block in document.blocks
+    )
     before = [None] if document.title else []
     lines = _spaced(parts, [*before, *document.blocks])
-    left = _left_out(document, canvas)
+    left = _left_out(document, canvas, shapes)
     return "\n".join([*lines, "", left] if left else lines)
 
 
-def _left_out(document: Document, canvas: Canvas) -> str:
+def _left_out(document: Document, canvas: Canvas, shapes: Mapping[int, _Shape]) -> str:
     """Which columns had no room, and where they are."""
     tables = [block for block in document.blocks if isinstance(block, Table)]
     gone = [
         (table, column)
         for table in tables
         for column in table.columns
-        if column.title and column.name in _too_wide(table, canvas)
+        if column.title and column.name in shapes[id(table)].too_wide
     ]
     if not gone:
         return ""
@@ -77,9 +95,19 @@ def _left_out(document: Document, canvas: Canvas) -> str:
     in_csv = {column.name for column in main.columns}
     everything = all(table is main or column.name in in_csv for table, column in gone)
     where = "-f csv has all" if everything else "a pipe (| cat) shows all"
-    names = ", ".join(dict.fromkeys(clean(column.title) for _, column in gone))
+    names = ", ".join(dict.fromkeys(_named(table, column, tables, gone) for table, column in gone))
     text = f"left out at {canvas.width} columns: {names}; {where}"
     return canvas.style(_wrapped(text, canvas), "dim")
+
+
+def _named(
+    table: Table, column: Column, tables: Sequence[Table], gone: Sequence[tuple[Table, Column]]
+) -> str:
+    """A column's title; with its table's where another table still shows such a column."""
+    holders = sum(any(c.title == column.title for c in other.columns) for other in tables)
+    alone = holders == sum(c.title == column.title for _, c in gone)
+    where = table.title.partition(":")[0]
+    return clean(column.title if alone or not where else f"{column.title} ({where})")
 
 
 def _wrapped(text: str, canvas: Canvas, indent: str = "") -> str:
@@ -104,11 +132,9 @@ def _spaced(parts: Sequence[str], kinds: Sequence[Block | None]) -> list[str]:
     return lines
 
 
-def _block(block: Block, canvas: Canvas) -> str:
+def _block(block: Facts | Paragraph | Preformatted, canvas: Canvas) -> str:
     if isinstance(block, Facts):
         return _facts(block, canvas)
-    if isinstance(block, Table):
-        return _table(block, canvas)
     if isinstance(block, Preformatted):
         return clean_lines(block.text)
     label = f"{block.severity}: " if block.severity else ""
@@ -130,9 +156,47 @@ def _facts(block: Facts, canvas: Canvas) -> str:
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")  # it was for wrapping alone
 
 
-def _table(table: Table, canvas: Canvas) -> str:
-    dropped = frozenset((*table.idle, *_too_wide(table, canvas)))
-    lines = _drawn(table, canvas, dropped).splitlines()
+@dataclass(frozen=True)
+class _Shape:
+    """Columns of a table that say nothing, those that have no room, and how wide it is drawn."""
+
+    idle: frozenset[str]
+    too_wide: frozenset[str]
+    width: int = 0
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        return self.idle | self.too_wide
+
+
+def _shapes(tables: Sequence[Table], canvas: Canvas) -> dict[int, _Shape]:
+    """The shape of every table, by identity; that of a group's tables is found together."""
+    groups: dict[object, list[Table]] = {}
+    for table in tables:
+        groups.setdefault(table.group or id(table), []).append(table)
+    return {key: shape for group in groups.values() for key, shape in _together(group, canvas)}
+
+
+def _together(tables: Sequence[Table], canvas: Canvas) -> Iterator[tuple[int, _Shape]]:
+    busy = {name for table in tables for name in table.optional if name not in table.idle}
+    optional = dict.fromkeys(name for table in tables for name in table.optional)
+    idle = frozenset(name for name in optional if name not in busy)
+    gone = frozenset(name for table in tables for name in _too_wide(table, canvas, idle))
+    limit = MAX_TEXT_WIDTH if canvas.unlimited else canvas.width
+    plain = replace(canvas, color=False)
+    widths = [_width(table, plain, idle | gone) for table in tables]
+    common = max((width for width in widths if width <= limit), default=0)
+    for table in tables:
+        yield id(table), _Shape(idle, gone, common if table.group else 0)
+
+
+def _width(table: Table, canvas: Canvas, dropped: frozenset[str]) -> int:
+    kept = [width for name, width in _widths(table, canvas).items() if name not in dropped]
+    return sum(kept) + _BETWEEN * (len(kept) - 1)
+
+
+def _table(table: Table, canvas: Canvas, shape: _Shape) -> str:
+    lines = _drawn(table, canvas, shape).splitlines()
     if lines:
         lines[0] = canvas.style(lines[0], "bold")
     if table.total and len(lines) > 2:
@@ -142,9 +206,8 @@ def _table(table: Table, canvas: Canvas) -> str:
     return "\n".join([*title, *lines])
 
 
-def _too_wide(table: Table, canvas: Canvas) -> tuple[str, ...]:
+def _too_wide(table: Table, canvas: Canvas, idle: frozenset[str]) -> tuple[str, ...]:
     """The optional columns that have no room, last first."""
-    idle = table.idle
     left = [name for name in table.optional if name not in idle]
     if canvas.unlimited or not left:
         return ()
@@ -170,15 +233,21 @@ def _widths(table: Table, canvas: Canvas) -> dict[str, int]:
     }
 
 
-def _drawn(table: Table, canvas: Canvas, dropped: frozenset[str]) -> str:
+def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> str:
     from tabulate import tabulate
 
-    kept = [i for i, column in enumerate(table.columns) if column.name not in dropped]
+    kept = [i for i, column in enumerate(table.columns) if column.name not in shape.dropped]
     columns = [table.columns[i] for i in kept]
     rows = [[shown(row[i], table.columns[i], canvas) for i in kept] for row in table.rows]
+    headers = [clean(column.title) for column in columns]
+    plain = replace(canvas, color=False)
+    missing = shape.width - _width(table, plain, shape.dropped)
+    if missing > 0 and headers:  # the first column takes the room
+        first = _widths(table, plain)[columns[0].name] - _HEADER_PADDING
+        headers[0] = headers[0].ljust(first + missing)
     lines = tabulate(
         rows,
-        headers=[clean(column.title) for column in columns],
+        headers=headers,
         tablefmt="simple",
         disable_numparse=True,
         colalign=[_align(column) for column in columns] if rows else None,

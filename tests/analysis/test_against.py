@@ -82,7 +82,7 @@ def test_agreement_needs_no_convention() -> None:
     assert found.readings == ()
     exact = hfinspect.explain(MODELS / "gpt2").parameters
     assert (
-        "agree to the last parameter"
+        "the exact 124,439,808, to the last parameter"
         in program("explain", MODELS / "gpt2", "--against", f"{exact:,}").out
     )
 
@@ -105,19 +105,70 @@ def test_closed_forms_differ_in_the_terms_named() -> None:
 
 @pytest.mark.parametrize("text", ["115,740,736", "115_740_736", "115 740 736", " 115740736 "])
 def test_counts_as_people_write_them(text: str) -> None:
-    assert parse_count(text) == 115_740_736
+    assert parse_count(text) == ("115,740,736", 115_740_736, 115_740_736, 115_740_737)
 
 
-@pytest.mark.parametrize("text", ["", "-5", "1.4B", "lots", "1" * 26, "٣", "9" * 25])
+@pytest.mark.parametrize(
+    "text", ["", "-5", "1,5B", "1.4", "1.4BB", "B", ".5B", "lots", "1" * 26, "٣", "9" * 25]
+)
 def test_what_is_no_count(text: str) -> None:
     with pytest.raises(UsageError):
         parse_count(text)
 
 
+@pytest.mark.parametrize("count", [-1, 1.5, True, None, 2**81])
+def test_what_is_no_count_in_python(count: Any) -> None:
+    with pytest.raises(UsageError, match=r"115,740,736, or rounded: 124M, 1\.5B"):
+        parse_count(count)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("124M", 123_500_000, 124_500_000),
+        ("1.5B", 1_450_000_000, 1_550_000_000),
+        ("1.50 b", 1_495_000_000, 1_505_000_000),
+        ("1,300m", 1_299_500_000, 1_300_500_000),
+        ("2T", 1_500_000_000_000, 2_500_000_000_000),
+        ("0k", 0, 500),
+    ],
+)
+def test_rounded_counts(text: str, low: int, high: int) -> None:
+    found = parse_count(text)
+    assert (found.text, found.low, found.high, found.rounded) == (text, low, high, True)
+
+
+@pytest.mark.parametrize(
+    ("count", "names"),
+    [("124M", []), ("163M", ["head-apart"]), ("85M", ["no-embeddings"])],
+)
+def test_a_rounded_count_fits_what_rounds_to_it(count: str, names: list[str]) -> None:
+    """In Python and on the command line; GPT-2 has 124,439,808."""
+    found = hfinspect.explain(MODELS / "gpt2", against=count).against
+    assert found is not None
+    assert found.agrees is not bool(names)
+    assert [c.name for reading in found.readings[:1] for c in reading] == names
+    exact = found.number - found.difference
+    for reading in found.readings:
+        assert found.fits[0] <= exact + sum(c.value for c in reading) < found.fits[1]
+    shown = program("explain", MODELS / "gpt2", "--against", count).out
+    assert f"your count    {count}: from " in shown
+    assert ("the exact 124,439,808 rounds to it" in shown) is not bool(names)
+
+
+def test_the_best_reading_comes_first() -> None:
+    """Before symbols and ledger, right below the summary."""
+    done = program("explain", MODELS / "gpt2", "--against", "163,037,184", env={"COLUMNS": "80"})
+    before = done.out.partition("\nSymbols\n")[0]
+    assert "best reading  the tied head counted separately (+38,597,376)\n" in before
+    assert before.index("best reading") < before.index("Why they differ")
+
+
 @given(st.text(max_size=30))
 def test_counts_parse_or_are_refused(text: str) -> None:
     with contextlib.suppress(UsageError):
-        assert parse_count(text) >= 0
+        found = parse_count(text)
+        assert 0 <= found.low <= found.number < found.high
 
 
 # ---- the search

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.core.explanation import Candidate, Explanation
@@ -16,6 +19,9 @@ from hfinspect.explaining.count_tree import numbered
 from hfinspect.explaining.letters import assign
 from hfinspect.explaining.nominal_size import name_size_of
 from hfinspect.explaining.polynomials import Quantity
+from hfinspect.reports.explanation import lay_out
+from hfinspect.reports.reconciliation import _boxes
+from hfinspect.reports.table import Canvas, render
 
 from .. import builders
 from ..cli.program import ROOT
@@ -64,8 +70,8 @@ def test_no_layers_is_no_error() -> None:
 def test_defaults_are_said_to_be_defaults() -> None:
     config = {key: value for key, value in TINY.items() if key != "n_positions"}
     letters = {s.letter: s for s in hfinspect.explain(config).letters}
-    assert letters["P"].meaning == "the family's default"
-    assert letters["V"].meaning == ""
+    assert letters["P"].meaning == "positions: the family's default"
+    assert letters["V"].meaning == "words of the vocabulary"
 
 
 def test_layers_of_two_kinds_are_apart() -> None:
@@ -87,7 +93,7 @@ def test_encoder_and_decoder_have_letters_of_their_own() -> None:
             Quantity("depths[1]", 3),
         ]
     )
-    assert list(letters.values()) == ["L", "L_d", "L_v", "H", "H_v", "D_1"]
+    assert list(letters.values()) == ["L", "L_d", "L_v", "H", "H_v", "x_d1"]
 
 
 @cache
@@ -199,6 +205,32 @@ def test_multi_token_prediction_in_the_files_is_a_difference(tmp_path: Path) -> 
     extra = sum(spec.parameters for spec in prediction.extras)
     assert sum(d.parameters for d in e.measured.differences) == extra > 0
     assert {d.reason for d in e.measured.differences} == {"transformers neither loads nor saves it"}
+
+
+def test_equal_differences_are_one_row(tmp_path: Path) -> None:
+    """By pattern and ranges of numbers, not 30 of 787 rows."""
+    extra = {
+        f"transformer.h.{layer}.adapter.{expert}.weight": ("F32", (3, 4))
+        for layer in (0, 1) for expert in range(40) if (layer, expert) != (1, 39)
+    }  # fmt: skip
+    held(tmp_path, {**tensors(), **extra})
+    shown = program("explain", tmp_path).out.partition("Tensors that differ\n")[2]
+    rows = [line.split() for line in shown.partition("\n\n")[0].splitlines()[2:]]
+    assert [(row[0], row[-2], row[-1]) for row in rows] == [
+        ("transformer.h.0.adapter.[0-39].weight", "40", "480"),
+        ("transformer.h.1.adapter.[0-38].weight", "39", "468"),
+    ]
+    del extra["transformer.h.0.adapter.39.weight"]
+    held(tmp_path, {**tensors(), **extra})
+    assert "transformer.h.[0-1].adapter.[0-38].weight" in program("explain", tmp_path).out
+
+
+@given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1))
+def test_boxes_cover_what_they_are_made_of(members: set[tuple[int, ...]]) -> None:
+    boxes = _boxes(members)
+    covered = [member for box in boxes for member in product(*box)]
+    assert len(covered) == len(members)
+    assert set(covered) == members
 
 
 # ---- names
@@ -333,10 +365,11 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     [
         ((0, 1, 2), True, "*"),
         ((0, 1, 2), False, "[0-2]"),
-        ((3, 7, 11), False, "[3-11:4]"),
+        ((3, 7, 11), False, "[3,7,11]"),
+        (tuple(range(3, 60, 4)), False, "[3,7,...,59]"),
         ((5,), False, "5"),
-        ((0, 1, 3), False, "[0,1,3]"),
-        ((0, 1, 3, 4, 6, 7, 9, 10, 12), False, "[0,1,3,4,6,7,9,10,...]"),
+        ((0, 1, 3), False, "[0-1,3]"),
+        ((0, 1, 3, 4, 6, 7, 9, 10, 12), False, "[0-1,3-4,...,12]"),
     ],
 )
 def test_numbers_of_layers(indices: tuple[int, ...], everyone: bool, text: str) -> None:
@@ -357,3 +390,42 @@ def test_each_layer_of_its_own_kind_is_a_section() -> None:
     assert [section.layers for section in layers] == [(i,) for i in range(40)]
     assert {section.copies for section in layers} == {1}
     assert sum(section.parameters for section in e.sections) == e.parameters
+    document = lay_out(e)
+    shown = render(document, Canvas(80))
+    assert "40 kinds of layers: --depth layer shows the modules of each" in shown
+    assert "one layer" not in shown
+    assert "model.layers.39 " in shown  # its sum
+    asked = render(lay_out(e, depth="layer"), Canvas(80))
+    assert "model.layers.39: one layer" in asked
+    assert "all layers" not in asked
+    assert "1 × one layer" not in asked
+
+
+# ---- what is where
+
+
+def test_the_summary_comes_first_and_the_remarks_last() -> None:
+    shown = program("explain", MODELS / "deepseek-v3", env={"COLUMNS": "80"}).out
+    summary = shown.partition("\n\n")[0].splitlines()[1:]
+    assert len(summary) <= 8
+    labels = [line.split("  ")[0] for line in summary if not line.startswith(" ")]
+    assert labels == ["model", "total", "sum", "split", "memory"]
+    assert "3 × 583,483,392 + 58 × 11,507,286,016 in layers + 1,853,365,248 outside" in shown
+    assert 3 * 583_483_392 + 58 * 11_507_286_016 + 1_853_365_248 == 671_026_404_352
+    *_, remarks, _ = shown.split("\n\n")
+    subjects = [line.split("  ")[0] for line in remarks.splitlines() if not line.startswith(" ")]
+    assert subjects[:5] == ["attention", "positions", "norms", "MLP", "experts"]
+    assert len(set(subjects)) == len(subjects)
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120", ""])
+def test_tables_are_of_one_kind_and_width(columns: str) -> None:
+    """A column that one has no room for, none has; all end in the same place."""
+    shown = program("explain", MODELS / "bert-base-uncased", env={"COLUMNS": columns}).out
+    ledger = shown.partition("Before the layers\n")[2].partition("\nSum\n")[0]
+    heads = [line for line in ledger.splitlines() if line.startswith("module ")]
+    assert len(heads) == 3
+    assert len({tuple(line.split()) for line in heads}) == 1
+    lines = shown.partition("Before the layers\n")[2].splitlines()
+    rules = [line for line in lines if line.startswith("---")]
+    assert len({len(line) for line in rules}) == 1

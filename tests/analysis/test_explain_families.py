@@ -16,8 +16,10 @@ from hfinspect.errors import UnknownArchitectureError
 from hfinspect.explaining.derivation import Derivation
 from hfinspect.explaining.derive import explained
 from hfinspect.inspecting.build import from_prediction
+from hfinspect.reports.document import Document
 from hfinspect.reports.explanation import lay_out
 from hfinspect.reports.latex import render as latex
+from hfinspect.reports.table import Canvas, render
 from hfinspect.trees.prediction import predict
 
 from ..architectures import recordings
@@ -76,10 +78,20 @@ def test_printed_formulas_come_to_the_printed_numbers(family: str) -> None:
             assert value_of_tree(formula.to_dict()["tree"], values) == formula.value
             checked += 1
         check_sums(e, predict(config).parameters)
+        check_letters(e)
+        summary = lay_out(e).blocks[0]
+        assert len(render(Document("", (summary,)), Canvas(80)).splitlines()) <= 8
         json.dumps(e.to_dict(), allow_nan=False)
         assert f"{e.parameters:,}" in latex(lay_out(e, depth="model"))
     if not checked:
         pytest.skip("recorded ahead of the catalog")
+
+
+def check_letters(e: Explanation) -> None:
+    """Each stands for one thing, whatever case it is in, and says which."""
+    assert len({letter.letter.lower() for letter in e.letters}) == len(e.letters)
+    assert len({letter.meaning for letter in e.letters}) == len(e.letters)
+    assert all(letter.meaning for letter in e.letters)
 
 
 def check_sums(e: Explanation, expected: int) -> None:

@@ -51,7 +51,7 @@ H, V, HEADS = Dim(768, "hidden_size"), Dim(30522, "vocab_size"), Dim(12, "num_at
         ((HEADS * (H + V),), "A·(V + H)"),
         ((H * (V + 2 * H),), "V·H + 2·H²"),
         ((H, H, H, H, H, H, H, H, H, H, H), "H¹¹"),
-        (((V + 1) // 4,), "S"),
+        (((V + 1) // 4,), "x_1"),
     ],
 )
 def test_shapes_are_written_as_people_write_them(shape: tuple[int, ...], text: str) -> None:
