@@ -53,7 +53,7 @@ def _names(text: str, recursive: bool) -> Iterator[str]:
 def listed(
     options: ScanOptions, query: HubQuery, limit: int | None, expand: Sequence[str]
 ) -> Iterator[Item]:
-    """The Hub's own list, one request a page, asked for as it is needed."""
+    """The Hub's own list, one request per page, made when it is needed."""
     from ..sources.hub.search import checked_sort, list_models
 
     order = None if query.sort is None else checked_sort(query.sort)

@@ -99,7 +99,7 @@ def scan(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
     token: options.Token = None,
 ) -> None:
-    """One row a model: ok, or failed and why. Exit code 1 if any failed."""
+    """One row per model: ok, or failed and why. Exit code 1 if any failed."""
     from ..scanning.engine import ScanOptions, close_shared
     from . import cache
     from .listing import HubQuery

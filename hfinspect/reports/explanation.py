@@ -84,7 +84,7 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
         yield "sum", _by_layers(e)
     yield "split", _split(e)
     sizes = ", ".join(f"{name} {byte_size(size)}" for name, size in e.memory.items())
-    yield "memory", f"{sizes} (weights alone)"
+    yield "memory", f"at {sizes} (weights alone)"
     if e.measured is not None:
         yield "in the files", measured_text(e, e.measured)
 
