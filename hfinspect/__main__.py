@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -12,9 +13,15 @@ def main() -> None:
         from .cli.streams import show_version
 
         sys.exit(show_version(__version__))
-    from .cli.app import leave, run
+    try:
+        from .cli.interrupt import watch
 
-    leave(run(sys.argv[1:]))
+        watch()
+        from .cli.app import leave, run
+
+        leave(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # before there is a command, or after
+        os._exit(130)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
@@ -14,9 +15,10 @@ from .checkpoints.read import folder_of, no_weights, read_model
 from .checkpoints.repo_layout import PIPELINE_FILE, Layout, config_folders
 from .checkpoints.small_files import read_config
 from .core.checkpoint import Finding
+from .core.progress import Progress, joined
 from .core.refs import ModelRef, Origin
 from .core.results import Inspection, Member
-from .errors import UsageError
+from .errors import HfinspectError, UsageError
 from .inspecting.adapter import Reach
 from .inspecting.model import inspect_read
 from .inspecting.overriding import changed, promised
@@ -29,6 +31,7 @@ from .inspecting.pipelines import (
 )
 from .inspecting.promised import no_config, predict
 from .layers.sentence_modules import own_class
+from .sources.deadline import Deadline, Timeout
 from .sources.opening import errors_about, open_source, resolve
 from .sources.source import Source
 
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 
 SourceChoice = Literal["auto", "checkpoint", "config"]
 Target = str | os.PathLike[str] | Mapping[str, Any]
+
+#: Models that are compared are read at once, up to so many.
+_AT_ONCE = 8
 
 __all__ = [
     "audit", "compare", "explain", "inspect", "open_source", "predict",
@@ -59,10 +65,11 @@ def inspect(
     file: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     endpoint: str | None = None,
-    timeout: float | None = None,
+    timeout: Timeout = None,
     client: HubClient | None = None,
     cache: HeaderCache | None = None,
     listing: Listing | None = None,
+    progress: Progress | None = None,
 ) -> Inspection:
     """What is inside a model, from headers or config.json alone.
 
@@ -70,9 +77,11 @@ def inspect(
     file or directory, or a config given as a mapping. ``source``: ``checkpoint`` reads weight
     headers, ``config`` only config.json, ``auto`` headers if there are any. ``file`` picks one
     weight file. ``overrides`` change config keys (dotted for nested ones) and imply ``config``.
-    ``token`` as in huggingface_hub: None is the saved one, False none. ``client`` shares
-    connections and rate limits between calls, ``cache`` keeps headers between runs, ``listing`` is
-    the Hub's file list of the target where it is known already.
+    ``token`` as in huggingface_hub: None is the saved one, False none. ``timeout`` is in seconds,
+    for everything that is read of the model (600 if None). ``client`` shares connections and rate
+    limits between calls, ``cache`` keeps headers between runs, ``listing`` is the Hub's file list
+    of the target where it is known already. ``progress`` is called while headers are read: see
+    ``hfinspect.core.progress``.
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
@@ -84,8 +93,9 @@ def inspect(
         return promised("config", Origin("mapping", "config"), target, overrides)
     ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
     name = str(target)
+    deadline = Deadline.of(timeout)
     opened = open_source(
-        ref, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache,
+        ref, token=token, endpoint=endpoint, timeout=deadline, client=client, cache=cache,
         listing=listing,
     )  # fmt: skip
     with errors_about(ref), closing(opened):
@@ -98,12 +108,14 @@ def inspect(
         def reach(base: str) -> Inspection:
             inner = resolve(base, endpoint=endpoint)
             base_source = open_source(
-                inner, token=token, endpoint=endpoint, timeout=timeout, client=client, cache=cache
+                inner, token=token, endpoint=endpoint, timeout=deadline, client=client, cache=cache
             )
             with errors_about(inner), closing(base_source):
-                return _from_source(base, base_source, inner.file, "auto", None, _no_further)
+                return _from_source(
+                    base, base_source, inner.file, "auto", None, _no_further, progress
+                )
 
-        return _from_source(name, opened, picked, source, overrides, reach)
+        return _from_source(name, opened, picked, source, overrides, reach, progress)
 
 
 def compare(
@@ -111,20 +123,33 @@ def compare(
     source: SourceChoice = "auto",
     token: str | bool | None = None,
     endpoint: str | None = None,
+    timeout: float | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """Models side by side, the others against the first. Raises UsageError for fewer than two."""
-    from concurrent.futures import ThreadPoolExecutor
+    """Models side by side, the others against the first.
 
+    ``timeout`` is in seconds for each of them; ``progress`` is called with their sums. Raises
+    UsageError for fewer than two, and what ``inspect`` raises.
+    """
     from .analysis.differences import compare as compared
+    from .sources.pool import run_all
 
     if len(targets) < 2:
         raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
-    # Each waits mostly for the network.
-    with ThreadPoolExecutor(max_workers=min(len(targets), 8)) as pool:
-        found = pool.map(
-            lambda target: inspect(target, source=source, token=token, endpoint=endpoint), targets
+    shares = joined(progress, len(targets)) if progress else [None] * len(targets)
+    tasks = [
+        partial(
+            inspect, target, source=source, token=token, endpoint=endpoint, timeout=timeout,
+            progress=share,
         )
-        return compared(list(found))
+        for target, share in zip(targets, shares, strict=True)
+    ]  # fmt: skip
+    found = []
+    for result in run_all(tasks, _AT_ONCE):  # each waits mostly for the network
+        if isinstance(result, HfinspectError):
+            raise result
+        found.append(result)
+    return compared(found)
 
 
 def explain(
@@ -137,8 +162,9 @@ def explain(
     token: str | bool | None = None,
     file: str | None = None,
     endpoint: str | None = None,
-    timeout: float | None = None,
+    timeout: Timeout = None,
     client: HubClient | None = None,
+    progress: Progress | None = None,
 ) -> Explanation:
     """The derivation of a model's parameter count, in symbols and in numbers.
 
@@ -157,7 +183,7 @@ def explain(
     asked = None if against is None else parse_count(against)
     found = inspect(
         target, revision=revision, source=source, token=token, file=file, overrides=overrides,
-        endpoint=endpoint, timeout=timeout, client=client,
+        endpoint=endpoint, timeout=timeout, client=client, progress=progress,
     )  # fmt: skip
     if found.config is None and found.members:
         raise several_models(found.target, [_folder(member) for member in found.members])
@@ -179,16 +205,17 @@ def audit(
     token: str | bool | None = None,
     file: str | None = None,
     endpoint: str | None = None,
-    timeout: float | None = None,
+    timeout: Timeout = None,
     client: HubClient | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> AuditResult:
     """Whether a checkpoint is whole, consistent and safe, judged by coded rules from its headers.
 
     ``target`` is a repo, a local file or directory (with all below it). ``select`` and ``ignore``
     are codes or their beginnings (``HI2``); the longer one wins. ``reference`` is a model that
     should have the same tensors of the same shapes, or the base of an adapter. ``deep`` also reads
-    every value and compares checksums; ``progress`` is then called with (bytes done, bytes in all).
+    every value and compares checksums, for which ``timeout`` holds only request by request.
+    ``progress`` is called while headers, and then values, are read.
     A damaged or unreadable file is a finding and stops nothing; nothing is changed on disk.
 
     Raises UsageError for unknown codes, AccessErrors where the target as a whole cannot be read,
@@ -199,10 +226,11 @@ def audit(
     from .sources.disk import AuditedSource
 
     ref = resolve(target, revision=revision, endpoint=endpoint)
+    deadline = Deadline.of(timeout)
     base = None
     if reference is not None:
         other = resolve(reference, endpoint=endpoint)
-        source = open_source(other, token=token, endpoint=endpoint, timeout=timeout, client=client)
+        source = open_source(other, token=token, endpoint=endpoint, timeout=deadline, client=client)
         try:
             base = read_checkpoint(source, file=other.file)
         finally:
@@ -210,7 +238,8 @@ def audit(
     if ref.path is not None:
         opened: Source = AuditedSource(Path(ref.path).expanduser())
     else:
-        opened = open_source(ref, token=token, endpoint=endpoint, timeout=timeout, client=client)
+        within = Deadline.never() if deep else deadline
+        opened = open_source(ref, token=token, endpoint=endpoint, timeout=within, client=client)
     try:
         return run_audit(
             str(target), opened, select=select, ignore=ignore, deep=deep, file=ref.file or file,
@@ -229,6 +258,7 @@ def predict_parts(
     overrides: Mapping[str, Any] | None = None,
     file: str | None = None,
     endpoint: str | None = None,
+    timeout: Timeout = None,
 ) -> tuple[tuple[DeclaredPart, ...], Origin]:
     """Predictions from config.json alone: of a pipeline one for every component, of any other
     model one, without a name.
@@ -240,7 +270,7 @@ def predict_parts(
     if isinstance(target, Mapping):
         return (_only_part(target, overrides),), Origin("mapping", "config")
     ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
-    opened = open_source(ref, token=token, endpoint=endpoint)
+    opened = open_source(ref, token=token, endpoint=endpoint, timeout=timeout)
     with errors_about(ref), closing(opened):
         picked = _json_of(ref) or ref.file or file
         files = opened.list_files()
@@ -307,9 +337,10 @@ def _from_source(
     source: SourceChoice,
     overrides: Mapping[str, Any] | None,
     reach: Reach,
+    progress: Progress | None,
 ) -> Inspection:
     wants_weights = source != "config" and not overrides
-    read = read_model(opened, file=file, weights=wants_weights)
+    read = read_model(opened, file=file, weights=wants_weights, progress=progress)
     found = inspect_read(name, opened.origin, read, reach)
     if found is not None:
         return found

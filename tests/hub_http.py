@@ -143,7 +143,9 @@ class _Handler(BaseHTTPRequestHandler):
         hub.meter.requests.append(request)
         fault = hub.take_fault(request.host, url.path)
         if fault is not None and fault.kind == "status":
-            reply = Reply(fault.status, b'{"error":"fault"}', dict(fault.headers))
+            reply = Reply(fault.status, fault.body, dict(fault.headers))
+        elif fault is not None and fault.kind == "body":
+            reply = Reply(200, fault.body, dict(fault.headers))
         elif fault is not None and fault.kind == "page":
             reply = Reply(200, PORTAL, {"Content-Type": "text/html; charset=utf-8"})
         else:
@@ -191,6 +193,8 @@ class _Handler(BaseHTTPRequestHandler):
             elif self._may_gzip(request, reply):
                 packed = gzip.compress(reply.file.read(0, size))
         request.status = status
+        if fault is not None and fault.kind == "drip":
+            self._trickle(request, b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * CHUNK, fault.seconds)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

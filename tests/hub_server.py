@@ -27,7 +27,8 @@ TOKENS = {"hf_reader": "reader", "hf_stranger": "stranger"}
 class Fault:
     """Something that goes wrong for the next ``times`` requests whose path has ``match`` in it.
 
-    ``kind``: ``status`` (an error answer), ``page`` (200 with a portal's HTML), ``reset`` (the
+    ``kind``: ``status`` (an error answer with ``body``), ``page`` (200 with a portal's HTML),
+    ``body`` (200 with ``body``), ``drip`` (one byte of the head every ``seconds``), ``reset`` (the
     connection dies after ``after`` bytes of the body), ``cut`` (a body that ends early but
     properly framed), ``short`` (Content-Length too large), ``stall`` (``seconds`` of silence after
     ``after`` bytes), ``trickle`` (a byte every ``seconds``), ``range`` (a wrong Content-Range).
@@ -39,6 +40,7 @@ class Fault:
     times: int = 1_000_000
     status: int = 503
     headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b'{"error":"fault"}'
     after: int = 0
     seconds: float = 0.0
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ..core.checkpoint import Checkpoint
+from ..core.progress import Progress
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult, Unchecked
 from ..errors import NothingToInspectError
 from ..formats.strict_json import collector_paused
@@ -31,7 +32,7 @@ def run_audit(
     file: str | None = None,
     reference: Checkpoint | None = None,
     reference_name: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> AuditResult:
     """Audit what ``source`` serves. Raises UsageError for unknown codes, AccessErrors."""
     rules = chosen(select, ignore, deep=deep)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from ..core.checkpoint import Checkpoint, Finding
+from ..core.progress import Count
 from ..errors import EntryNotFoundError, HfinspectError, MalformedError, UnsupportedFormatError
 from ..sources.source import FileEntry, Source
 from .choose import Choice, OtherFile, choose
@@ -29,6 +30,7 @@ def rounds_of(
     files: Mapping[str, FileEntry],
     choice: Choice,
     scope: Mapping[str, FileEntry],
+    count: Count,
     refused: _Refused = (),
 ) -> Rounds:
     """The rounds of a choice, or of the next copy among ``scope`` where it is refused.
@@ -37,13 +39,13 @@ def rounds_of(
     """
     tried = {*_paths(choice), *(error.subject for error in refused)}
     try:
-        found = yield from WeightReading(source, files, choice).rounds()
+        found = yield from WeightReading(source, files, choice, count).rounds()
     except UnsupportedFormatError as error:
         now = (*refused, error)
         following = copy_beside(scope, choice, {*tried, error.subject})
         if following is None or len(now) == MAX_REFUSED:
             raise now[0] from None
-        return (yield from rounds_of(source, files, following, scope, now))
+        return (yield from rounds_of(source, files, following, scope, count, now))
     except (MalformedError, EntryNotFoundError) as error:
         _name_the_other(error, copy_beside(scope, choice, tried))
         raise

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..core.checkpoint import Checkpoint, Finding
+from ..core.progress import Count, Progress
 from ..errors import (
     ConfigError,
     HfinspectError,
@@ -74,10 +75,17 @@ class ModelFiles:
     refused: UnsupportedFormatError | None = None
 
 
-def read_model(source: Source, *, file: str | None = None, weights: bool = True) -> ModelFiles:
+def read_model(
+    source: Source,
+    *,
+    file: str | None = None,
+    weights: bool = True,
+    progress: Progress | None = None,
+) -> ModelFiles:
     """Everything that describes a model, without its weights.
 
-    ``file`` picks a weight file or index; ``weights=False`` leaves all of them unread. The config
+    ``file`` picks a weight file or index; ``weights=False`` leaves all of them unread.
+    ``progress`` is called with the number of headers that are read, and of all. The config
     is the one beside the weights, or else that of the root. Raises AccessErrors, FormatError or
     ShardIndexError for the weights that were chosen. Neither a broken config is an error here nor
     a model without weights; ``no_weights`` makes one of the latter.
@@ -87,8 +95,9 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
     layout = Layout.SINGLE if file is not None else of_repo
     main, folders = _choices(files, file, layout) if weights else (None, {})
     choices = [choice for choice in (main, *folders.values()) if choice is not None]
+    count = Count("headers", progress)
     readings = [
-        rounds_of(source, files, choice, files if choice is main else _inside(files, choice))
+        rounds_of(source, files, choice, files if choice is main else _inside(files, choice), count)
         for choice in choices
     ]
     small = _small_files(files, of_repo, main, list(folders), file)
@@ -108,7 +117,7 @@ def read_model(source: Source, *, file: str | None = None, weights: bool = True)
     found = dict(zip(folders, checkpoints, strict=True))
     if declared and layout is Layout.MODULES:
         others = {name: kind for name, kind in declared.items() if name != folder}
-        found = _named(source, files, others, found, weights=weights)
+        found = _named(source, files, others, found, count, weights=weights)
     refused = [one for one in (whole, *found.values()) if isinstance(one, HfinspectError)]
     parts = tuple(
         Part(
@@ -169,6 +178,7 @@ def _named(
     files: Mapping[str, FileEntry],
     declared: Mapping[str, str],
     found: _Found,
+    count: Count,
     *,
     weights: bool,
 ) -> _Found:
@@ -179,7 +189,9 @@ def _named(
         if folder and folder not in found
     }
     late = {folder: choice for folder in inside if (choice := choose(inside[folder])) and weights}
-    readings = [rounds_of(source, files, choice, inside[name]) for name, choice in late.items()]
+    readings = [
+        rounds_of(source, files, choice, inside[name], count) for name, choice in late.items()
+    ]
     _, checkpoints = read_weights(source, readings, [])
     found = {**found, **dict(zip(late, checkpoints, strict=True))}
     return {folder: found[folder] for folder in declared if folder in found}
@@ -320,7 +332,8 @@ def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
     choice = choose(files, file)
     if choice is None:
         raise no_weights(source, files)
-    _, [found] = read_weights(source, [rounds_of(source, files, choice, files)], [])
+    rounds = rounds_of(source, files, choice, files, Count("headers", None))
+    _, [found] = read_weights(source, [rounds], [])
     if isinstance(found, UnsupportedFormatError):
         raise found
     return found

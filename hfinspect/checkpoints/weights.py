@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
+from ..core.progress import Count
 from ..errors import EntryNotFoundError, HfinspectError, UnsupportedFormatError
 from ..formats.safetensors.safetensors import shard_from_header
 from ..formats.strict_json import collector_paused
@@ -29,10 +30,14 @@ _Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]]"
 class WeightReading:
     """One choice of weight files, read in the rounds of tasks that ``rounds`` yields."""
 
-    def __init__(self, source: Source, files: Mapping[str, FileEntry], choice: Choice) -> None:
+    def __init__(
+        self, source: Source, files: Mapping[str, FileEntry], choice: Choice, count: Count
+    ) -> None:
         self.source = source
         self.files = files
         self.choice = choice
+        self.count = count
+        self._expected = 0
         self.headers: _Headers = {}
         self.index: ShardIndex | None = None
         self.paths: Sequence[str] = choice.files
@@ -45,6 +50,7 @@ class WeightReading:
         Raises what makes a round useless (a malformed index, no access), and the first shard's
         error, which names the shard.
         """
+        self._expect()
         server, index = self._server_task(), self._index_task()
         index_now = None if server and self.choice.whole else index
         first = [task for task in (server, index_now) if task]
@@ -59,10 +65,12 @@ class WeightReading:
         left, rivals = self._left(), self._rivals()
         if left or rivals:
             name, guess = self.choice.format, self._guess()
+            self.count.expect(len(rivals))
             tasks: list[Task] = [
                 partial(read_shard, self.source, name, path, guess) for path in left
             ]
             tasks += [partial(self._read_rival, rival) for rival in rivals]
+            tasks = [self.count.counted(task) for task in tasks]
             got = yield tasks
             shards = cast("Sequence[Shard | HfinspectError]", got[: len(left)])
             self.read = dict(zip(left, shards, strict=True))
@@ -92,10 +100,18 @@ class WeightReading:
 
     def _take_headers(self, answer: object) -> None:
         self.headers = cast("_Headers | None", answer) or {}
+        self.count.add(sum(path in self.headers for path in self.paths if path in self.files))
 
     def _take_index(self, answer: object) -> None:
         self.index = cast("ShardIndex", answer)
         self.paths = shard_paths(self.index)
+        self._expect()
+
+    def _expect(self) -> None:
+        """Say how many headers there are to read, as far as it is known."""
+        present = sum(path in self.files for path in self.paths)
+        self.count.expect(present - self._expected)
+        self._expected = present
 
     def _left(self) -> list[str]:
         """The shards whose headers are still to be read."""

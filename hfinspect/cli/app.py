@@ -21,7 +21,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..errors import HfinspectError, UsageError
-from .streams import complain, complain_of, drop_stdout, flushed, standard_output
+from .interrupt import INTERRUPTED, WATCH, say_interrupted
+from .streams import complain_of, drop_stdout, flushed, standard_output
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
 COMMANDS: Final = (
@@ -132,14 +133,13 @@ def run(arguments: Sequence[str]) -> int:
         app = make_app(needed(arguments))
         result = _outcome(app, arguments)
         flushed()
-        if result == 130:  # typer makes an exit code of Ctrl-C and says nothing
-            complain("interrupted")
+        if result == INTERRUPTED:  # typer makes an exit code of Ctrl-C and says nothing
+            say_interrupted()
         return result if isinstance(result, int) else 0
     except HfinspectError as error:
         return report(error, arguments)
     except KeyboardInterrupt:
-        complain("interrupted")
-        return 130
+        return say_interrupted()
     except BrokenPipeError:
         return seen_enough()
     except SystemExit as error:  # typer's own words for a broken pipe, and after completing
@@ -174,12 +174,13 @@ def seen_enough() -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process. Threads that still wait for a stalled server are not waited for."""
-    if threading.active_count() > 1:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stdout.flush()
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.flush()
+    """End the process. Threads that still wait for a stalled server are not waited for, and after
+    Ctrl-C nothing is: Python may still hold the interrupt of an import against us."""
+    if code == INTERRUPTED or any(thread.name != WATCH for thread in threading.enumerate()[1:]):
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                if stream is not None:
+                    stream.flush()
         os._exit(code)
     sys.exit(code)
 
@@ -192,8 +193,7 @@ def usage_exit(error: Exception, arguments: Sequence[str]) -> int | None:
     if callable(getattr(error, "format_message", None)):
         return report(_in_our_words(error), arguments)
     if type(error).__name__ == "Abort":
-        complain("interrupted")
-        return 130
+        return say_interrupted()
     code = getattr(error, "exit_code", None)
     return code if isinstance(code, int) else None
 

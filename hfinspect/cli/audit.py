@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,10 +17,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit")
 _THRESHOLDS = ("error", "warning", "note")
-
-#: Seconds between two states of the progress bar.
-_TICK = 0.1
-_BAR = 30
 
 
 def register(app: typer.Typer) -> None:
@@ -86,6 +80,7 @@ def audit(
     ] = "table",
     output: options.Output = None,
     token: options.Token = None,
+    timeout: options.Timeout = None,
 ) -> None:
     """Check files against their format, the index, the config and what is safe; from headers.
 
@@ -98,6 +93,7 @@ def audit(
     from ..core.verdicts import AuditResult
     from ..errors import HfinspectError, UsageError
     from .output import checked_format
+    from .reading_line import reading_line
 
     checked_format(format_, FORMATS)
     if explain is not None:
@@ -107,21 +103,19 @@ def audit(
     if fail_on not in _THRESHOLDS:
         raise UsageError(f"--fail-on {fail_on}", "is unknown", expected=", ".join(_THRESHOLDS))
     chosen(select or (), ignore or (), deep=deep)  # an unknown code is said before anything is read
-    bar = _Bar() if deep and sys.stderr.isatty() else None
 
     def one(target: str) -> AuditResult | Failure:
         try:
-            return api.audit(
-                target, select=select or (), ignore=ignore or (), reference=reference, deep=deep,
-                revision=revision, token=token, file=file, progress=bar,
-            )  # fmt: skip
+            with reading_line() as progress:
+                return api.audit(
+                    target, select=select or (), ignore=ignore or (), reference=reference,
+                    deep=deep, revision=revision, token=token, file=file, timeout=timeout,
+                    progress=progress,
+                )  # fmt: skip
         except UsageError:
             raise
         except HfinspectError as error:
             return Failure(target, error)
-        finally:
-            if bar is not None:
-                bar.clear()
 
     results = [one(target) for target in _named(targets, recursive)]
     failures = [result for result in results if isinstance(result, Failure)]
@@ -210,31 +204,3 @@ def _explain(code: str, format_: str, output: Path | None) -> None:
     rule = get_rule(code)
     _not_of_rules("--explain", format_)
     emit(format_, lambda: lay_out_rule(rule), lambda: rule_to_dict(rule), output)
-
-
-class _Bar:
-    """How much of the bytes has been read, on standard error, redrawn in place."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-        self._drawn = False
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._last < _TICK and done < total:
-            return
-        from ..core.text import byte_size
-
-        self._last, self._drawn = now, True
-        share = done / total if total else 1.0
-        filled = "#" * int(min(share, 1.0) * _BAR)
-        sys.stderr.write(
-            f"\r[{filled:<{_BAR}}] {share:4.0%} {byte_size(done)} of {byte_size(total)}  "
-        )
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        if self._drawn:
-            sys.stderr.write("\r" + " " * (_BAR + 40) + "\r")
-            sys.stderr.flush()
-            self._drawn = False

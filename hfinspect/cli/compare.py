@@ -29,21 +29,31 @@ def compare(
     format_: options.Format = "table",
     output: options.Output = None,
     token: options.Token = None,
+    timeout: options.Timeout = None,
 ) -> None:
     """Models side by side, and what differs from the first. Exit code 1 if structures differ."""
-    if not show(models, source, format_, output, token).same_structure:
+    if not show(models, source, format_, output, token, timeout).same_structure:
         raise typer.Exit(1)
 
 
 def show(
-    models: Sequence[str], source: str, format_: str, output: Path | None, token: str | None
-) -> Comparison:
+    models: Sequence[str], source: str, format_: str, output: Path | None, token: str | None,
+    timeout: float | None = None,
+) -> Comparison:  # fmt: skip
     """Print the comparison table of several models."""
     from .. import api
     from ..reports.comparison import lay_out
     from .output import checked_format, emit
+    from .reading_line import reading_line
 
     checked_format(format_)
-    found = api.compare(*models, source=source, token=token)  # type: ignore[arg-type]  # api checks it
+    with reading_line() as progress:
+        found = api.compare(
+            *models,
+            source=source,  # type: ignore[arg-type]  # api checks it
+            token=token,
+            timeout=timeout,
+            progress=progress,
+        )
     emit(format_, lambda: lay_out(found), lambda: found.to_dict(), output)
     return found

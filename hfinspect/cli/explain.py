@@ -44,6 +44,7 @@ def explain(
     ] = "table",
     output: options.Output = None,
     token: options.Token = None,
+    timeout: options.Timeout = None,
 ) -> None:  # fmt: skip
     """Where every parameter comes from, in symbols and in numbers."""
     from .. import api
@@ -53,19 +54,23 @@ def explain(
     from ..reports.explanation import in_ascii, lay_out
     from ..reports.registry import render
     from .output import FILE, canvas_of_stdout, checked_format, write
+    from .reading_line import reading_line
 
     checked_format(format_, FORMATS)
     if depth is not None and depth not in DEPTHS:
         raise UsageError(f"--depth {depth}", "is unknown", expected=", ".join(DEPTHS))
-    found = api.explain(
-        model,
-        overrides=parse_overrides(set_ or ()),
-        against=against,
-        revision=revision,
-        source=source,  # type: ignore[arg-type]  # api checks it
-        token=token,
-        file=file,
-    )
+    with reading_line() as progress:
+        found = api.explain(
+            model,
+            overrides=parse_overrides(set_ or ()),
+            against=against,
+            revision=revision,
+            source=source,  # type: ignore[arg-type]  # api checks it
+            token=token,
+            file=file,
+            timeout=timeout,
+            progress=progress,
+        )
     canvas = canvas_of_stdout() if output is None else FILE
 
     def document() -> Document:

@@ -46,6 +46,7 @@ def inspect(
     format_: options.Format = "table",
     output: options.Output = None,
     token: options.Token = None,
+    timeout: options.Timeout = None,
 ) -> None:
     """Parameters, dtypes and memory of a model, from headers or config.json alone."""
     if len(models) > 1:
@@ -56,25 +57,29 @@ def inspect(
                 "--revision, --by, --set and --file", "are for one model, and several were given",
                 hint="a revision goes with its model: org/name@revision",
             )  # fmt: skip
-        show(models, source, format_, output, token)
+        show(models, source, format_, output, token, timeout)
         return
     from .. import api
     from ..analysis.count import GROUPINGS, grouped, per_layer
     from ..core.overrides import parse_overrides
     from ..reports.overview import lay_out
     from .output import checked_format, emit
+    from .reading_line import reading_line
 
     checked_format(format_)
     if by not in GROUPINGS:
         raise UsageError(f"--by {by}", "is unknown", expected=", ".join(GROUPINGS))
-    found = api.inspect(
-        models[0],
-        revision=revision,
-        source=source,  # type: ignore[arg-type]  # api checks it
-        token=token,
-        file=file,
-        overrides=parse_overrides(set_ or ()),
-    )
+    with reading_line() as progress:
+        found = api.inspect(
+            models[0],
+            revision=revision,
+            source=source,  # type: ignore[arg-type]  # api checks it
+            token=token,
+            file=file,
+            overrides=parse_overrides(set_ or ()),
+            timeout=timeout,
+            progress=progress,
+        )
     groups = found.components if by == "component" else grouped(found.tensors, GROUPINGS[by])
     emit(
         format_,

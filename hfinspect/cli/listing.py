@@ -60,6 +60,6 @@ def listed(
     client, _ = shared(options)
     models = list_models(
         client, author=query.author, search=query.search, filters=query.filters, sort=order,
-        limit=limit, expand=tuple(expand),
+        limit=limit, expand=tuple(expand), timeout=options.timeout,
     )  # fmt: skip
     return (Item(model.repo_id, model) for model in models)

@@ -82,6 +82,15 @@ Token = Annotated[
     str | None,
     typer.Option("--token", help="Hub token; default: the saved one or HF_TOKEN."),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        min=0.01,
+        help="Seconds that reading one model may take; default 600.",
+        show_default=False,
+    ),
+]
 Format = Annotated[
     str,
     typer.Option(

@@ -78,9 +78,6 @@ def scan(
     audit: Annotated[bool, typer.Option("--audit", help="Audit findings as columns.")] = False,
     source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Targets at once.", min=1, max=64)] = 16,
-    timeout: Annotated[
-        float | None, typer.Option(min=0.01, help="Seconds for each wait on the network.")
-    ] = None,
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts of the list.")
     ] = None,
@@ -98,6 +95,7 @@ def scan(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
     token: options.Token = None,
+    timeout: options.Timeout = None,
 ) -> None:
     """One row per model: ok, or failed and why. Exit code 1 if any failed."""
     from ..scanning.engine import ScanOptions, close_shared

@@ -27,6 +27,7 @@ def tensors(
     format_: options.Format = "table",
     output: options.Output = None,
     token: options.Token = None,
+    timeout: options.Timeout = None,
 ) -> None:
     """Every tensor: name, shape, dtype, parameters, component, layer, file."""
     from dataclasses import replace
@@ -36,16 +37,20 @@ def tensors(
     from ..core.overrides import parse_overrides, titled
     from ..reports.tensor_list import lay_out
     from .output import checked_format, emit
+    from .reading_line import reading_line
 
     checked_format(format_)
-    found = api.inspect(
-        model,
-        revision=revision,
-        source=source,  # type: ignore[arg-type]  # api checks it
-        token=token,
-        file=file,
-        overrides=parse_overrides(set_ or ()),
-    )
+    with reading_line() as progress:
+        found = api.inspect(
+            model,
+            revision=revision,
+            source=source,  # type: ignore[arg-type]  # api checks it
+            token=token,
+            file=file,
+            overrides=parse_overrides(set_ or ()),
+            timeout=timeout,
+            progress=progress,
+        )
     chosen = tuple(t for t in found.tensors if match is None or fnmatchcase(t.name, match))
     emit(
         format_,

@@ -18,6 +18,7 @@ def tree(
     file: options.File = None,
     output: options.Output = None,
     token: options.Token = None,
+    timeout: options.Timeout = None,
 ) -> None:
     """The module structure with shapes, from config.json alone, without torch."""
     from .. import api
@@ -26,10 +27,13 @@ def tree(
     from ..errors import HfinspectError
     from ..trees.structure import render
     from .output import write
+    from .reading_line import reading_line
 
-    parts, _ = api.predict_parts(
-        model, revision=revision, token=token, overrides=parse_overrides(set_ or ()), file=file
-    )
+    with reading_line("reading config.json"):
+        parts, _ = api.predict_parts(
+            model, revision=revision, token=token, overrides=parse_overrides(set_ or ()),
+            file=file, timeout=timeout,
+        )  # fmt: skip
     blocks = [f"changed  {clean(str(one))}" for part in parts for one in part.overrides]
     blocks = ["\n".join(blocks)] if blocks else []
     for part in parts:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ..errors import UsageError
 from .hub_info import HubInfo
@@ -150,7 +150,7 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
         if url.netloc == base.netloc:
             prefix = base.path
         elif url.hostname not in _HUB_HOSTS:
-            raise UsageError(text, "is not an address of the Hub in use", expected=endpoint)
+            raise UsageError(text, "is not an address of the Hub in use", expected=masked(endpoint))
     elif url.hostname not in _HUB_HOSTS:
         raise UsageError(text, "is not an address of the Hub", expected="https://huggingface.co")
     parts = [unquote(part) for part in url.path.removeprefix(prefix).split("/") if part]
@@ -164,7 +164,7 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
     else:
         name, revision, file = parts[:2], None, None
     repo_id = "/".join(name)
-    expected = f"{endpoint or 'https://huggingface.co'}/org/name"
+    expected = f"{masked(endpoint or 'https://huggingface.co')}/org/name"
     _refuse_other_kinds(text, "/".join(parts), expected)
     if len(name) not in (1, 2) or not _REPO_ID.fullmatch(repo_id):
         raise UsageError(text, "is not a model's address", expected=expected)
@@ -178,3 +178,18 @@ def _refuse_other_kinds(text: str, path: str, expected: str) -> None:
         raise UsageError(
             text, f"is {_OTHER_KINDS[word]}, and only models are read", expected=expected
         )
+
+
+def masked(address: str) -> str:
+    """An address as messages show it: without its password, and without what follows a ``?``."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that is none"
+    user, at, host = parts.netloc.rpartition("@")
+    if not (at or parts.query or parts.fragment or "@" in parts.path):
+        return address
+    return urlunsplit(
+        (parts.scheme, f"***@{host}" if user else host, parts.path.rpartition("@")[2],
+         "***" if parts.query else "", "")
+    )  # fmt: skip

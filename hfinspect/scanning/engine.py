@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import api
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError
+from ..sources.deadline import Deadline
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
-from .threads import DaemonThreads
+from ..sources.threads import DaemonThreads
+from .within import within
 
 if TYPE_CHECKING:
     from ..sources.hub.client import HubClient
@@ -27,7 +29,9 @@ MAX_RATE_LIMIT_WAIT = 900.0
 
 @dataclass(frozen=True)
 class ScanOptions:
-    """What every target is asked with. Plain data: it travels to other processes."""
+    """What every target is asked with. Plain data: it travels to other processes, but for a token
+    that was given: those take their own, from their environment. ``timeout`` is in seconds for
+    each target."""
 
     source: api.SourceChoice = "auto"
     token: str | bool | None = field(default=None, repr=False)
@@ -35,6 +39,13 @@ class ScanOptions:
     timeout: float | None = None
     cache_dir: str | None = None
     cache_bytes: int = DEFAULT_MAX_BYTES
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels: a secret does not go where schedulers keep and show their tasks."""
+        state = self.__dict__.copy()
+        if isinstance(self.token, str):
+            state["token"] = None
+        return state
 
 
 def scan(
@@ -52,7 +63,9 @@ def scan(
 
     ``jobs`` targets are asked for at once over one shared client. ``executor`` is any
     ``concurrent.futures.Executor`` to run them on instead (processes, Dask's
-    ``Client.get_executor()``); results are the same. ``cache_dir`` keeps headers between runs.
+    ``Client.get_executor()``); results are the same. Other processes are not given ``token``: each
+    takes its own (HF_TOKEN, or the saved one). ``timeout`` is in seconds for each target (600 if
+    None); one that is not done by then is a ``Failure``. ``cache_dir`` keeps headers between runs.
     """
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
     work = partial(inspect_one, options=options)
@@ -62,13 +75,26 @@ def scan(
 def inspect_one(
     target: api.Target, options: ScanOptions, listing: Listing | None = None
 ) -> Inspection | Failure:
-    """One target, with the process's shared client; an error of ours is a value."""
+    """One target, with the process's shared client and in its time; an error of ours is a value."""
+    deadline = Deadline(options.timeout)
+    name = name_of(target)
+    try:
+        return within(deadline, lambda: inspected(target, options, listing, deadline), name)
+    except HfinspectError as error:
+        return Failure(name, error)
+
+
+def inspected(
+    target: api.Target, options: ScanOptions, listing: Listing | None, deadline: Deadline
+) -> Inspection | Failure:
+    """One target, until the deadline as far as the network is concerned."""
     client, cache = shared(options)
     try:
         return api.inspect(
             target,
             source=options.source,
             endpoint=options.endpoint,
+            timeout=deadline,
             client=client,
             cache=cache,
             listing=listing,
@@ -105,7 +131,6 @@ def _made(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
     client = HubClient(
         endpoint=options.endpoint,
         token=options.token,
-        timeout=options.timeout,
         throttle=Throttle(RetryPolicy(max_wait=MAX_RATE_LIMIT_WAIT)),
     )
     cache = HeaderCache(options.cache_dir, options.cache_bytes) if options.cache_dir else None

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ..core.results import Failure
-from ..errors import HfinspectError, MalformedError, UnknownArchitectureError
+from ..errors import (
+    HfinspectError,
+    MalformedError,
+    RequestTimeoutError,
+    UnknownArchitectureError,
+)
+from ..sources.deadline import Deadline
 from ..sources.hub.search import ListedModel
-from .engine import ScanOptions, inspect_one, lost, run, shared
+from .engine import ScanOptions, inspected, lost, run, shared
 from .rows import AUDIT_COLUMNS, LEADING, TOTALS_COLUMNS, Row, lead, row_of
+from .within import within
 
 
 class Item(NamedTuple):
@@ -41,16 +48,20 @@ class RowWork:
 
     def __call__(self, item: Item) -> Row:
         """The target's row: the leading columns, then ``columns``. Raises nothing of ours."""
-        row = self._row(item)
+        deadline = Deadline(self.options.timeout)
+        try:
+            row = within(deadline, lambda: self._row(item, deadline), item.target)
+        except RequestTimeoutError as error:
+            row = row_of(Failure(item.target, error), self.columns, item.target)
         return {name: row[name] for name in (*LEADING, *self.columns)}
 
-    def _row(self, item: Item) -> Row:
-        if item.row is not None and (not self.refresh or self._holds(item, item.row)):
+    def _row(self, item: Item, deadline: Deadline) -> Row:
+        if item.row is not None and (not self.refresh or self._holds(item, item.row, deadline)):
             return item.row
         listing = item.listed.listing() if item.listed else None
-        result = inspect_one(item.target, self.options, listing)
-        inspected = tuple(name for name in self.columns if name not in AUDIT_COLUMNS)
-        row = row_of(result, inspected, item.target)
+        result = inspected(item.target, self.options, listing, deadline)
+        own = tuple(name for name in self.columns if name not in AUDIT_COLUMNS)
+        row = row_of(result, own, item.target)
         if not self.audit:
             return row
         row.update(dict.fromkeys(AUDIT_COLUMNS))
@@ -58,16 +69,16 @@ class RowWork:
         if failure is not None and not isinstance(failure, _JUDGED):
             return row
         try:
-            return {**row, **_audit_row(item.target, self.options)}
+            return {**row, **_audit_row(item.target, self.options, deadline)}
         except HfinspectError as error:
             return row if failure else {**row, **lead(item.target, error=error)}
 
-    def _holds(self, item: Item, row: Row) -> bool:
+    def _holds(self, item: Item, row: Row, deadline: Deadline) -> bool:
         if row["status"] != "ok" or row["commit"] is None:
             return False
         if item.listed is not None:
             return row["commit"] == item.listed.commit
-        return row["commit"] == current_commit(item.target, self.options)
+        return row["commit"] == current_commit(item.target, self.options, deadline)
 
 
 def reported(item: Item, columns: Sequence[str] = tuple(TOTALS_COLUMNS)) -> Row:
@@ -86,7 +97,7 @@ def reported(item: Item, columns: Sequence[str] = tuple(TOTALS_COLUMNS)) -> Row:
     }
 
 
-def current_commit(target: str, options: ScanOptions) -> str | None:
+def current_commit(target: str, options: ScanOptions, deadline: Deadline) -> str | None:
     """The commit of a Hub target's revision now (one request); None for anything else."""
     from .. import api
 
@@ -95,18 +106,18 @@ def current_commit(target: str, options: ScanOptions) -> str | None:
         ref = api.resolve(target, endpoint=options.endpoint)
         if ref.repo_id is None:
             return None
-        source = api.open_source(ref, client=client)
+        source = api.open_source(ref, client=client, timeout=deadline)
         source.list_files()
         return source.origin.commit
     except HfinspectError:
         return None
 
 
-def _audit_row(target: str, options: ScanOptions) -> Row:
+def _audit_row(target: str, options: ScanOptions, deadline: Deadline) -> Row:
     from .. import api
 
     client, _ = shared(options)
-    found = api.audit(target, client=client)
+    found = api.audit(target, client=client, timeout=deadline)
     return {
         "audit_errors": found.counts["error"],
         "audit_warnings": found.counts["warning"],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..core.refs import ModelRef, parse_ref
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
+from .deadline import Deadline, Timeout
 from .local import LocalSource
 from .source import Source
 
@@ -70,20 +71,21 @@ def open_source(
     *,
     token: str | bool | None = None,
     endpoint: str | None = None,
-    timeout: float | None = None,
+    timeout: Timeout = None,
     client: HubClient | None = None,
     cache: HeaderCache | None = None,
     listing: Listing | None = None,
 ) -> Source:
-    """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
+    """The source that serves a ref: the disk, or the Hub behind the local Hub cache. All requests
+    to the Hub end within ``timeout`` seconds from now."""
     if ref.path is not None:
         return LocalSource(ref.path)
     from .hub.snapshots import CachedHubSource
 
     assert ref.repo_id is not None
     hub = CachedHubSource(
-        ref.repo_id, ref.revision, token=token, endpoint=endpoint, timeout=timeout, client=client,
-        listing=listing,
+        ref.repo_id, ref.revision, token=token, endpoint=endpoint, client=client, listing=listing,
+        deadline=Deadline.of(timeout),
     )  # fmt: skip
     if cache is None:
         return hub

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from ..errors import HfinspectError
+from .threads import DaemonThreads
 
 T = TypeVar("T")
 
@@ -14,17 +14,18 @@ T = TypeVar("T")
 def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T | HfinspectError]:
     """Results of all tasks in their order; a task's HfinspectError is its result.
 
-    Any other exception is raised, and tasks that have not begun are dropped. Each call has
+    Any other exception is raised at once, and tasks that have not begun are dropped; those that
+    have are not waited for, so that Ctrl-C need not wait for a stalled server. Each call has
     threads of its own, so a task may itself call run_all.
     """
     if len(tasks) <= 1:
         return [_result(task) for task in tasks]
-    executor = ThreadPoolExecutor(min(workers, len(tasks)), thread_name_prefix="hfinspect-read")
+    threads = DaemonThreads(min(workers, len(tasks)))
     try:
-        futures = [executor.submit(_result, task) for task in tasks]
+        futures = [threads.submit(_result, task) for task in tasks]
         return [future.result() for future in futures]
     finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _result(task: Callable[[], T]) -> T | HfinspectError:

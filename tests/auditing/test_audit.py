@@ -254,13 +254,14 @@ def test_deep_crosses_the_borders_of_chunks(
     files = made("single")
     value(files, "model.safetensors", Q1, 100, "007e")
     record(files, "model.safetensors")
-    done: list[tuple[int, int]] = []
+    done: list[tuple[str, int, int]] = []
     result = hfinspect.audit(
-        write(files, tmp_path), deep=True, progress=lambda a, b: done.append((a, b))
+        write(files, tmp_path), deep=True, progress=lambda *state: done.append(state)
     )
     assert codes(result) == ["HI142"]
     size = len(files["model.safetensors"])
-    assert done[-1] == (size, size)
+    assert done[0] == ("headers", 0, 1)
+    assert done[-1] == ("values", size, size)
 
 
 def test_deep_needs_little_memory(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urljoin
 
-from hfinspect.sources.hub.http import IN_FLIGHT
+from hfinspect.sources.deadline import Deadline
+from hfinspect.sources.hub.http import IN_FLIGHT, Times
 from hfinspect.sources.hub.pipelining import Pipeline
 
 from ..hub_repos import sharded_files
@@ -65,8 +66,9 @@ def main() -> None:
     session = get_session()
     plain: Send = partial(session.stream, "GET", headers=HEADERS, follow_redirects=False)
     on_hub, elsewhere = Pipeline(), Pipeline()
+    times = Times(10.0, 30.0, Deadline())
     ours: list[Send] = [
-        partial(pipeline.sent, headers=HEADERS, timeout=10) for pipeline in (on_hub, elsewhere)
+        partial(pipeline.sent, headers=HEADERS, times=times) for pipeline in (on_hub, elsewhere)
     ]
     command = [sys.executable, "-m", __spec__.name, "serve"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as hub:

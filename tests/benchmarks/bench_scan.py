@@ -96,7 +96,7 @@ def environment(hub: Hub) -> dict[str, str]:
 def mixed(count: int, folder: Path) -> tuple[float, int]:
     """Scan ``count`` models with mishaps; every row is checked."""
     hub = Hub("mixed", count)
-    rows, seconds, peak = scanned(hub, folder, "--jobs", "32", "--timeout", "2")
+    rows, seconds, peak = scanned(hub, folder, "--jobs", "32", "--timeout", "4")
     requests = hub.close()
     assert [row["target"] for row in rows] == hub.names
     for row in rows:

@@ -15,7 +15,7 @@ EXPECTED: Final[dict[str, str | None]] = {
     "gated": "gated",
     "broken": "malformed_file",
     "limited": None,  # 429 with Retry-After, once
-    "burst": None,  # three times 503
+    "burst": None,  # twice 503
     "reset": None,  # the connection dies in the middle of a body, twice
     "stalled": "timeout",
 }
@@ -47,7 +47,7 @@ def _add(hub: HubServer, kind: str, name: str, number: int) -> None:
         headers = {"Retry-After": "1"}
         hub.fail("status", f"/api/models/{name}", times=1, status=429, headers=headers)
     elif kind == "burst":
-        hub.fail("status", f"/api/models/{name}", times=3, status=503)
+        hub.fail("status", f"/api/models/{name}", times=2, status=503)
     elif kind == "reset":
         hub.fail("reset", f"/{name}/resolve/", times=2, after=10)
     elif kind == "stalled":

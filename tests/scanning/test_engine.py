@@ -18,7 +18,7 @@ from hfinspect import errors
 from hfinspect.api import Target
 from hfinspect.core.results import Failure, Inspection
 from hfinspect.scanning.engine import ScanOptions, close_shared, run, shared
-from hfinspect.scanning.threads import DaemonThreads
+from hfinspect.sources.threads import DaemonThreads
 
 from ..builders import write_config, write_safetensors
 from ..hub_server import HubServer

@@ -13,6 +13,7 @@ from ...checkpoints.file_bytes import is_local
 from ...checkpoints.filenames import Kind, WeightName, weight_name
 from ...checkpoints.repo_layout import naming_files
 from ...core.checkpoint import Checkpoint
+from ...core.progress import Count, Progress
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
 from ...formats.pickles.machine import PickleScan
@@ -61,7 +62,7 @@ class Collector:
     deep: bool = False
     reference: Checkpoint | None = None
     reference_name: str | None = None
-    progress: Callable[[int, int], None] | None = None
+    progress: Progress | None = None
     unchecked: list[Unchecked] = field(default_factory=list)
 
     def collect(self) -> Facts:
@@ -195,7 +196,9 @@ class Collector:
         self, weights: Sequence[WeightName], indexes: Mapping[str, IndexFact]
     ) -> list[WeightRead]:
         reader = WeightReader(self.source, guesses_for(self.source, weights, indexes))
-        reads = self._ask([partial(reader.read, name) for name in weights])
+        count = Count("headers", self.progress)
+        count.expect(len(weights))
+        reads = self._ask([count.counted(partial(reader.read, name)) for name in weights])
         found = []
         for read in reads:
             if isinstance(read, HfinspectError):
@@ -291,7 +294,8 @@ class Collector:
                 Unchecked("values and checksums", "only headers were read; --deep reads the rest")
             )
             return {}
-        scan = DeepScan(self.source, facts, self.progress)
+        progress = None if self.progress is None else partial(self.progress, "values")
+        scan = DeepScan(self.source, facts, progress)
         found = scan.run()
         self.unchecked += scan.unchecked
         return found

@@ -53,7 +53,11 @@ class StalledError(Exception):
 
 
 class TooLongError(Exception):
-    """The body is longer than the limit given."""
+    """The body is longer than the limit given, in bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(limit)
 
 
 class Part(NamedTuple):
@@ -115,7 +119,7 @@ class Answer:
         for piece in self._pieces():
             data += piece
             if len(data) > limit:
-                raise TooLongError
+                raise TooLongError(limit)
         return bytes(data)
 
     def json(self, limit: int) -> bytes:

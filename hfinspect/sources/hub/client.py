@@ -5,16 +5,26 @@ Many ``HubSource`` objects may share one ``HubClient``; it is safe to use from s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ...errors import HfinspectError, NetworkError, OfflineError, RateLimitedError
-from .answer import Answer, BrokenAnswerError, StalledError, UnusableAnswerError, parse_json
-from .http import hub_headers, is_same_host, is_web_address, without_body
+from ...core.refs import masked
+from ...errors import HfinspectError, LimitError, NetworkError, OfflineError, RateLimitedError
+from ..deadline import Deadline, checked_timeout
+from .answer import (
+    Answer,
+    BrokenAnswerError,
+    StalledError,
+    TooLongError,
+    UnusableAnswerError,
+    parse_json,
+)
+from .http import Times, hub_headers, is_same_host, is_web_address, only_telling
 from .pipelining import Pipeline
-from .settings import checked_endpoint, checked_timeout, hub_constants
+from .settings import checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
 from .translate import Asked, build, by_status, network_error, status_of, translate
 
@@ -25,6 +35,10 @@ MAX_REDIRECTS = 5
 
 #: Headers of requests whose answer may be compressed: whole bodies, never ranges.
 GZIP = {"accept-encoding": "gzip"}
+
+#: Waits in one request: until the head of an answer is there (connection, TLS and redirects of the
+#: network included), and how long a body may lag behind the slowest line.
+PATIENCE = 3
 
 _RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -37,9 +51,21 @@ class RefusedError(Exception):
         super().__init__(status)
 
 
+class ErrorAnswerError(Exception):
+    """An answer of status 400 or more. ``meant`` is huggingface_hub's error for it, None where it
+    could not make one of that answer."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], meant: Exception | None) -> None:
+        self.status = status
+        self.headers = headers
+        self.meant = meant
+        super().__init__(status)
+
+
 @dataclass(frozen=True)
 class Ask:
-    """One GET request. ``quota`` is ``api``, ``resolve`` or ``cdn``: they are limited apart."""
+    """One GET request. ``quota`` is ``api``, ``resolve`` or ``cdn``: they are limited apart.
+    ``deadline`` is that of the whole model; None gives this one request the usual time."""
 
     url: str
     asked: Asked
@@ -47,10 +73,13 @@ class Ask:
     headers: dict[str, str] = field(default_factory=dict)
     accept: frozenset[int] = frozenset()
     attempts: int | None = None
+    deadline: Deadline | None = None
 
 
 class HubClient:
     """The Hub at one endpoint as one user. ``timeout`` in seconds for each wait on the network.
+    The head of an answer takes at most ``PATIENCE`` of these, its body as long as it comes in no
+    slower than ``SLOWEST_BYTES_PER_SECOND``, and all of it no longer than its deadline.
 
     Defaults are huggingface_hub's own: HF_ENDPOINT, the saved token, HF_HUB_DOWNLOAD_TIMEOUT,
     HF_HUB_OFFLINE. ``token=False`` sends none. Nothing is asked, opened or imported before the
@@ -101,7 +130,7 @@ class HubClient:
     def asked(self, repo_id: str, revision: str | None = None, path: str | None = None) -> Asked:
         """What a request is for, with what errors need to know about this client."""
         has_token = not self.offline and "authorization" in self._hub_headers(repo_id)
-        return Asked(self.endpoint, repo_id, revision, path, has_token)
+        return Asked(masked(self.endpoint), repo_id, revision, path, has_token)
 
     def fetch(self, ask: Ask, handle: Callable[[Answer], T]) -> T:
         """Send a request, and again where that may help; what ``handle`` makes of the answer.
@@ -117,14 +146,20 @@ class HubClient:
                 where=ask.asked.path,
                 hint="unset HF_HUB_OFFLINE to fetch it",
             )
+        deadline = ask.deadline or Deadline()
+        ask = replace(ask, deadline=deadline)
         failures, waited = 0, 0.0
         while True:
-            self.throttle.wait(ask.quota)
+            deadline.grant(self.throttle.wait(ask.quota))
+            if deadline.left() <= 0:
+                raise deadline.error(ask.asked.subject, ask.asked.path)
             try:
                 return self._follow(ask, handle)
             except (HfinspectError, RefusedError):
                 raise
             except Exception as error:
+                if deadline.left() <= 0:
+                    raise deadline.error(ask.asked.subject, ask.asked.path) from error
                 failures += 1
                 if failures >= self._attempts(error, ask):
                     ours = _final(error, ask.asked)
@@ -155,11 +190,15 @@ class HubClient:
             headers.pop("authorization", None)
         if not is_web_address(ask.url):
             raise network_error(ask.asked, "led to an address that is neither http nor https")
+        assert ask.deadline is not None
+        left = max(ask.deadline.left(), 1e-3)
+        wait = min(self.timeout, left)
+        times = Times(wait, min(wait * PATIENCE, left), ask.deadline)
         pipeline = "cdn" if ask.quota == "cdn" else "hub"
-        with self._pipelines[pipeline].sent(ask.url, headers, self.timeout) as response:
-            answer = Answer(response, self.throttle.clock, self.timeout * 3)
+        with self._pipelines[pipeline].sent(ask.url, headers, times) as response:
+            answer = Answer(response, self.throttle.clock, wait * PATIENCE)
             if answer.status >= 400 and answer.status not in ask.accept:
-                _raise_for_status(response, answer, ask.quota)
+                raise _error_of(response, answer, ask.quota)
             if answer.leads_nowhere and answer.status not in ask.accept:
                 raise network_error(ask.asked, f"answered only with status {answer.status}")
             self.throttle.note(ask.quota, answer.headers)
@@ -169,8 +208,8 @@ class HubClient:
         """How often in all a request is sent that fails like this."""
         names = {cls.__name__ for cls in type(error).__mro__}
         most = self.policy.attempts if ask.attempts is None else ask.attempts
-        if status_of(error):
-            return most if status_of(error) in _RETRIED_STATUSES else 1
+        if isinstance(error, ErrorAnswerError):
+            return most if error.status in _RETRIED_STATUSES else 1
         if isinstance(error, BrokenAnswerError):
             return most
         if isinstance(error, StalledError) or "TimeoutException" in names:
@@ -183,15 +222,15 @@ class HubClient:
 
     def _pause(self, error: Exception, ask: Ask, failures: int, waited: float) -> float:
         """Wait before the next try; seconds the server asked for. RateLimitedError if too many."""
-        status = status_of(error)
         seconds = None
-        if status in (429, 503):
-            seconds = retry_after(getattr(error, "response").headers)  # noqa: B009
-        if seconds is None:
-            self.throttle.back_off(failures)
+        if isinstance(error, ErrorAnswerError) and error.status in (429, 503):
+            seconds = retry_after(error.headers)
+        if not isinstance(error, ErrorAnswerError) or seconds is None:
+            assert ask.deadline is not None
+            self.throttle.back_off(failures, max(ask.deadline.left(), 0.0))
             return 0.0
         if waited + seconds > self.policy.max_wait:
-            ours = build(by_status(status, ask.asked), ask.asked)
+            ours = build(by_status(error.status, ask.asked), ask.asked)
             if isinstance(ours, RateLimitedError):
                 ours.retry_after = seconds
                 ours.hint = f"try again in {seconds:.0f} seconds" + (
@@ -203,8 +242,16 @@ class HubClient:
 
     def _hub_headers(self, subject: str) -> dict[str, str]:
         if self._headers is None:
-            self._headers = hub_headers(self._token, Asked(self.endpoint, subject))
+            self._headers = hub_headers(self._token, Asked(masked(self.endpoint), subject))
         return self._headers
+
+    def reader(self) -> str | None:
+        """Who asks, as a digest that says nothing else: of the token, or of a password in the
+        endpoint. None for nobody in particular."""
+        secret = self._hub_headers("").get("authorization", "")
+        if masked(self.endpoint) != self.endpoint:
+            secret += " " + self.endpoint
+        return hashlib.sha256(f"hfinspect {secret}".encode()).hexdigest() if secret else None
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -219,16 +266,34 @@ def api_json(answer: Answer, limit: int) -> object:
     return parse_json(answer.json(limit))
 
 
-def _raise_for_status(response: Any, answer: Answer, quota: str) -> None:
-    """huggingface_hub's error for an answer, without reading a body of any length."""
+def _error_of(response: Any, answer: Answer, quota: str) -> Exception:
+    """The error for an answer of status 400 or more.
+
+    Its body is read only to keep the connection, and nothing that huggingface_hub may raise while
+    it looks at the answer is passed on.
+    """
     from huggingface_hub import hf_raise_for_status
 
+    with suppress(Exception):  # a body that is cut or stalls says no less than one that is not
+        answer.drain()
     if quota == "cdn" and answer.status not in _RETRIED_STATUSES:
-        raise RefusedError(answer.status)
-    hf_raise_for_status(without_body(response, answer.drain()))
+        return RefusedError(answer.status)
+    meant = None
+    try:
+        hf_raise_for_status(only_telling(response))
+    except Exception as error:
+        meant = error if status_of(error) == answer.status else None
+    return ErrorAnswerError(answer.status, answer.headers, meant)
 
 
 def _final(error: Exception, asked: Asked) -> HfinspectError | None:
+    if isinstance(error, ErrorAnswerError):
+        known = None if error.meant is None else translate(error.meant, asked)
+        return known or build(by_status(error.status, asked), asked)
+    if isinstance(error, TooLongError):
+        found = "is larger" if asked.path else "the Hub's answer about it is larger"
+        limit = f"at most {error.limit:,} bytes"
+        return LimitError(asked.subject, found, expected=limit, where=asked.path)
     if isinstance(error, (BrokenAnswerError, UnusableAnswerError)):
         return network_error(asked, str(error))
     if "CERTIFICATE_VERIFY_FAILED" in str(error):

@@ -6,11 +6,13 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..._version import __version__
 from ...errors import UnauthorizedError, UnreadableError, UsageError
+from ..deadline import Deadline
+from .bounded import bound_client, limited
 from .translate import Asked, translate
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
@@ -49,6 +51,18 @@ def hub_headers(token: str | bool | None, asked: Asked) -> dict[str, str]:
     return headers
 
 
+class Times(NamedTuple):
+    """How long a request may take, in seconds: each ``wait`` on the network, and all until the
+    ``head`` of the answer is there. The body has until the ``deadline``."""
+
+    wait: float
+    head: float
+    deadline: Deadline
+
+    def left(self) -> float:
+        return self.deadline.left()
+
+
 class Session:
     """An HTTP session of huggingface_hub's kind. ``own`` tells that nobody else uses it."""
 
@@ -58,8 +72,9 @@ class Session:
         self._library = _http_library()
 
     @contextmanager
-    def sent(self, url: str, headers: Mapping[str, str], timeout: float) -> Iterator[Any]:
+    def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Any]:
         """The answer to a GET request, its body not yet read; redirects are not followed."""
+        timeout = times.wait
         if self._own:  # which has no headers, cookies or parameters of its own to merge
             timeouts = dict.fromkeys(("connect", "read", "write", "pool"), timeout)
             request = self._library.Request(
@@ -67,9 +82,11 @@ class Session:
             )
         else:
             request = self._client.build_request("GET", url, headers=headers, timeout=timeout)
-        response = self._client.send(request, stream=True, follow_redirects=False)
+        with limited(times.head):
+            response = self._client.send(request, stream=True, follow_redirects=False)
         try:
-            yield response
+            with limited(times.left()):
+                yield response
         finally:
             response.close()
 
@@ -108,6 +125,7 @@ def own_session(connections: int) -> Session | None:
             f"are refused by {httpx.__name__} ({str(error).splitlines()[0].rstrip('.')})",
             hint="check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY",
         ) from None
+    bound_client(client)
     return Session(client, own=True)
 
 
@@ -142,16 +160,15 @@ def _http_library() -> Any:
     raise TypeError("this version of huggingface_hub is not built on httpx")
 
 
-def without_body(response: Any, body: bytes) -> Any:
-    """A copy of a streamed answer whose body is what was read of it."""
-    headers = {
-        name: value
-        for name, value in response.headers.items()
-        if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
-    }
-    return type(response)(
-        response.status_code, headers=headers, content=body, request=response.request
-    )
+#: Of an error answer's headers, those by which huggingface_hub tells errors apart.
+_TELLING = ("x-error-code", "x-error-message")
+
+
+def only_telling(response: Any) -> Any:
+    """An error answer without its body and the headers that say nothing of the kind of error:
+    huggingface_hub reads more of them than is good with a hostile server."""
+    headers = {name: response.headers[name] for name in _TELLING if name in response.headers}
+    return type(response)(response.status_code, headers=headers, request=response.request)
 
 
 def is_same_host(endpoint: str, url: str) -> bool:

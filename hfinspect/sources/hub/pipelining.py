@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from .http import IN_FLIGHT, Session, own_session, users_session
+from .http import IN_FLIGHT, Session, Times, own_session, users_session
 
 #: Connections in one pool.
 _IN_POOL = 4
@@ -33,11 +33,11 @@ class Pipeline:
         self._pid = 0
 
     @contextmanager
-    def sent(self, url: str, headers: Mapping[str, str], timeout: float) -> Iterator[Any]:
+    def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Any]:
         """The answer to a GET request, its body not yet read."""
         slot = self._slots.get()
         try:
-            with self._session(slot // _IN_POOL).sent(url, headers, timeout) as response:
+            with self._session(slot // _IN_POOL).sent(url, headers, times) as response:
                 yield response
         finally:
             self._slots.put(slot)

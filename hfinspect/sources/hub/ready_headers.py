@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from ...errors import AccessError, GatedRepoError, RepoNotFoundError, UnauthorizedError
-from .answer import Answer, TooLongError
+from ...errors import AccessError, GatedRepoError, LimitError, RepoNotFoundError, UnauthorizedError
+from ..deadline import Deadline
+from .answer import Answer
 from .client import GZIP, Ask, HubClient, api_json
 from .model_info import MAX_LISTING_BYTES, Listing, commit_of
 from .translate import Asked
@@ -20,7 +21,11 @@ _ATTEMPTS = 2
 
 
 def ask_shard_headers(
-    client: HubClient, listing: Listing, asked: Asked, index_file: str
+    client: HubClient,
+    listing: Listing,
+    asked: Asked,
+    index_file: str,
+    deadline: Deadline | None = None,
 ) -> dict[str, Mapping[str, object]] | None:
     """Headers by shard's path, as parsed JSON; None if they cannot be had like this.
 
@@ -40,13 +45,15 @@ def ask_shard_headers(
         return commit_of(api_json(answer, MAX_LISTING_BYTES))
 
     try:
-        commit, body = client.fetch(Ask(url, asked, "api", GZIP, attempts=_ATTEMPTS), content)
+        ask = Ask(url, asked, "api", GZIP, attempts=_ATTEMPTS, deadline=deadline)
+        commit, body = client.fetch(ask, content)
         headers = _headers_of(body)
         if headers is not None and commit is None:
-            commit = client.fetch(Ask(f"{base}?expand=sha", asked, "api", GZIP), head)
+            ask = Ask(f"{base}?expand=sha", asked, "api", GZIP, deadline=deadline)
+            commit = client.fetch(ask, head)
     except (GatedRepoError, UnauthorizedError, RepoNotFoundError):
         raise
-    except (AccessError, TooLongError):
+    except (AccessError, LimitError):
         return None
     if headers is None or commit is None or commit != listing.commit:
         return None

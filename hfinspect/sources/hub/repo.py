@@ -21,10 +21,11 @@ from ...errors import (
     NetworkError,
     UnauthorizedError,
 )
+from ..deadline import Deadline
 from ..file_reader import FileReader
 from ..pool import run_all
 from ..source import FileEntry, Origin
-from .answer import Answer, BrokenAnswerError, Part, TooLongError, UnusableAnswerError
+from .answer import Answer, BrokenAnswerError, Part, UnusableAnswerError
 from .client import GZIP, Ask, HubClient, RefusedError, api_json
 from .http import IN_FLIGHT
 from .model_info import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
@@ -48,7 +49,8 @@ class HubSource:
 
     Pass a ``client`` to share connections and rate limits between many; else one is made from the
     other arguments and closed with the source. ``listing`` is the file list where it is known
-    already. Nothing is asked before the first method call.
+    already. All requests end by the ``deadline``; without one each has the usual time of its own.
+    Nothing is asked before the first method call.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class HubSource:
         client: HubClient | None = None,
         offline: bool | None = None,
         listing: Listing | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         self.repo_id = repo_id
         self.revision = revision
@@ -71,6 +74,7 @@ class HubSource:
         )
         self._lock = threading.Lock()
         self._listing = listing
+        self._deadline = deadline
         self._elsewhere: dict[str, _Elsewhere] = {}
         self._sizes: dict[str, int] = {}
 
@@ -100,7 +104,8 @@ class HubSource:
         def handle(answer: Answer) -> Listing:
             return parse_listing(api_json(answer, MAX_LISTING_BYTES), self.repo_id)
 
-        return self.client.fetch(Ask(f"{url}?blobs=true", asked, "api", GZIP), handle)
+        ask = Ask(f"{url}?blobs=true", asked, "api", GZIP, deadline=self._deadline)
+        return self.client.fetch(ask, handle)
 
     def size(self, path: str) -> int:
         size = self.known_size(path)
@@ -163,7 +168,8 @@ class HubSource:
     def read_all(self, path: str, limit: int) -> bytes:
         size = self.known_size(path)
         if size is not None and size > limit:
-            raise _too_large(self.repo_id, path, f"{size:,} bytes", limit)
+            most = f"at most {limit:,} bytes"
+            raise LimitError(self.repo_id, f"is {size:,} bytes", expected=most, where=path)
 
         def handle(answer: Answer) -> bytes:
             _refuse_page(answer, path)
@@ -172,10 +178,7 @@ class HubSource:
                 raise BrokenAnswerError(f"sent {len(data):,} of {size:,} bytes")
             return data
 
-        try:
-            return self._fetch(path, GZIP, handle)
-        except TooLongError:
-            raise _too_large(self.repo_id, path, "larger", limit) from None
+        return self._fetch(path, GZIP, handle)
 
     def _fetch(self, path: str, headers: dict[str, str], handle: Callable[[Answer], T]) -> T:
         """What ``handle`` makes of a file's bytes, wherever they are."""
@@ -186,7 +189,10 @@ class HubSource:
                 if not isinstance(found, _Elsewhere):
                     return found
                 place = self._elsewhere[path] = found
-            ask = Ask(place.url, self.asked(path), "cdn", headers, _RANGE_STATUSES)
+            ask = Ask(
+                place.url, self.asked(path), "cdn", headers, _RANGE_STATUSES,
+                deadline=self._deadline,
+            )  # fmt: skip
             try:
                 return self.client.fetch(ask, handle)
             except RefusedError as error:
@@ -214,9 +220,10 @@ class HubSource:
             answer.drain()
             return _Elsewhere(target)
 
-        return self.client.fetch(
-            Ask(url, self.asked(path), "resolve", headers, _RANGE_STATUSES), on_hub
+        ask = Ask(
+            url, self.asked(path), "resolve", headers, _RANGE_STATUSES, deadline=self._deadline
         )
+        return self.client.fetch(ask, on_hub)
 
     def _check_commit(self, answer: Answer, path: str) -> None:
         served, pinned = answer.headers.get("x-repo-commit"), self.listing().commit
@@ -238,7 +245,9 @@ class HubSource:
         listing = self.listing()
         if self.revision not in (None, "main") or index_file not in listing.files:
             return None
-        return ask_shard_headers(self.client, listing, self.asked(index_file), index_file)
+        return ask_shard_headers(
+            self.client, listing, self.asked(index_file), index_file, self._deadline
+        )
 
     def reader(self, path: str) -> FileReader:
         """One file as the header formats read it."""
@@ -248,7 +257,12 @@ class HubSource:
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         # Twice as many threads as there are slots: one set waits for the Hub to say where a file
         # is, the other for the bytes.
-        return run_all(tasks, 2 * IN_FLIGHT)
+        try:
+            return run_all(tasks, 2 * IN_FLIGHT)
+        except BaseException:
+            if self._deadline is not None:  # Ctrl-C: those under way need not try again
+                self._deadline.cancel()
+            raise
 
     def close(self) -> None:
         if self._owns_client:
@@ -281,7 +295,3 @@ def _file_parts(answer: Answer, path: str, spans: Sequence[tuple[int, int]]) -> 
 def _refuse_page(answer: Answer, path: str) -> None:
     if answer.is_page and not path.endswith((".html", ".htm")):
         raise UnusableAnswerError("answered with a web page in place of the file")
-
-
-def _too_large(repo_id: str, path: str, found: str, limit: int) -> LimitError:
-    return LimitError(repo_id, f"is {found}", expected=f"at most {limit:,} bytes", where=path)

@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urljoin
 
 from ...core.hub_info import HubInfo
 from ...errors import UsageError
+from ..deadline import Deadline
 from ..source import FileEntry
 from .answer import Answer, BrokenAnswerError
 from .client import GZIP, Ask, HubClient, api_json
@@ -57,11 +58,13 @@ def list_models(
     sort: str | None = None,
     limit: int | None = None,
     expand: tuple[str, ...] = ("sha", "safetensors"),
+    timeout: float | None = None,
 ) -> Iterator[ListedModel]:
     """Models that match, one request a page; the next page is asked for when it is needed.
 
     ``expand`` are the Hub's names of what else to tell: ``sha``, ``safetensors`` (its totals),
-    ``siblings`` (names of files), ``INFO`` (licence and kin). Raises AccessError subclasses.
+    ``siblings`` (names of files), ``INFO`` (licence and kin), ``private``. ``timeout`` is in
+    seconds for each page. Raises AccessError subclasses.
     """
     query = [("expand", name) for name in expand]
     query += [(key, value) for key, value in (("author", author), ("search", search)) if value]
@@ -74,7 +77,7 @@ def list_models(
     seen: set[str] = set()
     while url is not None and url not in seen and (left is None or left > 0):
         seen.add(url)
-        page, url = _page(client, url)
+        page, url = _page(client, url, Deadline(timeout))
         page = page if left is None else page[:left]
         left = None if left is None else left - len(page)
         yield from page
@@ -93,7 +96,7 @@ def checked_sort(sort: str) -> str:
     return found
 
 
-def _page(client: HubClient, url: str) -> tuple[list[ListedModel], str | None]:
+def _page(client: HubClient, url: str, deadline: Deadline) -> tuple[list[ListedModel], str | None]:
     def handle(answer: Answer) -> tuple[list[ListedModel], str | None]:
         following = _next(answer.headers.get("link", ""), url)
         found = api_json(answer, _MAX_PAGE_BYTES)
@@ -101,9 +104,8 @@ def _page(client: HubClient, url: str) -> tuple[list[ListedModel], str | None]:
             raise BrokenAnswerError("answered something that is not a list of models")
         return [_model(item) for item in found], following
 
-    result, following = client.fetch(
-        Ask(url, client.asked("the list of models"), "api", GZIP), handle
-    )
+    asked = client.asked("the list of models")
+    result, following = client.fetch(Ask(url, asked, "api", GZIP, deadline=deadline), handle)
     # The token goes with the next request, so it goes to the same host or nowhere.
     if following is not None and not is_same_host(client.endpoint, following):
         following = None

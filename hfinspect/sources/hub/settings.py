@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.refs import masked
 from ...errors import UsageError
 from .http import is_web_address
-
-#: A day: who waits longer for one answer does not wait for an answer.
-MAX_TIMEOUT = 86_400.0
 
 
 def hub_constants() -> Any:
@@ -25,25 +23,14 @@ def hub_constants() -> Any:
 
 
 def checked_endpoint(endpoint: str) -> str:
-    """An endpoint without a slash at its end. Raises UsageError if it is no web address."""
+    """An endpoint without a slash at its end. Raises UsageError if it is no web address, or one
+    that no path can be added to."""
     bare = endpoint.rstrip("/")
-    if not is_web_address(bare) or not bare.isprintable() or " " in bare:
+    if not is_web_address(bare) or not bare.isprintable() or not set(bare).isdisjoint(" ?#"):
         raise UsageError(
-            endpoint or "the endpoint",
+            masked(endpoint) or "the endpoint",
             "is no address of a Hub",
             expected="http(s)://host",
             hint="check HF_ENDPOINT",
         )
     return bare
-
-
-def checked_timeout(seconds: float) -> float:
-    """Raises UsageError for a time that nobody can wait."""
-    if not 0 < seconds <= MAX_TIMEOUT:
-        raise UsageError(
-            f"a timeout of {seconds:g} seconds",
-            "is impossible",
-            expected=f"more than 0 and at most {MAX_TIMEOUT:,.0f}",
-            hint="check HF_HUB_DOWNLOAD_TIMEOUT",
-        )
-    return seconds

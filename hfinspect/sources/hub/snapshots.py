@@ -31,6 +31,7 @@ from ...errors import (
     RequestTimeoutError,
     UnreadableError,
 )
+from ..deadline import Deadline
 from ..file_reader import FileReader
 from ..local import LocalSource
 from ..source import FileEntry, Origin
@@ -86,6 +87,7 @@ class CachedHubSource:
         offline: bool | None = None,
         cache_dir: str | Path | None = None,
         listing: Listing | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         self.hub = HubSource(
             repo_id,
@@ -96,6 +98,7 @@ class CachedHubSource:
             client=client,
             offline=offline,
             listing=listing,
+            deadline=deadline,
         )
         self._cache_dir = cache_dir
         self._lock = threading.Lock()

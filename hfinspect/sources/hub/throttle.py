@@ -53,13 +53,16 @@ class Throttle:
     _blocked_until: dict[str, float] = field(default_factory=_no_blocks)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def wait(self, quota: str) -> None:
-        """Return when the quota may be used."""
+    def wait(self, quota: str) -> float:
+        """Return when the quota may be used; seconds waited."""
         with self._lock:
             remaining = self._blocked_until.get(quota, 0.0) - self.clock()
-        if remaining > 0:
-            # Threads wake one after the other, not all in the same instant.
-            self.sleep(remaining + self.jitter() * min(1.0, remaining / 4))
+        if remaining <= 0:
+            return 0.0
+        # Threads wake one after the other, not all in the same instant.
+        seconds = remaining + self.jitter() * min(1.0, remaining / 4)
+        self.sleep(seconds)
+        return seconds
 
     def block(self, quota: str, seconds: float) -> None:
         """Nobody uses the quota for that long."""
@@ -76,9 +79,9 @@ class Throttle:
         if remaining == 0 and 0 < seconds <= self.policy.max_wait:
             self.block(quota, seconds)
 
-    def back_off(self, failures: int) -> None:
+    def back_off(self, failures: int, most: float = float("inf")) -> None:
         """Sleep between two tries: exponential, with full jitter in the upper half."""
-        seconds = self.policy.backoff(failures)
+        seconds = min(self.policy.backoff(failures), most)
         self.sleep(seconds / 2 + self.jitter() * seconds / 2)
 
 

@@ -17,7 +17,7 @@ _END: Final = None
 
 class DaemonThreads(Executor):
     """Like ThreadPoolExecutor, but the interpreter does not wait for its threads when it ends: a
-    target that hangs must not hold up Ctrl-C, nor a loop over a scan that was left early."""
+    server that hangs must not hold up Ctrl-C, nor a loop over a scan that was left early."""
 
     def __init__(self, workers: int) -> None:
         self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
@@ -28,7 +28,7 @@ class DaemonThreads(Executor):
         future: Future[T] = Future()
         self._queue.put((future, lambda: fn(*args, **kwargs)))
         if len(self._threads) < self._workers:
-            name = f"hfinspect-scan-{len(self._threads)}"
+            name = f"hfinspect-{len(self._threads)}"
             thread = threading.Thread(target=self._serve, name=name, daemon=True)
             self._threads.append(thread)
             thread.start()

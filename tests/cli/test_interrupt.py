@@ -1,0 +1,144 @@
+"""Ctrl-C ends every command at once, whatever the connection does: 130, and one line at most."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from ..hub_repos import sharded_files
+from ..hub_server import HubServer
+from .program import ROOT
+
+#: Seconds. By hand it is a twentieth of a second; this machine may have other things to do.
+MOST = 2.0
+#: How long to wait for a program that is to be interrupted.
+STARTED = 30.0
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGINT is another thing there")
+
+
+def start(*arguments: str, env: Mapping[str, str], cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**env, "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(cwd / "cache")},
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until(ready: Callable[[], bool]) -> None:
+    end = time.monotonic() + STARTED
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def interrupted(running: subprocess.Popen[str], *, quiet: bool = True) -> None:
+    begun = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert time.monotonic() - begun < MOST, (running.args, err)
+    assert (running.returncode, out) == (130, ""), (running.args, err)
+    assert "Traceback" not in err
+    assert not quiet or err in ("", "interrupted\n"), (running.args, err)
+
+
+def test_each_command_in_the_midst_of_stalled_reads(hub: HubServer, tmp_path: Path) -> None:
+    """Threads wait for bodies that stop; the main one waits for them."""
+    commands = [
+        ("inspect", "org/m0"), ("tensors", "org/m1"), ("explain", "org/m2"), ("audit", "org/m3"),
+        ("compare", "org/m4", "org/m7"), ("tree", "org/m5"), ("scan", "list.txt"),
+    ]  # fmt: skip
+    for number in range(8):
+        hub.add(f"org/m{number}", sharded_files(3))
+    hub.has_headers_endpoint = False
+    hub.fail("stall", host="cdn", after=10, seconds=60)
+    hub.fail("stall", "config.json", after=1, seconds=60)
+    (tmp_path / "list.txt").write_text("org/m6\norg/m7\n")
+    running = [
+        start("-m", "hfinspect", *command, env=hub.env(tmp_path), cwd=tmp_path)
+        for command in commands
+    ]
+    for number in range(7):
+        wait_until(lambda part=f"m{number}/resolve": hub.meter.count("hub", part) > 0)  # type: ignore[misc]
+    for one in running:
+        interrupted(one)
+
+
+@pytest.mark.parametrize("kind", ["drip", "stall", "trickle"])
+def test_the_first_answer_is_slow(hub: HubServer, tmp_path: Path, kind: str) -> None:
+    """The main thread itself waits for a head or a body."""
+    hub.add("org/model", sharded_files(2))
+    hub.fail(kind, "/api/models/", seconds=0.05 if kind != "stall" else 60)
+    running = start("-m", "hfinspect", "org/model", env=hub.env(tmp_path), cwd=tmp_path)
+    wait_until(lambda: hub.meter.count("hub") > 0)
+    interrupted(running)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_server_that_never_speaks(hub: HubServer, tmp_path: Path, scheme: str) -> None:
+    """Neither TLS nor HTTP begins."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        endpoint = f"{scheme}://127.0.0.1:{server.getsockname()[1]}"
+        env = {**hub.env(tmp_path), "HF_ENDPOINT": endpoint}
+        running = start("-m", "hfinspect", "audit", "org/model", env=env, cwd=tmp_path)
+        server.settimeout(STARTED)
+        with server.accept()[0]:
+            interrupted(running)
+
+
+def test_a_main_thread_that_python_cannot_interrupt(tmp_path: Path) -> None:
+    """It is in a library's own loop, as while a name is looked up."""
+    code = (
+        "import hashlib\nfrom hfinspect.cli.interrupt import watch\nwatch()\n"
+        "print('ready', flush=True)\nhashlib.pbkdf2_hmac('sha256', b'', b'', 100_000_000)"
+    )
+    running = start("-c", code, env=dict(os.environ), cwd=tmp_path)
+    assert running.stdout is not None
+    assert running.stdout.readline() == "ready\n"
+    time.sleep(0.2)  # until it is in there
+    interrupted(running)
+
+
+def test_before_there_is_a_command(tmp_path: Path) -> None:
+    """While Python still imports: no traceback either."""
+    for seconds in (0.15, 0.3):
+        running = start("-X", "importtime", "-m", "hfinspect", "--help",
+                        env=dict(os.environ), cwd=tmp_path)  # fmt: skip
+        assert running.stderr is not None
+        while "hfinspect.cli.interrupt" not in running.stderr.readline():
+            pass
+        time.sleep(seconds / 10)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+        assert running.returncode in (0, 130)
+        assert "Traceback" not in err
+
+
+def test_in_a_library_call_the_interrupt_comes_at_once(hub: HubServer, tmp_path: Path) -> None:
+    """``inspect`` raises it in a notebook too, where nothing watches and the process goes on."""
+    hub.add("org/model", sharded_files(6))
+    hub.has_headers_endpoint = False
+    hub.fail("stall", host="cdn", seconds=60)
+    code = (
+        "import hfinspect, time\n"
+        "try:\n    hfinspect.inspect('org/model')\n"
+        "except KeyboardInterrupt:\n    print('caught')\n"
+    )
+    running = start("-c", code, env=hub.env(tmp_path), cwd=tmp_path)
+    wait_until(lambda: hub.meter.count("cdn") > 0)
+    begun = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert time.monotonic() - begun < MOST
+    assert (out, err, running.returncode) == ("caught\n", "", 0)
