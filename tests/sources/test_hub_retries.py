@@ -160,7 +160,7 @@ def test_an_answer_that_says_it_was_the_last_one_is_heeded(hub: HubServer) -> No
 
 
 def test_a_silent_server_times_out(hub: HubServer) -> None:
-    model = _model(hub, timeout=0.05)
+    model = _model(hub, timeout=0.15)
     hub.fail("stall", "/api/", seconds=5)
     with pytest.raises(RequestTimeoutError, match="did not answer in time") as caught:
         model.list_files()
