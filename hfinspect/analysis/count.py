@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ..core.components import Component, Role
 from ..core.results import Totals
 from ..core.tensors import TensorInfo
+from ..trees.prediction import active_sum
 
 
 class Sums(NamedTuple):
@@ -46,13 +47,19 @@ class Key(NamedTuple):
     role: Role
     active: tuple[int, int] | None
     is_tied: bool
+    is_beyond: bool
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether parameters are those of the class, and not counted with what they are tied to."""
+        return not (self.is_tied or self.is_beyond)
 
 
 #: What totals ask for: those of a key first. Of 100,000 tensors some hundred differ in these.
 _COUNTED = itemgetter(
     *map(
         TensorInfo._fields.index,
-        "component part dtype role active tied_to parameters elements nbytes shared".split(),
+        "component part dtype role active tied_to parameters elements nbytes shared beyond".split(),
     )
 )
 
@@ -61,8 +68,20 @@ def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
     """All tensors in one pass, so that every total after it costs nothing."""
     cells: dict[Key, Cell] = {}
     for row, count in Counter(map(_COUNTED, tensors)).items():
-        component, part, dtype, role, active, tied_to, parameters, elements, nbytes, shared = row
-        key = Key(component, part, dtype, role, active, tied_to is not None)
+        (
+            component,
+            part,
+            dtype,
+            role,
+            active,
+            tied_to,
+            parameters,
+            elements,
+            nbytes,
+            shared,
+            beyond,
+        ) = row
+        key = Key(component, part, dtype, role, active, tied_to is not None, beyond is not None)
         cell = cells.setdefault(key, Cell())
         cell.tensors += count
         if shared is not None:  # counted with the tensor that it is a view of
@@ -83,22 +102,20 @@ def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
 def sums(cells: Mapping[Key, Cell]) -> Sums:
     """The totals of a tally."""
     unknown = any(cell.unknown for cell in cells.values())
+    uncounted = any(cell.unknown for key, cell in cells.items() if key.is_counted)
     unsized = any(cell.unsized for cell in cells.values())
-    unique = sum(cell.parameters for key, cell in cells.items() if not key.is_tied)
-    shared: dict[tuple[int, int], int] = {}
+    by_active: dict[tuple[int, int] | None, int] = {}
     for key, cell in cells.items():
-        if key.active is not None and not key.is_tied:
-            shared[key.active] = shared.get(key.active, 0) + cell.parameters
-    # Routed experts: k of n serve a token. Sums over n experts of a shape divide evenly.
-    idle = sum(total - total * k // n for (k, n), total in shared.items())
+        if key.is_counted:
+            by_active[key.active] = by_active.get(key.active, 0) + cell.parameters
     return Sums(
-        None if unknown else unique,
+        None if uncounted else sum(by_active.values()),
         None if unknown else sum(cell.parameters for cell in cells.values()),
         sum(cell.elements for cell in cells.values()),
         _elements(cells, Role.BUFFER),
         _elements(cells, Role.QUANTIZATION),
         None if unsized else sum(cell.nbytes for cell in cells.values()),
-        None if unknown else unique - idle,
+        None if uncounted else active_sum(by_active),
     )
 
 
@@ -115,7 +132,7 @@ def totals_by(cells: Mapping[Key, Cell], group_of: Callable[[Key], str]) -> dict
 
 
 def _totals(members: Sequence[tuple[Key, Cell]]) -> Totals:
-    unique = [cell for key, cell in members if not key.is_tied]
+    unique = [cell for key, cell in members if key.is_counted]
     cells = [cell for _, cell in members]
     return Totals(
         None if any(c.unknown for c in unique) else sum(c.parameters for c in unique),
@@ -126,7 +143,7 @@ def _totals(members: Sequence[tuple[Key, Cell]]) -> Totals:
 
 def by_component(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
     """Totals by component, in the order of ``Component``; the five usual groups always there."""
-    found = totals_by(cells, lambda key: key.component.value)
+    found = totals_by(_of_class(cells), lambda key: key.component.value)
     usual = (
         Component.EMBEDDING,
         Component.ATTENTION,
@@ -142,25 +159,35 @@ def by_component(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
 
 
 def by_part(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
-    return totals_by(cells, lambda key: key.part)
+    return totals_by(_of_class(cells), lambda key: key.part)
+
+
+def _of_class(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    return {key: cell for key, cell in cells.items() if not key.is_beyond}
 
 
 def by_dtype(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
+    """Of all that is stored; parameters are those of the class all the same."""
     return totals_by(cells, lambda key: key.dtype or "unknown")
 
 
-def grouped(tensors: Iterable[TensorInfo], key: Callable[[TensorInfo], str]) -> dict[str, Totals]:
-    """Totals by ``key``, in order of first appearance. Parameters are unique ones."""
+def grouped(
+    tensors: Iterable[TensorInfo], key: Callable[[TensorInfo], str | None]
+) -> dict[str, Totals]:
+    """Totals by ``key``, in order of first appearance; None is in no group. Parameters are unique
+    ones of the class."""
     parameters: dict[str, int | None] = {}
     counts: dict[str, int] = {}
     nbytes: dict[str, int | None] = {}
     for tensor in tensors:
         group = key(tensor)
+        if group is None:
+            continue
         if group not in counts:
             counts[group], parameters[group], nbytes[group] = 0, 0, 0
         counts[group] += 1
         known = parameters[group]
-        if tensor.tied_to is None and known is not None:
+        if tensor.tied_to is None and tensor.beyond is None and known is not None:
             parameters[group] = None if tensor.parameters is None else known + tensor.parameters
         size = nbytes[group]
         if size is not None:
@@ -176,13 +203,13 @@ def layer_name(tensor: TensorInfo) -> str:
     return f"{tensor.stack}.{tensor.layer}" if tensor.stack else str(tensor.layer)
 
 
-#: The groupings of ``--by``, by name.
-GROUPINGS: dict[str, Callable[[TensorInfo], str]] = {
-    "component": lambda t: str(t.component),
-    "layer": layer_name,
+#: The groupings of ``--by``, by name: of the class, but for dtypes and files of all that is stored.
+GROUPINGS: dict[str, Callable[[TensorInfo], str | None]] = {
+    "component": lambda t: None if t.beyond else str(t.component),
+    "layer": lambda t: None if t.beyond else layer_name(t),
     "dtype": lambda t: t.dtype or "unknown",
     "file": lambda t: t.file or "(config.json)",
-    "part": lambda t: t.part,
+    "part": lambda t: None if t.beyond else t.part,
 }
 
 
@@ -191,6 +218,8 @@ def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     found: dict[tuple[str, str], int] = {}
     for tensor in tensors:
         if tensor.layer is None or tensor.tied_to is not None or not tensor.parameters:
+            continue
+        if tensor.beyond is not None:
             continue
         key = (str(tensor.component), layer_name(tensor))
         found[key] = found.get(key, 0) + tensor.parameters

@@ -12,7 +12,7 @@ from typing import Any
 from .formula import Formula
 from .overrides import Override
 from .refs import Origin
-from .results import SCHEMA_VERSION, weight_memory
+from .results import SCHEMA_VERSION, Beyond, weight_memory
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,8 @@ class Against:
 class Explanation:
     """The derivation of a model's parameter count from its config.json.
 
-    ``parameters`` is the exact unique count and equals that of ``inspect`` on the same config.
+    ``parameters`` is the exact unique count and equals that of ``inspect`` on the same config;
+    ``beyond`` is what files hold, or may hold, next to it.
     """
 
     target: str
@@ -246,6 +247,7 @@ class Explanation:
     tied: Mapping[str, str]
     attention: tuple[Attention, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
+    beyond: tuple[Beyond, ...] = ()
     counts: tuple[Candidate, ...] = ()
     approximation: Approximation | None = None
     name_size: NameSize | None = None

@@ -17,6 +17,7 @@ from .explanation import (
     Share,
 )  # fmt: skip
 from .formula import Formula
+from .serial import beyond_to_list
 
 
 def explanation_to_dict(e: Explanation) -> dict[str, Any]:
@@ -46,6 +47,7 @@ def explanation_to_dict(e: Explanation) -> dict[str, Any]:
         "closed_form_note": e.closed_note,
         "parameters_with_head": e.parameters_with_head,
         "active_parameters": e.active_parameters,
+        "beyond": beyond_to_list(e.beyond),
         "embedding": e.embedding,
         "non_embedding": e.parameters - e.embedding,
         "memory": e.memory,

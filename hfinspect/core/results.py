@@ -24,7 +24,8 @@ SCHEMA_VERSION: Final = "2.0"
 @dataclass(frozen=True)
 class Totals:
     """A group's sums. ``parameters`` is unique (tied weights once, buffers and bookkeeping not at
-    all) and None where a tensor's packing is unknown; ``nbytes`` is None where a dtype is."""
+    all, only those of the class) and None where a tensor's packing is unknown; ``nbytes`` is None
+    where a dtype is."""
 
     parameters: int | None
     tensors: int
@@ -42,18 +43,50 @@ class WeightFile:
     header_bytes: int
 
 
+#: Why parameters in the files are not those of the class.
+BEYOND = {
+    "mtp": "multi-token prediction, which this class does not load",
+    "unloaded": "transformers neither loads nor saves them",
+    "unexpected": "of names that this class does not have",
+}
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What the files hold beyond the class: a key of ``BEYOND``, parameters (None where a packing
+    is unknown), tensors, bytes (None where only the config was read) and the first tensor."""
+
+    kind: str
+    parameters: int | None
+    tensors: int
+    nbytes: int | None
+    first: str
+
+    @property
+    def text(self) -> str:
+        """``13,463,426,048 more: multi-token prediction, which this class does not load``."""
+        count = "unknown" if self.parameters is None else f"{self.parameters:,}"
+        also = f" and {self.tensors - 1:,} more" if self.tensors > 1 else ""
+        which = "" if self.kind == "mtp" else f" ({self.first}{also})"
+        held = "" if self.nbytes is not None else " where files hold them"
+        return f"{count} more{held}: {BEYOND[self.kind]}{which}"
+
+
 @dataclass(frozen=True)
 class Expectation:
     """What config.json predicts next to what the headers hold.
 
     ``parameters`` is the catalog's unique count. ``missing`` are predicted tensors that no file
     holds, ``unexpected`` are held and not predicted, ``reshaped`` maps name -> (held, predicted).
+    ``unsaved`` are held and known, but the class ties them to others or does not save them, and
+    the count of the files has them all the same.
     """
 
     parameters: int
     missing: tuple[str, ...] = ()
     unexpected: tuple[str, ...] = ()
     reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+    unsaved: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -158,9 +191,12 @@ class Inspection:
     """What is inside a model.
 
     ``source`` is ``checkpoint`` (read from headers) or ``config`` (predicted from config.json).
-    ``parameters`` are unique parameters; ``stored`` are the elements in the files, ``logical``
-    the parameters in the files before ties are merged, ``buffers`` the elements that are no
-    parameters.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
+    ``parameters`` are the unique parameters of the class, ``active_parameters`` those of them that
+    serve one token, ``components`` and ``parts`` their sums; ``beyond`` is what the files hold next
+    to them (multi-token prediction, tensors that the class does not have). ``stored`` are the
+    elements in the files, ``logical`` the parameters in the files before ties are merged,
+    ``buffers`` the elements that are no parameters; they, ``nbytes`` and ``dtypes`` cover all that
+    is stored.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
     pipeline``, ``sentence-transformers`` or ``adapter``; ``members`` are the parts of the second
     and third, ``variants`` the quantisations to choose from, ``contents`` what the file tells of
     itself (GGUF's key-values, what a training checkpoint holds), ``facts`` how the model is built
@@ -202,6 +238,7 @@ class Inspection:
     variants: tuple[VariantFile, ...] = ()
     adapter: Adapter | None = None
     contents: Mapping[str, object] = field(default_factory=dict)
+    beyond: tuple[Beyond, ...] = ()
     overrides: tuple[Override, ...] = ()
     facts: ModelFacts = field(default_factory=ModelFacts)
 
@@ -223,6 +260,13 @@ class Inspection:
     def complete(self) -> bool:
         """False if a shard is missing: every total is then a lower bound."""
         return not self.missing_files
+
+    @property
+    def beyond_parameters(self) -> int | None:
+        """Parameters in the files that the class does not hold; None where one is unknown."""
+        counts = [group.parameters for group in self.beyond]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
 
     @property
     def memory(self) -> dict[str, int]:

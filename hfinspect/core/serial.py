@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .checkpoint import Finding
-from .results import SCHEMA_VERSION, Inspection, Member, Quantization, Totals, VariantFile
+from .results import SCHEMA_VERSION, Beyond, Inspection, Member, Quantization, Totals, VariantFile
 from .tensors import TensorInfo
 
 
@@ -60,12 +60,14 @@ def inspection_to_dict(inspection: Inspection, *, tensors: bool) -> dict[str, An
         "other_files": dict(inspection.other_files),
         "missing_files": list(inspection.missing_files),
         "chosen_because": inspection.chosen_because,
+        "beyond": beyond_to_list(inspection.beyond),
         "expectation": None
         if expectation is None
         else {
             "parameters": expectation.parameters,
             "missing": list(expectation.missing),
             "unexpected": list(expectation.unexpected),
+            "unsaved": list(expectation.unsaved),
             "reshaped": {
                 name: {"found": list(found), "expected": list(expected)}
                 for name, (found, expected) in expectation.reshaped.items()
@@ -154,6 +156,20 @@ def _ratio(pair: tuple[int, int] | None) -> dict[str, int] | None:
     return None if pair is None else {"bits": pair[0], "parameters": pair[1]}
 
 
+def beyond_to_list(groups: Iterable[Beyond]) -> list[dict[str, Any]]:
+    """What the files hold beyond the class."""
+    return [
+        {
+            "kind": group.kind,
+            "parameters": group.parameters,
+            "tensors": group.tensors,
+            "nbytes": group.nbytes,
+            "first": group.first,
+        }
+        for group in groups
+    ]
+
+
 def finding_to_dict(finding: Finding) -> dict[str, str | None]:
     """A finding: rule, severity, text, file and tensor where it concerns one."""
     return {
@@ -184,4 +200,5 @@ def tensor_to_dict(tensor: TensorInfo) -> dict[str, Any]:
         "tied_to": tensor.tied_to,
         "view_of": tensor.view_of,
         "shared_nbytes": tensor.shared[1] if tensor.shared else 0,
+        "beyond": tensor.beyond,
     }

@@ -108,6 +108,7 @@ class TensorInfo(NamedTuple):
     ``tied_to`` is set on every tensor but one of a tied group; those are not counted again.
     ``view_of`` names the tensor of the same file whose bytes it consists of, wholly or in part;
     ``shared`` are the elements and bytes of it that are counted with that tensor, None if none are.
+    ``beyond`` says why the class does not hold it (a key of ``results.BEYOND``), None if it does.
     """
 
     name: str
@@ -127,6 +128,7 @@ class TensorInfo(NamedTuple):
     active: tuple[int, int] | None = None
     view_of: str | None = None
     shared: tuple[int, int] | None = None
+    beyond: str | None = None
 
     @property
     def own_elements(self) -> int:

@@ -53,6 +53,7 @@ def explained(
         active_parameters=None if active == d.polynomial.value else active,
         embedding=d.part(Component.EMBEDDING).value,
         tied=prediction.tied,
+        beyond=inspection.beyond,
         attention=tuple(described(block, ledger) for block in d.blocks),
         notes=notes_of(d.tree, prediction.root, prediction.model_type, config, ledger),
         approximation=_approximation(d),

@@ -37,7 +37,7 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Dif
             yield Difference(name, "predicted, in no file", -predicted[name].parameters)
     unexpected, find = set(expectation.unexpected), spec_finder(prediction)
     for info in inspection.tensors:
-        if info.tied_to is not None or not info.parameters:
+        if info.tied_to is not None or info.beyond is not None or not info.parameters:
             continue
         if info.name in unexpected:
             yield Difference(info.name, "not predicted", info.parameters)

@@ -213,7 +213,11 @@ def _left_out(found: Found) -> Iterator[str]:
         elements = sum(leaf.count.value * times.value for _, leaf, times in saved)
         names = ", ".join(dict.fromkeys(name for name, _, _ in saved))
         yield f"buffers are no parameters: {elements:,} elements ({names})"
-    more = [i for i in found if i[1].status == "unsaved" and i[1].role is Role.PARAMETER]
+    # Multi-token prediction has a line of its own, next to the total.
+    more = [
+        i for i in found
+        if i[1].status == "unsaved" and i[1].role is Role.PARAMETER and i[1].part != "mtp"
+    ]  # fmt: skip
     if more:
         elements = sum(leaf.count.value * times.value for _, leaf, times in more)
         names = ", ".join(dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in more))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from ..analysis.beyond import beyond_config, beyond_of, with_beyond
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally
 from ..analysis.gguf.implied import model_type_of, unstored_head
 from ..analysis.gguf.own_facts import gguf_facts
@@ -48,6 +49,7 @@ def from_prediction(
         architecture=prediction.architecture,
         catalogued=prediction.family is not None,
         facts=facts_of(config, prediction),
+        beyond=beyond_config(prediction),
         config=config,
         overrides=overrides,
         findings=(*_how_built(prediction), *findings),
@@ -82,6 +84,7 @@ def from_checkpoint(
         untied=said is False,
         routing=routing_of(config, metadata),
     )
+    placed = with_beyond(placed, prediction, decoding.tensors)
     is_gguf = checkpoint.format == "gguf"
     if is_gguf:
         placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
@@ -141,12 +144,12 @@ def _inspection(
         components=by_component(cells),
         parts=by_part(cells),
         dtypes=by_dtype(cells),
+        **{"beyond": beyond_of(tensors), **more},
         tied=placed.tied,
         parameters_with_head=None
         if total.parameters is None or not head_apart
         else total.parameters + head_apart,
         active_parameters=None if total.active == total.parameters else total.active,
-        **more,
     )
 
 
@@ -244,7 +247,13 @@ def _compare(placed: Placed, prediction: Prediction, decoded: Mapping[str, Decod
     }
     unexpected = tuple([info[0] for info, spec in weighed if spec is None])
     missing = tuple([name for name in map(_NAME, prediction.tensors) if name not in held])
-    return Expectation(prediction.parameters, missing, unexpected, reshaped)
+    unsaved = tuple(
+        info.name
+        for info, spec in known
+        if (spec.tied_to is not None or not spec.saved)
+        and info.parameters and info.tied_to is None and info.beyond is None
+    )  # fmt: skip
+    return Expectation(prediction.parameters, missing, unexpected, reshaped, unsaved)
 
 
 def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:

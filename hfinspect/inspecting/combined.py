@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..analysis.beyond import beyond_of
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally
 from ..core.checkpoint import Finding
 from ..core.refs import Origin
@@ -44,6 +45,7 @@ def combined(
         components=by_component(cells),
         parts=by_part(cells),
         dtypes=by_dtype(cells),
+        beyond=beyond_of(tensors) or tuple(group for _, one in parts for group in one.beyond),
         catalogued=all(one.catalogued for _, one in parts),
         format=formats.pop() if len(formats) == 1 else "mixed",
         files=tuple(file for _, one in parts for file in one.files),

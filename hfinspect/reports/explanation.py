@@ -77,6 +77,8 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     if e.active_parameters is not None:
         active = f", {e.active_parameters:,} ({spelled(e.active_parameters)}) active"
     yield "total", f"{e.parameters:,} ({spelled(e.parameters)}) parameters{active}"
+    for group in e.beyond:
+        yield "beyond", group.text
     if e.closed is not None and len(e.closed.text) <= MAX_CLOSED:
         note = f" ({e.closed_note})" if e.closed_note else ""
         yield "closed form", e.closed.text + note

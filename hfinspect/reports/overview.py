@@ -114,11 +114,12 @@ def _groups(
         per_layer = [_per_layer(layers.get(name))] if wants_layers else []
         tensors = [] if by == "component" else [totals.tensors]
         rows.append((name, totals.parameters, share, share, *per_layer, *tensors, totals.nbytes))
-    last = [] if by == "component" else [len(inspection.tensors)]
+    last = [] if by == "component" else [sum(totals.tensors for totals in groups.values())]
+    sizes = [totals.nbytes for totals in groups.values() if totals.nbytes is not None]
+    nbytes = sum(sizes) if len(sizes) == len(groups) else None
     rows.append(
-        ("total", whole, _share(whole, whole), None, *([""] if wants_layers else []), *last,
-         inspection.nbytes)
-    )  # fmt: skip
+        ("total", whole, _share(whole, whole), None, *([""] if wants_layers else []), *last, nbytes)
+    )
     return Table(
         tuple(columns), tuple(rows), total=True, optional=("bar", "per_layer", "tensors", "nbytes")
     )
@@ -148,6 +149,7 @@ def _totals(inspection: Inspection) -> Facts:
     if inspection.active_parameters is not None:
         active = inspection.active_parameters
         items.append(("active", f"{active:,} ({spelled(active)}) serve one token"))
+    items += [("beyond", group.text) for group in inspection.beyond]
     if inspection.logical is not None and inspection.stored not in (None, inspection.logical):
         items.append(("stored", _stored(inspection)))
     if inspection.source == "checkpoint" or inspection.nbytes is not None:
@@ -219,10 +221,12 @@ def _broken_promise(inspection: Inspection) -> list[Block]:
         "missing": found.missing,
         "unexpected": found.unexpected,
         "of another shape": tuple(found.reshaped),
+        "stored although the class ties them or does not save them": found.unsaved,
     }
     counts = ", ".join(
-        f"{len(names)} {'tensors are ' if what == 'missing' else ''}{what}{_first(names)}"
+        f"{len(names)} {'tensor is' if len(names) == 1 else 'tensors are'} {what}{_first(names)}"
         for what, names in groups.items()
+        if names
     )
     text = f"config.json promises {found.parameters:,} parameters: {counts}"
     return [Paragraph(text, "note")]

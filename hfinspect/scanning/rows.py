@@ -103,6 +103,9 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "active_parameters": Column(
         "int64", lambda f: f.active_parameters, "those that take part for a token, if fewer"
     ),
+    "beyond": Column(
+        "int64", lambda f: f.beyond_parameters, "parameters in the files that the class lacks"
+    ),
     "logical": Column("int64", lambda f: f.logical, "parameters in the files, ties not merged"),
     "stored": Column("int64", lambda f: f.stored, "elements in the files, packed as they are"),
     "buffers": Column("int64", lambda f: f.buffers, "elements that are no parameters"),

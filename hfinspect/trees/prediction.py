@@ -74,23 +74,23 @@ class Prediction:
 
     @cached_property
     def active_parameters(self) -> int:
-        """Parameters that serve one token: of routed experts, k of n.
-
-        Exact: what k of n serves is summed first, and n experts of a shape divide evenly; one
-        expert's tensor alone need not.
-        """
+        """Parameters that serve one token: of routed experts, k of n."""
         sums: dict[tuple[int, int] | None, int] = {}
         for spec in self.tensors:
             sums[spec.active] = sums.get(spec.active, 0) + spec.parameters
-        return sum(active_share(parameters, active) for active, parameters in sums.items())
+        return active_sum(sums)
 
 
-def active_share(parameters: int, active: tuple[int, int] | None) -> int:
-    """``parameters * k / n`` of a sum over all n experts; of a single tensor, rounded down."""
-    if active is None:
-        return parameters
-    k, n = active
-    return parameters * k // n
+def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
+    """Parameters that serve one token, of sums by (k, n): how many of how many experts serve it,
+    None for what serves every token.
+
+    Exact: n experts of a shape divide evenly, while one expert's tensor alone need not.
+    """
+    return sum(
+        total if active is None else total * active[0] // active[1]
+        for active, total in sums.items()
+    )
 
 
 def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:

@@ -187,7 +187,7 @@ def test_differences_are_named_tensor_by_tensor(tmp_path: Path) -> None:
     assert program("explain", tmp_path, "--source", "config").out.count("in the files") == 0
 
 
-def test_multi_token_prediction_in_the_files_is_a_difference(tmp_path: Path) -> None:
+def test_multi_token_prediction_in_the_files_is_beyond_the_class(tmp_path: Path) -> None:
     config = json.loads((MODELS / "deepseek-v3" / "config.json").read_text())
     small = {"hidden_size": 8, "num_hidden_layers": 2, "first_k_dense_replace": 1, "vocab_size": 16,
              "n_routed_experts": 2, "num_experts_per_tok": 1, "intermediate_size": 4,
@@ -203,8 +203,9 @@ def test_multi_token_prediction_in_the_files_is_a_difference(tmp_path: Path) -> 
     assert e.measured is not None
     assert e.measured.unexplained == 0
     extra = sum(spec.parameters for spec in prediction.extras)
-    assert sum(d.parameters for d in e.measured.differences) == extra > 0
-    assert {d.reason for d in e.measured.differences} == {"transformers neither loads nor saves it"}
+    assert e.measured.differences == ()
+    assert e.measured.parameters == e.parameters == prediction.parameters
+    assert [(group.kind, group.parameters) for group in e.beyond] == [("mtp", extra)]
 
 
 def test_equal_differences_are_one_row(tmp_path: Path) -> None:

@@ -135,11 +135,13 @@ def test_what_cannot_be_is_said_at_once(tmp_path: Path, arguments: list[str], te
 def test_csv_has_a_header_and_plain_cells(scan: Scanner, tmp_path: Path) -> None:
     fill(scan.hub, 2)
     names = ["org/m0002", "=cmd()", "org/m0001"]
-    done = scan(scan.list_of(names), "--format", "csv", "--columns", "parameters,tied,revision")
+    done = scan(
+        scan.list_of(names), "--format", "csv", "--columns", "parameters,beyond,tied,revision"
+    )
     rows = list(csv.reader(io.StringIO(done.out)))
-    assert rows[0] == [*LEADING, "parameters", "tied", "revision"]
+    assert rows[0] == [*LEADING, "parameters", "beyond", "tied", "revision"]
     assert [row[1] for row in rows[1:]] == ["ok", "failed", "ok"]
-    assert rows[1][5:] == [str(PARAMETERS + 1), "false", ""]
+    assert rows[1][5:] == [str(PARAMETERS), "1", "false", ""]
     assert rows[2][0] == "'=cmd()"
 
 
@@ -151,7 +153,7 @@ def test_parquet_has_typed_columns(scan: Scanner, tmp_path: Path) -> None:
     assert scan(listed, "--format", "parquet", "-o", out).code == 1
     table = parquet.read_table(out)
     assert table.column("target").to_pylist() == [*names, "org/none"]
-    assert table.column("parameters").to_pylist() == [2345, 2345, 2345, None]
+    assert table.column("parameters").to_pylist() == [2344, 2344, 2344, None]
     kinds = {field.name: str(field.type) for field in table.schema}
     assert kinds == {
         **dict.fromkeys(LEADING, "string"),

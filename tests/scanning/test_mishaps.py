@@ -64,6 +64,8 @@ def test_all_mishaps_at_once(scan: Scanner) -> None:
         name: EXPECTED[name.partition("/")[0]] for name in names
     }
     assert all(
-        row["parameters"] > PARAMETERS and row["commit"] for row in rows if row["status"] == "ok"
+        row["parameters"] == PARAMETERS and row["beyond"] and row["commit"]
+        for row in rows
+        if row["status"] == "ok"
     )
     assert done.code == 1

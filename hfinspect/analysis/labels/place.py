@@ -185,6 +185,7 @@ def _labelled(
     columns = zip(
         names, shapes, dtypes, parameters, components, layers, repeat(shard.file), repeat(None),
         elements, sizes, roles, parts, stacks, kinds, actives, repeat(None), repeat(None),
+        repeat(None),
     )  # fmt: skip
     return map(tuple.__new__, repeat(TensorInfo), columns)
 

@@ -1,0 +1,102 @@
+"""Stored parameters that the class does not hold: what transformers does not load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..core.components import Role
+from ..core.results import Beyond
+from ..core.tensors import TensorInfo, TensorSpec
+from ..trees.prediction import Prediction
+from .labels.place import Placed
+from .quantization import Decoded
+
+
+def with_beyond(
+    placed: Placed, prediction: Prediction | None, decoded: Mapping[str, Decoded]
+) -> Placed:
+    """The tensors with ``beyond`` set where the class of ``prediction`` does not hold them.
+
+    Layers of multi-token prediction that the tree knows as such are beyond a class that does not
+    load them. Any other tensor is only where the class lacks nothing: where one of its own is not
+    in the files, a tensor that it does not know may be that one under another name.
+    """
+    if prediction is None:
+        return placed
+    whole = _holds_all(placed, prediction)
+    kinds: dict[int, str] = {}
+    aside: dict[str, str] = {}  # by the name of the unpacked weight, for its bookkeeping
+    for at, (info, spec) in enumerate(zip(placed.tensors, placed.told, strict=True)):
+        kind = _kind(info, spec, whole)
+        if kind is None:
+            continue
+        kinds[at] = kind
+        meaning = decoded.get(info.name)
+        if meaning is not None:
+            aside[meaning.name] = kind
+    if not kinds:
+        return placed
+    if aside:
+        for at, info in enumerate(placed.tensors):
+            meaning = decoded.get(info.name)
+            if meaning is not None and meaning.name in aside:
+                kinds[at] = aside[meaning.name]
+    tensors = list(placed.tensors)
+    for at, kind in kinds.items():
+        tensors[at] = tensors[at]._replace(beyond=kind)
+    return placed._replace(tensors=tuple(tensors))
+
+
+def _holds_all(placed: Placed, prediction: Prediction) -> bool:
+    held = {spec.name for spec in placed.told if spec is not None}
+    return all(spec.name in held for spec in prediction.tensors if spec.role is Role.PARAMETER)
+
+
+def _kind(info: TensorInfo, spec: TensorSpec | None, whole: bool) -> str | None:
+    if spec is not None and not spec.saved and is_further_token(spec):
+        return "mtp"
+    if not whole or info.role is not Role.PARAMETER or info.tied_to is not None:
+        return None
+    if spec is None:
+        return "unexpected"
+    return None if spec.saved else "unloaded"
+
+
+def is_further_token(spec: TensorSpec) -> bool:
+    """Whether a tensor belongs to layers that predict tokens after the next one."""
+    return spec.part == "mtp" or spec.kind == "mtp"
+
+
+def beyond_of(tensors: Iterable[TensorInfo]) -> tuple[Beyond, ...]:
+    """Sums of the tensors beyond the class, one for each kind."""
+    groups: dict[str, list[TensorInfo]] = {}
+    for info in tensors:
+        if info.beyond is not None:
+            groups.setdefault(info.beyond, []).append(info)
+    return tuple(_summed(kind, members) for kind, members in groups.items())
+
+
+def _summed(kind: str, members: Sequence[TensorInfo]) -> Beyond:
+    counts = [info.parameters for info in members if info.tied_to is None]
+    sizes = [info.own_nbytes for info in members]
+    known = [count for count in counts if count is not None]
+    sized = [size for size in sizes if size is not None]
+    return Beyond(
+        kind,
+        sum(known) if len(known) == len(counts) else None,
+        len(members),
+        sum(sized) if len(sized) == len(sizes) else None,
+        members[0].name,
+    )
+
+
+def beyond_config(prediction: Prediction) -> tuple[Beyond, ...]:
+    """Layers of multi-token prediction that a config describes and its class does not load.
+
+    Whether files hold them, and in which dtype, no config says: bytes are unknown.
+    """
+    found = [spec for spec in prediction.extras if is_further_token(spec) and spec.parameters]
+    if not found:
+        return ()
+    total = sum(spec.parameters for spec in found if spec.tied_to is None)
+    return (Beyond("mtp", total, len(found), None, found[0].name),)
