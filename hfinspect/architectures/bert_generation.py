@@ -39,7 +39,7 @@ def embeddings(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    stack = encoders.encoder(c, _NAME)
+    stack = encoders.encoder(c, _NAME, cross=True)
     stack.class_name = "BertEncoder"
     return Module("BertGenerationEncoder", embeddings=embeddings(c), encoder=stack)
 

@@ -39,7 +39,7 @@ def attention(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    block = encoders.layer(c, _NAME, attention_block=attention(c))
+    block = encoders.layer(c, _NAME, attention_block=attention(c), cross=True)
     if encoders.is_cross(c):
         block.children["crossattention"] = attention(c)
     pool = Linear(hidden(c), hidden(c), component=Component.HEAD, kind="pooler")

@@ -19,17 +19,18 @@ _NAME = "Bros"
 
 
 def bbox_embeddings(c: ModelConfig) -> Module:
-    waves = hidden(c) // 4
-    single = waves // c.dim("dim_bbox", default=8)
+    waves = c.dim("dim_bbox_sinusoid_emb_2d", default=hidden(c) // 4)
+    single = c.dim(
+        "dim_bbox_sinusoid_emb_1d", default=hidden(c) // 4 // c.dim("dim_bbox", default=8)
+    )
     # Every second frequency, those that a save keeps although they are computed.
     axis = Module("BrosPositionalEmbedding1D", inv_freq=Buffer((single + 1) // 2))
     heads = c.dim("num_attention_heads")
+    projected = c.dim("dim_bbox_projection", default=hidden(c) // heads)
     return Module(
         "BrosBboxEmbeddings",
         bbox_sinusoid_emb=Module("BrosPositionalEmbedding2D", x_pos_emb=axis, y_pos_emb=axis),
-        bbox_projection=Linear(
-            waves, hidden(c) // heads, bias=False, component=Component.PROJECTOR
-        ),
+        bbox_projection=Linear(waves, projected, bias=False, component=Component.PROJECTOR),
         component=Component.EMBEDDING,
     )
 
@@ -42,7 +43,7 @@ def model(c: ModelConfig) -> Module:
         "BrosModel",
         embeddings=table,
         bbox_embeddings=bbox_embeddings(c),
-        encoder=encoders.encoder(c, _NAME),
+        encoder=encoders.encoder(c, _NAME, cross=True),
         pooler=encoders.pooler(c, _NAME),
     )
 

@@ -20,7 +20,7 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
     return Module(
         "Data2VecTextModel",
         embeddings=encoders.embeddings(c, _NAME),
-        encoder=encoders.encoder(c, _NAME),
+        encoder=encoders.encoder(c, _NAME, cross=True),
         pooler=encoders.pooler(c, _NAME) if pooling else None,
     )
 

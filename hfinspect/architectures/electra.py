@@ -33,7 +33,7 @@ def model(c: ModelConfig) -> Module:
         "ElectraModel",
         embeddings=encoders.embeddings(c, "Electra", width=_width(c)),
         embeddings_project=project if _width(c) != hidden(c) else None,
-        encoder=encoders.encoder(c, "Electra"),
+        encoder=encoders.encoder(c, "Electra", cross=True),
     )
 
 

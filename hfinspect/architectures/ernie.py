@@ -23,7 +23,7 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
     return Module(
         "ErnieModel",
         embeddings=embeddings,
-        encoder=encoders.encoder(c, _NAME),
+        encoder=encoders.encoder(c, _NAME, cross=True),
         pooler=encoders.pooler(c, _NAME) if pooling else None,
     )
 

@@ -1,6 +1,7 @@
 """FNet (Lee-Thorp et al. 2021). Source of shapes: transformers/models/fnet/modeling_fnet.py.
 
-BERT with Fourier transforms, which have no tensors, in place of attention.
+BERT with Fourier transforms, in place of attention. They have no tensors,
+unless a config for TPUs keeps their matrices.
 """
 
 from __future__ import annotations
@@ -10,17 +11,27 @@ from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, hidden, norm, usual_classes
 from ..trees.catalog import register
-from ..trees.modules import Activation, Linear, Module
+from ..trees.modules import Buffer, Linear, Module, Parameter
 
 _NAME = "FNet"
 _DEFAULTS = {**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"}
 
 
+#: Longer texts are transformed without matrices (FNetBasicFourierTransform).
+_LONGEST = 4096
+
+
 def layer(c: ModelConfig) -> Module:
+    optimized = c.flag("use_tpu_fourier_optimizations", default=False)
+    matrices: dict[str, Parameter] = {}
+    if optimized and c.dim("max_position_embeddings") <= _LONGEST:
+        h, length = hidden(c), c.dim("tpu_short_seq_length", default=512)
+        matrices["dft_mat_hidden"] = Buffer(h, h, dtype="C64")
+        matrices["dft_mat_seq"] = Buffer(length, length, dtype="C64")
     fourier = Module(
         "FNetFourierTransform",
         {
-            "self": Activation("FNetBasicFourierTransform"),
+            "self": Module("FNetBasicFourierTransform", matrices),
             "output": Module("FNetBasicOutput", LayerNorm=norm(c)),
         },
     )

@@ -43,8 +43,15 @@ def model(c: ModelConfig) -> Module:
 
 
 def causal(c: ModelConfig) -> Module:
-    colours = c.dim("vocab_size") - 1
-    head = Linear(c.dim("n_embd"), colours, bias=False, component=Component.HEAD, kind="lm_head")
+    colours, table = c.dim("vocab_size"), None
+    if c.tied(default=False):  # then it is the table itself, that token included
+        table = "transformer.wte.weight"
+    else:
+        colours = colours - 1
+    head = Linear(
+        c.dim("n_embd"), colours, bias=False, tied_to=table, component=Component.HEAD,
+        kind="lm_head",
+    )  # fmt: skip
     return Module(f"{_NAME}ForCausalImageModeling", transformer=model(c), lm_head=head)
 
 

@@ -65,7 +65,7 @@ def _gated(c: ModelConfig, first: str, second: str, **more: Module) -> Module:
 def layer(c: ModelConfig) -> Module:
     form = c.text("feed_forward_type", default="original")
     if not (form or "").endswith("glu"):
-        return encoders.layer(c, _NAME, attention_block=_attention(c))
+        return encoders.layer(c, _NAME, attention_block=_attention(c), cross=True)
     if _post_norm(c):
         return Module(
             f"{_NAME}Layer",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm
@@ -60,8 +61,8 @@ def _encoder_block(c: ModelConfig, *, positions: bool) -> Module:
     return Module("T5Block", layer=ModuleList([local, last]))
 
 
-def _stack(c: ModelConfig, *, decoder: bool, tied_to: str) -> Module:
-    stack = t5.stack(c, decoder=decoder)
+def _stack(c: ModelConfig, *, decoder: bool, tied_to: str, layers: Dim | None = None) -> Module:
+    stack = t5.stack(c, decoder=decoder, layers=layers)
     stack.children["embed_tokens"] = t5.table(c, tied_to=tied_to)
     blocks = stack["block"]
     assert isinstance(blocks, Module)
@@ -83,7 +84,8 @@ def model(c: ModelConfig) -> Module:
 
 
 def encoder_model(c: ModelConfig) -> Module:
-    encoder = _stack(c, decoder=False, tied_to=_SHARED)
+    decodes = t5.encoder_decodes(c)
+    encoder = _stack(c, decoder=decodes, tied_to=_SHARED, layers=t5.encoder_layers(c))
     return renamed(Module("T5EncoderModel", shared=t5.table(c), encoder=encoder), "T5", "LongT5")
 
 

@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, hidden, one_label, usual_classes
+from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Conv, Embedding, Linear, Module
 
@@ -58,6 +59,10 @@ def _head(c: ModelConfig) -> Module:
     return encoders.roberta_classifier(c, _NAME)
 
 
+def _ends(c: ModelConfig) -> Module:
+    return classifier(hidden(c), 2)
+
+
 def _pre_classifier(c: ModelConfig) -> Module:
     return Linear(hidden(c), hidden(c), component=Component.HEAD, kind="classifier")
 
@@ -72,6 +77,8 @@ register(
             model,
             words=_words,
             more={
+                # The class sets num_labels to 2: start and end.
+                "ForQuestionAnswering": {"nystromformer": model, "qa_outputs": _ends},
                 "ForSequenceClassification": {"nystromformer": model, "classifier": _head},
                 "ForMultipleChoice": {
                     "nystromformer": model,

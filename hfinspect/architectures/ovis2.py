@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
-from ..layers.multimodal import decoder, lm_head
+from ..layers.multimodal import decoder
 from ..layers.vision import clip_attention, pair, patch_conv, patch_count, position_table
 from ..trees.catalog import register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
@@ -69,24 +69,33 @@ def vision_model(c: ModelConfig) -> Module:
     )
 
 
+def _width(c: ModelConfig) -> Dim:
+    """Of the visual words and the head: the config's own, whatever the text model's is."""
+    return c.dim("hidden_size", default=1536)
+
+
 def base(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
-    width = c.dim("hidden_size", default=1536)
     return Module(
         f"{_NAME}Model",
         vision_tower=vision_model(vision),
         language_model=decoder(c, "qwen2").base,
         visual_embeddings_table=Embedding(
-            _words(vision), width, class_name=f"{_NAME}VisualEmbeddingTable"
+            _words(vision), _width(c), class_name=f"{_NAME}VisualEmbeddingTable"
         ),
     )
 
 
 def generation(c: ModelConfig) -> Module:
-    text = decoder(c, "qwen2")
     to = "model.language_model.embed_tokens.weight" if c.tied() else None
-    vocab = c.dim("vocab_size", default=151643)
-    head = lm_head(text, to, vocab)
+    head = Linear(
+        _width(c),
+        c.dim("vocab_size", default=151643),
+        bias=False,
+        tied_to=to,
+        component=Component.HEAD,
+        kind="lm_head",
+    )
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 

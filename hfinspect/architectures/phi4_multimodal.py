@@ -201,7 +201,8 @@ def subsampling(c: ModelConfig, h: Dim) -> Module:
             Conv(channels, channels, 1),
             Activation("ReLU"),
         ]
-    size = named(bins, "nemo_final_size", "input_size halved log2(time_reduction) times")
+    halved = named(bins, "nemo_final_size", "input_size halved log2(time_reduction) times")
+    size = c.dim("nemo_final_size", default=halved)
     return Module(
         f"{_NAME}AudioNemoConvSubsampling",
         conv=Sequential(*steps),

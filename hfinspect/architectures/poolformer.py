@@ -13,11 +13,13 @@ from ..layers.vision import bounded, labels_classifier, scaled
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Weight
 
+_WIDTHS = (64, 128, 320, 512)
+
 
 def widths(c: ModelConfig) -> tuple[Dim, ...]:
     """One per block; lists may be longer."""
-    count = int(c.count("num_encoder_blocks", default=4, minimum=1))
-    found = c.dims("hidden_sizes", default=(64, 128, 320, 512))
+    count = int(c.count("num_encoder_blocks", default=4))
+    found = c.dims("hidden_sizes", default=_WIDTHS)
     if len(found) < count:
         raise c.error("hidden_sizes", f"{len(found)} entries", f"{count}, one per block")
     return found[:count]
@@ -84,7 +86,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def image_classification(c: ModelConfig) -> Module:
-    width = widths(c)[-1]
+    width = c.dims("hidden_sizes", default=_WIDTHS)[-1]  # the list's, be it longer than the blocks
     return Module(
         "PoolFormerForImageClassification",
         poolformer=model(c),

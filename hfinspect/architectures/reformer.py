@@ -90,12 +90,21 @@ def feed_forward(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def _kinds(c: ModelConfig) -> tuple[str, ...]:
+    """The kind of each layer; num_hidden_layers may take fewer of them, or more of one kind."""
     kinds = c.strings("attn_layers", default=_KINDS * 3)
     for kind in kinds:
         if kind not in _KINDS:
             raise c.error("attn_layers", kind, "local or lsh")
+    count = int(c.count("num_hidden_layers", default=len(kinds)))
+    if count > len(kinds) and len(set(kinds)) != 1:
+        raise c.error("num_hidden_layers", count, f"at most {len(kinds)}, as attn_layers lists")
+    return (*kinds, *kinds[:1] * (count - len(kinds)))[:count]
+
+
+def model(c: ModelConfig) -> Module:
+    h = _hidden(c)
+    kinds = _kinds(c)
     layers = {
         kind: Module("ReformerLayer", attention=attention(c, kind), feed_forward=feed_forward(c))
         for kind in dict.fromkeys(kinds)

@@ -27,7 +27,7 @@ def model(c: ModelConfig) -> Module:
     h, e = hidden(c), _width(c)
     heads = c.dim("num_attention_heads")
     head_dim = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    block = encoders.layer(c, _NAME)
+    block = encoders.layer(c, _NAME, cross=True)
     if encoders.is_cross(c):
         block.children["crossattention"] = encoders.attention(c, _NAME)
     return Module(

@@ -179,6 +179,10 @@ def attention(c: ModelConfig, d: Dim, rate: int | None = None) -> Module:
     )
 
 
+def _depth(c: ModelConfig) -> Dim:
+    return c.count("num_hidden_layers", default=2)
+
+
 def two_way_layer(c: ModelConfig, d: Dim) -> Module:
     return Module(
         "Sam2TwoWayAttentionBlock",
@@ -186,7 +190,8 @@ def two_way_layer(c: ModelConfig, d: Dim) -> Module:
         layer_norm1=LayerNorm(d),
         cross_attn_token_to_image=attention(c, d),
         layer_norm2=LayerNorm(d),
-        mlp=forward((d, c.dim("mlp_dim", default=2048), d)),
+        # As deep as the transformer (Sam2TwoWayAttentionBlock).
+        mlp=forward((d, c.dim("mlp_dim", default=2048), d), depth=_depth(c)),
         layer_norm3=LayerNorm(d),
         layer_norm4=LayerNorm(d),
         cross_attn_image_to_token=attention(c, d),
@@ -197,7 +202,7 @@ def mask_decoder(c: ModelConfig) -> Module:
     d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
     depth = int(c.count("iou_head_depth", default=3))
     score = c.dim("iou_head_hidden_dim", default=256)
-    layers = Layers.of(c.count("num_hidden_layers", default=2), two_way_layer(c, d))
+    layers = Layers.of(_depth(c), two_way_layer(c, d))
     return Module(
         "Sam2MaskDecoder",
         iou_token=Embedding(1, d),

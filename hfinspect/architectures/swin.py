@@ -144,8 +144,11 @@ def register_swin(name: str, model_type: str, attention: Attention, *, second: b
     def masked_image_modeling(c: ModelConfig) -> Module:
         stride = c.dim("encoder_stride", default=32)
         pixels = stride * stride * c.dim("num_channels", default=3)
+        # As many doublings as num_layers says, which is the number of stages unless it is given.
+        doublings = int(c.count("num_layers", default=len(stages(c)), minimum=1)) - 1
+        first = c.dim("embed_dim", default=96)
         decoder = Sequential(
-            Conv(last_width(c), pixels, 1, component=Component.HEAD),
+            Conv(first * 2**doublings if doublings else first, pixels, 1, component=Component.HEAD),
             Activation("PixelShuffle"),
             component=Component.HEAD,
         )

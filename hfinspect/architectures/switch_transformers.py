@@ -74,6 +74,9 @@ def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> M
     return Module("T5Block", layer=ModuleList([*modules, feed_forward]))
 
 
+_SIDES = ("encoder", "decoder")
+
+
 def _is_sparse(index: int, step: int) -> bool:
     """As SwitchTransformersStack decides."""
     return step > 0 and (index % step == 1 or step == 1)
@@ -105,11 +108,9 @@ def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
     return stack
 
 
-def _parts(c: ModelConfig, *, decoder: bool = True) -> dict[str, Module]:
+def _parts(c: ModelConfig) -> dict[str, Module]:
     tied = _SHARED if c.tied() else None
-    sides = {"encoder": _stack(c, decoder=False, tied_to=tied)}
-    if decoder:
-        sides["decoder"] = _stack(c, decoder=True, tied_to=tied)
+    sides = {side: _stack(c, decoder=side == "decoder", tied_to=tied) for side in _SIDES}
     return {"shared": t5.table(c), **sides}
 
 
@@ -122,7 +123,10 @@ def model(c: ModelConfig) -> Module:
 
 
 def encoder_model(c: ModelConfig) -> Module:
-    return _named("SwitchTransformersEncoderModel", _parts(c, decoder=False))
+    # An encoder that decodes has the decoder's layers too.
+    encoder = _stack(c, decoder=t5.encoder_decodes(c), tied_to=_SHARED if c.tied() else None)
+    parts = {"shared": t5.table(c), "encoder": encoder}
+    return _named("SwitchTransformersEncoderModel", parts)
 
 
 def conditional_generation(c: ModelConfig) -> Module:

@@ -94,10 +94,20 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
     return Module("T5Block", layer=ModuleList(parts))
 
 
-def stack(c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight") -> Module:
-    layers = c.count("num_layers", default=6)
-    if decoder:  # The config class takes no other spelling into account here.
+def encoder_decodes(c: ModelConfig) -> bool:
+    """Whether the encoder alone has cross-attention, which a class without a decoder leaves to
+    ``is_decoder``."""
+    return c.flag("is_decoder", default=False)
+
+
+def stack(
+    c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight", layers: Dim | None = None
+) -> Module:
+    """``layers`` where they are not those of the side."""
+    if layers is None and decoder:  # The config class takes no other spelling into account here.
         layers = c.count("num_decoder_layers", default=c.fields.count("num_layers", default=6))
+    elif layers is None:
+        layers = encoder_layers(c)
     first = block(c, decoder=decoder, positions=True)
     rest = block(c, decoder=decoder, positions=False)
     return Module(
@@ -107,6 +117,10 @@ def stack(c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight") -> M
         final_layer_norm=_norm(c),
         dropout=Dropout(c.number("dropout_rate", default=0.1)),
     )
+
+
+def encoder_layers(c: ModelConfig) -> Dim:
+    return c.count("num_layers", default=6)
 
 
 def _vocab(c: ModelConfig) -> Dim:
@@ -128,7 +142,9 @@ def model(c: ModelConfig, *, at: str = "") -> Module:
 
 
 def encoder_model(c: ModelConfig, *, at: str = "") -> Module:
-    encoder = stack(c, decoder=False, tied_to=f"{at}shared.weight")
+    encoder = stack(
+        c, decoder=encoder_decodes(c), tied_to=f"{at}shared.weight", layers=encoder_layers(c)
+    )
     return Module("T5EncoderModel", shared=table(c), encoder=encoder)
 
 

@@ -44,7 +44,7 @@ def embeddings(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    block = encoders.layer(c, _NAME)
+    block = encoders.layer(c, _NAME, cross=True)
     if encoders.is_cross(c):
         block.children["crossattention"] = encoders.attention(c, _NAME)
     return Module(

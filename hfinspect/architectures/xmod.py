@@ -24,7 +24,7 @@ def adapter(c: ModelConfig) -> Module:
 
 
 def layer(c: ModelConfig) -> Module:
-    block = encoders.layer(c, _NAME)
+    block = encoders.layer(c, _NAME, cross=True)
     output = encoders.output(c, _NAME)
     if c.flag("adapter_layer_norm", default=False):
         output.children["adapter_layer_norm"] = norm(c)

@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, hidden, one_label, usual_classes
+from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Conv, Embedding, Linear, Module
 
@@ -64,6 +65,11 @@ def register_sampled(name: str, prefix: str, defaults: dict[str, object], *, sav
         words=words,
         more={
             "ForSequenceClassification": {prefix: model, "classifier": head},
+            # The class sets num_labels to 2: start and end.
+            "ForQuestionAnswering": {
+                prefix: model,
+                "qa_outputs": lambda c: classifier(hidden(c), 2),
+            },
             "ForMultipleChoice": {
                 prefix: model,
                 "pre_classifier": pre_classifier,

@@ -9,7 +9,7 @@ and which class reads which nested section; tests/oracle/record_config_keys.py w
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,17 +18,26 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ConfigKeys:
-    """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config."""
+    """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config.
+    ``in_order``: aliases that replace only a key which stands before them in the file."""
 
     own: Mapping[str, str] = field(default_factory=dict)
+    in_order: Collection[str] = ()
     sections: Mapping[str, str] = field(default_factory=dict)
 
     def aliased(self, values: Mapping[str, Any]) -> dict[str, str]:
         """key -> the alias that has a value; of two the one that stands later in the file."""
         present = [name for name in self.own if values.get(name) is not None]
-        if len(present) > 1:
-            places = list(values)
-            present.sort(key=places.index)
+        if len(present) > 1 or any(alias in self.in_order for alias in present):
+            places = {name: place for place, name in enumerate(values)}
+            present.sort(key=lambda alias: places[alias])
+            present = [
+                alias
+                for alias in present
+                if alias not in self.in_order
+                or values.get(self.own[alias]) is None
+                or places[self.own[alias]] < places[alias]
+            ]
         return {self.own[alias]: alias for alias in present}
 
     def resolved(self, values: Mapping[str, Any], aliased: Mapping[str, str]) -> Mapping[str, Any]:
@@ -65,7 +74,9 @@ def _of_type(model_type: str) -> ConfigKeys:
         **tables["auto_sections"].get(model_type, {}),
         **tables["sections"].get(model_type, {}),
     }
-    return ConfigKeys(tables["aliases"].get(model_type, {}), sections)
+    return ConfigKeys(
+        tables["aliases"].get(model_type, {}), tables["in_order"].get(model_type, ()), sections
+    )
 
 
 def keys_of(model_type: str | None) -> ConfigKeys:

@@ -130,19 +130,25 @@ def output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module
     )
 
 
-def layer(c: ModelConfig, name: str, *, attention_block: Module | None = None) -> Module:
-    """Attention, cross-attention in decoders that ask for it, and the MLP."""
+def layer(
+    c: ModelConfig, name: str, *, attention_block: Module | None = None, cross: bool = False
+) -> Module:
+    """Attention and the MLP; ``cross``: and between them cross-attention in decoders whose config
+    wants it. Many classes have none whatever their config says."""
     return Module(
         f"{name}Layer",
         attention=attention_block or attention(c, name),
-        crossattention=attention(c, name, cross=True) if is_cross(c) else None,
+        crossattention=attention(c, name, cross=True) if cross and is_cross(c) else None,
         intermediate=intermediate(c, name),
         output=output(c, name),
     )
 
 
-def encoder(c: ModelConfig, name: str, block: Module | None = None) -> Module:
-    blocks = Layers.of(c.count("num_hidden_layers"), block or layer(c, name))
+def encoder(
+    c: ModelConfig, name: str, block: Module | None = None, *, cross: bool = False
+) -> Module:
+    """A stack of ``block``, or of BERT's layer (see ``layer`` for ``cross``)."""
+    blocks = Layers.of(c.count("num_hidden_layers"), block or layer(c, name, cross=cross))
     return Module(f"{name}Encoder", layer=blocks)
 
 

@@ -6,8 +6,9 @@
 ``aliases`` maps model_type -> {alias: key}: a value under the alias replaces one under the key,
 because the class sets aliases after its fields (``attribute_map``).  Where the class's field is
 the alias and the mapped name is no field, it is the other way round, and recorded so.
-``sections`` maps model_type -> {key: model_type} of nested configs whose class is fixed,
-``auto_sections`` of those that may name another type themselves.
+``in_order`` lists aliases of which neither name is a field: of the two the one that stands later in
+the file is set last.  ``sections`` maps model_type -> {key: model_type} of nested configs whose
+class is fixed, ``auto_sections`` of those that may name another type themselves.
 """
 
 from __future__ import annotations
@@ -50,6 +51,13 @@ def aliases(cls: Any) -> dict[str, str]:
     return found
 
 
+def in_order(cls: Any) -> list[str]:
+    """Aliases that are set after the fields like the key itself."""
+    fields = {field.name for field in dataclasses.fields(cls)}
+    pairs = cls.attribute_map.items()
+    return [alias for alias, key in pairs if alias not in fields and key not in fields]
+
+
 def sections(cls: Any, *, fixed: bool) -> dict[str, str]:
     from transformers import PreTrainedConfig
 
@@ -64,8 +72,9 @@ def record() -> dict[str, Any]:
     import transformers
 
     classes = dict(sorted(config_classes().items()))
-    tables = {
+    tables: dict[str, dict[str, Any]] = {
         "aliases": {name: aliases(cls) for name, cls in classes.items()},
+        "in_order": {name: in_order(cls) for name, cls in classes.items()},
         "sections": {name: sections(cls, fixed=True) for name, cls in classes.items()},
         "auto_sections": {name: sections(cls, fixed=False) for name, cls in classes.items()},
     }
