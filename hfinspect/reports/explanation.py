@@ -77,8 +77,6 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     if e.active_parameters is not None:
         active = f", {e.active_parameters:,} ({spelled(e.active_parameters)}) active"
     yield "total", f"{e.parameters:,} ({spelled(e.parameters)}) parameters{active}"
-    for group in e.beyond:
-        yield "beyond", group.text
     if e.closed is not None and len(e.closed.text) <= MAX_CLOSED:
         note = f" ({e.closed_note})" if e.closed_note else ""
         yield "closed form", e.closed.text + note
@@ -320,7 +318,10 @@ def _attention(block: Attention) -> Table:
 
 
 def _remarks(e: Explanation) -> Iterator[tuple[str, str]]:
-    """What is worth knowing, by subject: attention, positions, ..., experts, ties, sums, name."""
+    """What is worth knowing, by subject: what is beyond the class, attention, positions, ...,
+    experts, ties, sums, name."""
+    for group in e.beyond:
+        yield "beyond", group.text
     for block in e.attention:
         yield "attention", block.sentence
     yield from e.notes
