@@ -202,8 +202,13 @@ def _tied(found: Found, ledger: Ledger) -> Iterator[str]:
             yield f"{name} is {leaf.tied_to}: its {size} are counted once"
 
 
+def _size(number: int) -> str:
+    """With its rounded form, where that is another."""
+    return f"{number:,} ({spelled(number)})" if number >= 1000 else str(number)
+
+
 def extra_name(name: str, leaf: Leaf) -> str:
-    """What a parameter that a fresh save leaves out belongs to."""
+    """What a parameter that transformers neither loads nor saves belongs to."""
     return "multi-token prediction" if leaf.part == "mtp" else leaf.kind or name
 
 
@@ -222,6 +227,6 @@ def _left_out(found: Found) -> Iterator[str]:
         elements = sum(leaf.count.value * times.value for _, leaf, times in more)
         names = ", ".join(dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in more))
         yield (
-            f"files on the Hub may hold {elements:,} ({spelled(elements)}) parameters more that "
+            f"files on the Hub may hold {_size(elements)} parameters more that "
             f"this class does not load: {names}"
         )

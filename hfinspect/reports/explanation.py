@@ -72,7 +72,7 @@ def _in_group(block: Block) -> Block:
 
 def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     """At most eight lines of a terminal."""
-    yield "model", f"{e.architecture} (model_type {e.model_type or 'unknown'})"
+    yield "model", e.architecture + (f" (model_type {e.model_type})" if e.model_type else "")
     active = ""
     if e.active_parameters is not None:
         active = f", {e.active_parameters:,} ({spelled(e.active_parameters)}) active"
@@ -331,17 +331,17 @@ def _remarks(e: Explanation) -> Iterator[tuple[str, str]]:
         yield "closed form", f"{shown}{e.closed.numbers} = {e.closed.value:,}"
     rest = e.parameters - e.embedding
     yield "embedding", f"{e.embedding:,} ({_percent(e.embedding, e)}), everything else {rest:,}"
-    if e.approximation is not None:
+    if e.approximation is not None and len(e.approximation.formula.text) <= MAX_CELL:
         yield "rule of thumb", _rule_of_thumb(e)
     if e.name_size is not None:
         yield "name", name_size_text(e.name_size)
 
 
 def _grouped(remarks: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Remarks of one subject together, the subject said once."""
-    groups: dict[str, list[str]] = {}
+    """Remarks of one subject together, the subject and equal remarks said once."""
+    groups: dict[str, dict[str, None]] = {}
     for about, text in remarks:
-        groups.setdefault(about, []).append(text)
+        groups.setdefault(about, {})[text] = None
     for about, texts in groups.items():
         for i, text in enumerate(texts):
             yield "" if i else about, text
