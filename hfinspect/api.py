@@ -364,7 +364,8 @@ def _from_source(
         )
         for other in read.unread
     )
-    found = promised(name, opened.origin, read.config, overrides, (*read.findings, *unread))
+    findings = (*read.findings, *unread)
+    found = promised(name, opened.origin, read.config, overrides, findings, read.companions)
     return found if read.layout is Layout.SINGLE else replace(found, layout=read.layout.value)
 
 

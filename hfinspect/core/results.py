@@ -102,30 +102,34 @@ class Quantization:
     gemm``). ``bits`` are those of one packed weight, None where they differ or are no whole number;
     ``widths`` are the packed parameters by bits (by type for GGUF). ``packed_bytes`` are the bytes
     of the packed weights alone, ``roles`` the bytes by what they hold: weights, scales, zero
-    points, tables. ``packed_parameters`` is None where a packing is unknown.
+    points, tables. ``packed_parameters`` and ``packed_bytes`` are None where a packing is unknown.
+    ``group_size`` is the number of weights that share a scale, if the config names one for all;
+    ``declared_in`` the place where the method is named.
     """
 
     method: str
     bits: int | None = None
     packed_parameters: int | None = None
-    packed_bytes: int = 0
+    packed_bytes: int | None = 0
     roles: Mapping[str, int] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     scheme: str = ""
     widths: Mapping[str, int] = field(default_factory=dict)
+    group_size: int | None = None
+    declared_in: str = ""
 
     @property
     def weight_bits(self) -> tuple[int, int] | None:
         """Bits of the packed weights in the file and the parameters in them; their ratio is the
         bits per weight."""
-        if not self.packed_parameters:
+        if not self.packed_parameters or self.packed_bytes is None:
             return None
         return 8 * self.packed_bytes, self.packed_parameters
 
     @property
     def effective_bits(self) -> tuple[int, int] | None:
         """The same with all bookkeeping."""
-        if not self.packed_parameters:
+        if not self.packed_parameters or self.packed_bytes is None:
             return None
         return 8 * sum(self.roles.values()), self.packed_parameters
 

@@ -106,6 +106,8 @@ def _quantization(found: Quantization | None) -> dict[str, Any] | None:
         "widths": dict(found.widths),
         "weight_bits": _ratio(found.weight_bits),
         "effective_bits": _ratio(found.effective_bits),
+        "group_size": found.group_size,
+        "declared_in": found.declared_in,
     }
 
 

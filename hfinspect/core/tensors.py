@@ -61,6 +61,19 @@ class StoredTensor(NamedTuple):
     storage: Extent | None = None
 
 
+class Packed(NamedTuple):
+    """What a tensor of a quantised module holds: ``parameters`` logical ones (0 for bookkeeping) of
+    ``bits`` each (None where that is no whole number), as ``holds`` (weights, scales, zero points,
+    tables) and by the ``scheme`` of that name. Where the data decide on the length, ``varies`` is
+    how many bytes more than those of the shape it may be."""
+
+    parameters: int
+    holds: str
+    bits: int | None = None
+    scheme: str = ""
+    varies: int = 0
+
+
 class TensorSpec(NamedTuple):
     """One tensor that an architecture says should be there.
 
@@ -68,7 +81,8 @@ class TensorSpec(NamedTuple):
     ``saved`` is False for what a fresh save leaves out but files on the Hub may hold (old causal
     masks, rotary inv_freq, multi-token-prediction layers). ``active`` = (k, n) if only k of n such
     tensors (or slices of this one) take part for a token. ``dtype`` is set only where the
-    architecture fixes it (buffers); otherwise the config's dtype applies.
+    architecture fixes it (buffers); otherwise the config's dtype applies. ``packed`` is set for the
+    tensors of a quantised module; shape and dtype are then those of the file.
     """
 
     name: str
@@ -83,13 +97,14 @@ class TensorSpec(NamedTuple):
     tied_to: str | None = None
     saved: bool = True
     active: tuple[int, int] | None = None
+    packed: Packed | None = None
 
     @property
     def parameters(self) -> int:
-        """Elements if this is a parameter, else 0."""
+        """Elements if this is a parameter (unpacked where it is packed), else 0."""
         if self.role is not Role.PARAMETER:
             return 0
-        return self.elements
+        return self.elements if self.packed is None else self.packed.parameters
 
     @property
     def elements(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -13,13 +14,14 @@ from ..analysis.gguf.own_facts import gguf_facts
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
-from ..analysis.quantization import Decoded, Decoding
+from ..analysis.quantization import Decoded, Decoding, packing
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
 from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Expectation, Inspection, WeightFile
 from ..core.tensors import TensorInfo, TensorSpec
+from ..formats.strict_json import collector_paused
 from ..trees.prediction import Prediction
 
 _NAME = itemgetter(0)
@@ -35,11 +37,16 @@ def from_prediction(
     *,
     config: Mapping[str, Any] | None = None,
     overrides: tuple[Override, ...] = (),
+    companions: Mapping[str, Mapping[str, object]] | None = None,
     findings: Sequence[Finding] = (),
 ) -> Inspection:
-    """What config.json promises. Stored sizes are what a file in the config's dtype would hold."""
-    placed = place_expected(prediction)
-    return _inspection(
+    """What config.json promises. Stored sizes are what a file in the config's dtype would hold, or
+    one that is packed as the config (or one of the ``companions``, hf_quant_config.json and
+    quantize_config.json) says."""
+    with collector_paused():
+        packed = packing(prediction, config, companions)
+        placed = place_expected(prediction, packed)
+    found = _inspection(
         target,
         origin,
         "config",
@@ -52,8 +59,14 @@ def from_prediction(
         beyond=beyond_config(prediction),
         config=config,
         overrides=overrides,
-        findings=(*_how_built(prediction), *findings),
+        quantization=None if packed is None else packed.summary,
+        findings=(
+            *_how_built(prediction),
+            *findings,
+            *(() if packed is None else packed.findings),
+        ),
     )
+    return found if packed is None or packed.specs is not None else replace(found, stored=None)
 
 
 def _how_built(prediction: Prediction) -> list[Finding]:

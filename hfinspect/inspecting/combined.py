@@ -89,11 +89,12 @@ def _quantization(found: Sequence[Quantization | None]) -> Quantization | None:
     counts = [one.packed_parameters for one in there]
     known = [count for count in counts if count is not None]
     single = {one.bits for one in there}
+    packed = [one.packed_bytes for one in there]
     return Quantization(
         method=there[0].method,
         bits=single.pop() if len(single) == 1 else None,
         packed_parameters=sum(known) if len(known) == len(counts) else None,
-        packed_bytes=sum(one.packed_bytes for one in there),
+        packed_bytes=None if None in packed else sum(filter(None, packed)),
         roles=roles,
         scheme=", ".join(sorted({one.scheme for one in there if one.scheme})),
         widths=widths,

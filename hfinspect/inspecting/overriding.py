@@ -70,12 +70,14 @@ def promised(
     config: Mapping[str, Any],
     overrides: Mapping[str, Any] | None,
     findings: Sequence[Finding] = (),
+    companions: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Inspection:
-    """What a config promises, some of its keys changed."""
+    """What a config promises, some of its keys changed. ``companions`` are the small files that
+    say more of its quantisation."""
     found = changed(config, overrides)
     return from_prediction(
         name, origin, found.prediction, config=found.config, overrides=found.overrides,
-        findings=(*found.findings, *findings),
+        companions=companions, findings=(*found.findings, *findings),
     )  # fmt: skip
 
 

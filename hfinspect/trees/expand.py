@@ -153,4 +153,5 @@ def _spec(name: str, tensor: Parameter, context: Context) -> TensorSpec:
         context.scope + tensor.tied_to if tensor.tied_to else None,
         context.saved,
         context.active,
+        tensor.packed,
     )

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.components import Component, Role
+from ..core.tensors import Packed
 
 Shape = tuple[int, ...]
 
@@ -34,6 +35,7 @@ class Parameter:
     component: Component | None = None
     kind: str | None = None
     active: tuple[int, int] | None = None
+    packed: Packed | None = None
 
 
 def Weight(

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import repeat
+from math import prod
 from operator import itemgetter
 from typing import NamedTuple, cast
 
 from ...core.checkpoint import Shard
 from ...core.components import Component, Role
 from ...core.extents import Extent
-from ...core.tensors import StoredTensor, TensorInfo, TensorSpec, nbytes_of
+from ...core.tensors import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from ...trees.prediction import Prediction
-from ..quantization import Decoded
+from ..quantization import Decoded, Packing
 from ..shared_storage import sharing_of
 from .by_name import NameLabels, layer_of
 from .context import labeller
@@ -24,6 +25,8 @@ from .routing import Routing, is_routed
 _PARAMETER = Role.PARAMETER
 _NAME = itemgetter(0)
 _TIED_TO = TensorSpec._fields.index("tied_to")
+#: What only tensors in a file have: views, what is beyond the class.
+_NOT_STORED = [repeat(None)] * (len(TensorInfo._fields) - TensorInfo._fields.index("active") - 1)
 
 
 class Placed(NamedTuple):
@@ -46,20 +49,42 @@ def _by_name(
     return {name: spec for name, spec in pairs if spec is not None}
 
 
-def place_expected(prediction: Prediction) -> Placed:
-    """Tensors as predicted, in the config's dtype; a buffer's own dtype where it has one."""
-    infos = []
-    for spec in prediction.tensors:
-        dtype = spec.dtype or prediction.dtype
-        elements = spec.elements
-        infos.append(
-            TensorInfo(
-                spec.name, spec.shape, dtype, spec.parameters, spec.component, spec.layer, None,
-                None, elements, nbytes_of(dtype, elements), spec.role, spec.part, spec.stack,
-                spec.kind, spec.active,
-            )
-        )  # fmt: skip
-    return Placed(tuple(infos), prediction.tensors, prediction.tied)
+def place_expected(prediction: Prediction, packing: Packing | None = None) -> Placed:
+    """Tensors as predicted, in the config's dtype; a buffer's own dtype where it has one.
+
+    ``packing`` says how they are stored if the model is quantised. Where it does not follow from
+    the config, dtypes and bytes of parameters are unknown.
+    """
+    is_packed = packing is not None and packing.specs is not None
+    dtype = prediction.dtype if packing is None else packing.dtype
+    specs = packing.tensors if packing is not None and is_packed else prediction.tensors
+    if not specs:
+        return Placed((), specs, prediction.tied)
+    (
+        names, shapes, components, roles, parts, stacks, layers, kinds, dtypes, _, _, actives, held,
+    ) = zip(*specs, strict=True)  # fmt: skip
+    # Of 100,000 tensors some hundred differ in these; those of one template share the objects.
+    keys = list(zip(map(id, shapes), roles, dtypes, map(id, held), strict=True))
+    alike = dict(zip(keys, zip(shapes, roles, dtypes, held, strict=True), strict=True))
+    known = {key: _sized(*values, dtype) for key, values in alike.items()}
+    own, parameters, elements, nbytes = zip(*map(known.__getitem__, keys), strict=True)
+    columns = zip(
+        names, shapes, own, parameters, components, layers, repeat(None), repeat(None), elements,
+        nbytes, roles, parts, stacks, kinds, actives, *_NOT_STORED,
+    )  # fmt: skip
+    infos = tuple(map(tuple.__new__, repeat(TensorInfo), columns))
+    return Placed(infos, specs, prediction.tied)
+
+
+def _sized(
+    shape: tuple[int, ...], role: Role, own: str | None, packed: Packed | None, dtype: str | None
+) -> tuple[str | None, int, int, int | None]:
+    """Dtype, parameters, elements and bytes of a predicted tensor."""
+    elements = prod(shape)
+    found = own or dtype
+    parameters = 0 if role is not _PARAMETER else elements if packed is None else packed.parameters
+    varies = packed is not None and packed.varies
+    return found, parameters, elements, None if varies else nbytes_of(found, elements)
 
 
 def place_stored(
@@ -171,7 +196,7 @@ def _labelled(
     if any(meanings):
         meant = tuple([m[0] if m else name for m, name in zip(meanings, names, strict=True)])
     told = labels.of(shard.tensors, meant)
-    _, _, components, roles, parts, stacks, layers, kinds, _, _, _, actives = zip(
+    _, _, components, roles, parts, stacks, layers, kinds, _, _, _, actives, _ = zip(
         *told, strict=True
     )
     parameters: Iterable[int | None] = elements

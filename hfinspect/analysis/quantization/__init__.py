@@ -10,5 +10,6 @@ from __future__ import annotations
 
 from .decode import decode
 from .decoding import Decoded, Decoding, Holds
+from .packing import Packing, packing
 
-__all__ = ["Decoded", "Decoding", "Holds", "decode"]
+__all__ = ["Decoded", "Decoding", "Holds", "Packing", "decode", "packing"]

@@ -6,8 +6,13 @@ of each codebook, so the weights follow from the two shapes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, whole_ratio
+from .pieces import KEEP, Linear, Pieces, Plan, UndeterminedError, exact, scales, table, weights
+from .selection import Selection
 
 
 def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
@@ -29,3 +34,35 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
         scales = module.get("scales")
         if scales is not None:
             sheet.aside(scales, name, Holds.SCALES)
+
+
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+    """Every Linear whose weight is not listed in ``linear_weights_not_to_quantize``."""
+    sizes = [
+        said.whole(key)
+        for key in ("in_group_size", "out_group_size", "num_codebooks", "nbits_per_codebook")
+    ]
+    known = [size for size in sizes if size is not None and size > 0]
+    if len(known) < 4 or known[3] > 16:
+        raise UndeterminedError("it does not name the sizes of groups and codebooks")
+    wide, high, books, bits = known
+    kept = said.names("linear_weights_not_to_quantize") or []
+    selection = Selection()
+    selection.add([name.removesuffix(".weight") for name in kept if isinstance(name, str)], KEEP)
+
+    def pack(linear: Linear) -> Pieces:
+        rows, columns = (
+            exact(linear.out, high, "the width"),
+            exact(linear.inputs, wide, "the width"),
+        )
+        dtype, entries = ("I8" if bits <= 8 else "I16"), 2**bits
+        total = linear.parameters
+        width = whole_ratio(8 * (1 if bits <= 8 else 2) * rows * columns * books, total)
+        scheme = f"{books} codebooks of {entries:,}"
+        return {
+            "codes": weights(dtype, (rows, columns, books), total, width, scheme),
+            "codebooks": table(None, books, entries, high, wide),
+            "scales": scales(None, rows, 1, 1, 1),
+        }
+
+    return Plan(pack, selection)

@@ -6,13 +6,61 @@ auto_round:llm_compressor). Names tell which, module by module.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ...trees.prediction import Prediction
 from . import compressed
 from . import endings as words
 from .declared import Declared
 from .decoding import Modules, Sheet
+from .pieces import KEEP, Plan, Scheme, UndeterminedError
+from .selection import Selection
+
+#: Characters of names that make them regular expressions.
+_IN_EXPRESSIONS = frozenset("\\^$()[]+|")
 
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every packed module."""
     words.read(modules, said, sheet)
     compressed.read(modules, said, sheet)
+
+
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+    """Every Linear in the blocks that are named, or in the layers of the language model; sizes that
+    do not divide by 32 stay as they are. ``extra_config`` has settings of single modules."""
+    selection = Selection()
+    for pattern, settings in said.section("extra_config").items():
+        own = settings if isinstance(settings, Mapping) else {}
+        bits = own.get("bits")
+        if type(bits) is int and bits >= 16:
+            label: object = KEEP
+        else:
+            label = _scheme(Declared(said.method, {**said.values, **own}, said.where))
+        if _IN_EXPRESSIONS.isdisjoint(pattern) and ".*" not in pattern:
+            selection.add([pattern], label)
+        else:
+            selection.expression(pattern, label)
+    scheme = _scheme(said)
+    blocks = said.values.get("block_name_to_quantize")
+    named = blocks.split(",") if isinstance(blocks, str) else blocks
+    if isinstance(named, list) and named:
+        selection.add(named, scheme, inside=False)
+        return Plan(None, selection, group=said.whole("group_size"))
+    return Plan(scheme, selection, layers_only=True, group=said.whole("group_size"))
+
+
+def _scheme(said: Declared) -> Scheme:
+    bits, group = said.whole("bits"), said.whole("group_size")
+    kind = said.text("packing_format").removeprefix("auto_round:")
+    if bits not in (2, 3, 4, 8) or group is None or group == 0:
+        raise UndeterminedError("it does not name bits and group_size")
+    if kind in ("auto_gptq", "gptq"):
+        # Only AutoRound's own format leaves the order out.
+        own = said.text("packing_format").startswith("auto_round:")
+        pack = words.gptq(bits, group, order=not own)
+    elif kind in ("auto_awq", "awq"):
+        pack = words.awq("gemm", bits, group)
+    else:
+        raise UndeterminedError(f"the packing_format {kind!r:.40} is not predicted")
+    return lambda linear: None if linear.out % 32 or linear.inputs % 32 else pack(linear)

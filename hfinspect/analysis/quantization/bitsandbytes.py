@@ -9,9 +9,26 @@ quantisation ``weight.nested_absmax`` and ``weight.nested_quant_map``. int8: ``w
 
 from __future__ import annotations
 
-from ...core.tensors import StoredTensor
+import json
+from collections.abc import Mapping
+
+from ...core.tensors import DTYPE_BITS, TORCH_DTYPES, StoredTensor
+from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
+from .pieces import (
+    KEEP,
+    Linear,
+    Pieces,
+    Plan,
+    Scheme,
+    UndeterminedError,
+    parts,
+    scales,
+    table,
+    weights,
+)
+from .selection import Selection
 
 _STATE = "quant_state"
 _ASIDE = {
@@ -67,3 +84,84 @@ def _read_four_bits(modules: Modules, name: str, absmax: StoredTensor, sheet: Sh
         sheet.unknown(weight, name, why)
         return
     sheet.weight(weight, name, total, 4, kinds[0][:20] if len(kinds) == 1 else "4-bit")
+
+
+# ---- the inverse
+
+_BLOCK, _NESTED_BLOCK = 64, 256
+#: The shortest number is ``0.0``; a double has at most 24 characters.
+_SHORTEST, _LONGEST = 3, 24
+
+
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+    """Every Linear but those listed; without a list, all but the output head (transformers,
+    ``get_modules_to_not_convert``)."""
+    kept = said.names("llm_int8_skip_modules")
+    selection = Selection()
+    selection.add(kept or (), KEEP)
+    if said.values.get("load_in_8bit") is True or said.values.get("_load_in_8bit") is True:
+        scheme: Scheme = _eight_bits
+    elif said.values.get("load_in_4bit") is True or said.values.get("_load_in_4bit") is True:
+        scheme = _four_bits(said)
+    else:
+        raise UndeterminedError("it says neither load_in_4bit nor load_in_8bit")
+    return Plan(scheme, selection, heads=kept is not None)
+
+
+def _eight_bits(linear: Linear) -> Pieces:
+    shape = (
+        (linear.inputs, linear.out) if linear.module == "Conv1D" else (linear.out, linear.inputs)
+    )
+    return {
+        "weight": weights("I8", shape, linear.parameters, 8, "int8"),
+        "SCB": scales("F32", linear.out),
+        "weight_format": table("U8"),
+    }
+
+
+def _four_bits(said: Declared) -> Scheme:
+    kind = said.text("bnb_4bit_quant_type") or "fp4"
+    nested = said.values.get("bnb_4bit_use_double_quant") is True
+    storage = TORCH_DTYPES.get(said.text("bnb_4bit_quant_storage") or "uint8")
+    if kind not in ("nf4", "fp4") or storage is None:
+        raise UndeterminedError(f"the type {kind!r:.40} is not known")
+
+    def pack(linear: Linear) -> Pieces:
+        nbytes = parts(linear.parameters, 2)
+        size = DTYPE_BITS[storage] // 8
+        blocks = parts(linear.parameters, _BLOCK)
+        state, varies = _state(linear, kind, nested)
+        pieces = {
+            "weight": weights(storage, (parts(nbytes, size), 1), linear.parameters, 4, kind),
+            "weight.absmax": scales("U8" if nested else "F32", blocks),
+            "weight.quant_map": table("F32", 16),
+            f"weight.quant_state.bitsandbytes__{kind}": table("U8", state, varies=varies),
+        }
+        if nested:
+            pieces["weight.nested_absmax"] = scales("F32", parts(blocks, _NESTED_BLOCK))
+            pieces["weight.nested_quant_map"] = table("F32", 256)
+        return pieces
+
+    return pack
+
+
+def _state(linear: Linear, kind: str, nested: bool) -> tuple[int, int]:
+    """The least length of the settings as JSON (``QuantState.as_dict``), and what may be added: the
+    offset of the nested quantisation is a number whose digits follow from the data."""
+    names = (name for name, code in TORCH_DTYPES.items() if code == linear.dtype)
+    dtype = next(names, None)  # the first is the one that torch shows
+    if dtype is None:
+        raise UndeterminedError(
+            "config.json names no dtype, which the settings of each module repeat"
+        )
+    state: dict[str, object] = {
+        "quant_type": kind, "blocksize": _BLOCK, "dtype": dtype,
+        "shape": [linear.out, linear.inputs],
+    }  # fmt: skip
+    if nested:
+        state |= {
+            "nested_blocksize": _NESTED_BLOCK,
+            "nested_dtype": "float32",
+            "nested_offset": 0.0,
+        }
+    return len(json.dumps(state)), (_LONGEST - _SHORTEST) * nested

@@ -10,10 +10,14 @@ size, or, for 2, 4 and 8 bits, from the words. nvfp4-, mxfp4- and mxfp6-pack-qua
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...core.tensors import StoredTensor
+from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet
+from .pieces import Plan
 from .scaled import read_module
 
 _SPARSE = ("bitmask", "compressed", "row_offsets")
@@ -144,3 +148,10 @@ def _read_sparse(module: Module, said: Declared, sheet: Sheet) -> None:
             sheet.unknown(tensor, name, f"the sparse layout {format_name[:40]} is not read")
         else:
             sheet.aside(tensor, name, Holds.TABLES)
+
+
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+    """The inverse, which has a file of its own."""
+    from .compressing import plan as planned
+
+    return planned(said)

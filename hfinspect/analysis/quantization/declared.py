@@ -43,6 +43,14 @@ class Declared:
         value = self.values.get(key)
         return value if isinstance(value, Mapping) else {}
 
+    def names(self, *keys: str) -> list[object] | None:
+        """The first list there is under one of these keys, None if there is none."""
+        for key in keys:
+            value = self.values.get(key)
+            if isinstance(value, list):
+                return value
+        return None
+
     def weight_schemes(self) -> Iterator[Mapping[str, object]]:
         """The ``weights`` of every group of a compressed-tensors config."""
         for group in list(self.section("config_groups").values())[:_MAX_GROUPS]:
@@ -102,3 +110,11 @@ def _from_section(place: str, values: Mapping[str, object]) -> Declared | None:
 def _method_of(values: Mapping[str, object]) -> str:
     method = values.get("quant_method")
     return method.lower() if isinstance(method, str) else ""
+
+
+def group_size_of(said: Declared) -> int | None:
+    """The number of weights that share a scale, if the config names one for all."""
+    sizes = {scheme.get("group_size") for scheme in said.weight_schemes()}
+    sizes.add(said.whole("group_size", "q_group_size"))
+    known = {size for size in sizes if type(size) is int and size > 0}
+    return known.pop() if len(known) == 1 else None

@@ -12,7 +12,7 @@ from ...trees.prediction import Prediction
 from ..labels.by_name import labels_of
 from ..labels.lookup import spec_finder
 from . import ggml as gguf
-from .declared import Declared, declared_in
+from .declared import Declared, declared_in, group_size_of
 from .decoding import Decoding, Modules, Sheet
 from .registry import find_method, method_by_names
 from .scaled import read_floats
@@ -133,4 +133,6 @@ def _summary(declared: Declared, method: str, sheet: Sheet) -> Quantization | No
         roles=sheet.roles,
         scheme=", ".join(sorted(sheet.schemes)),
         widths={str(bits): parameters for bits, parameters in sorted(known.items())},
+        group_size=group_size_of(declared),
+        declared_in=declared.where,
     )

@@ -10,12 +10,29 @@ writes either. Marlin: ``B`` (in/16, out·16·bits/32) and ``s`` (groups, out).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...core.tensors import DTYPE_BITS, StoredTensor
+from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
+from .pieces import (
+    KEEP,
+    Linear,
+    Pieces,
+    Plan,
+    Scheme,
+    UndeterminedError,
+    exact,
+    parts,
+    scales,
+    table,
+    weights,
+    zero_points,
+)
+from .selection import Selection
 
 _ASIDE = {
     "scales": Holds.SCALES,
@@ -38,7 +55,7 @@ class _Layout(NamedTuple):
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module with a ``qweight``, or Marlin's ``B``."""
-    read_alike(modules, sheet, lambda module, to: _read_module(module, said, to))
+    read_alike(modules, sheet, lambda module, to: _read_module(module, said, to), "bias")
 
 
 def _read_module(module: Module, said: Declared, sheet: Sheet) -> None:
@@ -54,6 +71,9 @@ def _read_module(module: Module, said: Declared, sheet: Sheet) -> None:
         _check_bits(found, packed, said, sheet)
         sheet.weight(packed, name, found.parameters, found.bits, found.scheme)
     _set_aside(module, name, sheet)
+    bias = module.get("bias")
+    if bias is not None and sheet.promised(name) and sheet.promised(bias.name) is None:
+        sheet.aside(bias, name, Holds.TABLES)  # zeros that the tool has added
 
 
 def _set_aside(module: Module, name: str, sheet: Sheet) -> None:
@@ -137,3 +157,120 @@ def _read_marlin(module: Module, sheet: Sheet) -> None:
     meta = module.get("B_meta")
     if meta is not None:
         sheet.aside(meta, module.full("weight"), Holds.TABLES)
+
+
+# ---- the inverse
+
+
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+    """Every Linear in the layers of the language model, as these tools go layer by layer.
+
+    ``modules_in_block_to_quantize`` and GPTQModel's ``dynamic`` (``-:`` leaves modules out, ``+:``
+    gives them settings of their own) say more of GPTQ, ``modules_to_not_convert`` of AWQ.
+    """
+    selection = Selection()
+    scheme: Scheme | None
+    if said.method.startswith("awq"):
+        scheme = awq(said.text("version") or "gemm", *_settings(said))
+        selection.add(said.names("modules_to_not_convert") or (), KEEP)
+    else:
+        scheme = _gptq_plan(said, selection)
+    group = said.whole("group_size", "q_group_size")
+    heads = said.values.get("lm_head") is True
+    if heads:
+        selection.add(["lm_head"], scheme)
+    # AutoGPTQ and AutoAWQ load and save in float16.
+    return Plan(scheme, selection, layers_only=True, group=group, dtype="F16")
+
+
+def _gptq_plan(said: Declared, selection: Selection) -> Scheme | None:
+    form = "marlin" if said.values.get("is_marlin_format") else said.text("checkpoint_format")
+    if form not in ("", "gptq", "gptq_v2"):
+        raise UndeterminedError(f"the format {form!r:.40} is not predicted")
+    bits, group = _settings(said)
+    biased = _adds_biases(said)
+    scheme = gptq(bits, group, adds_bias=biased)
+    for pattern, settings in said.section("dynamic").items():
+        own = settings if isinstance(settings, Mapping) else {}
+        label: object = KEEP
+        if not pattern.startswith("-:"):
+            merged = Declared(said.method, {**said.values, **own}, said.where)
+            label = gptq(*_settings(merged), adds_bias=biased)
+        selection.expression(pattern.removeprefix("-:").removeprefix("+:"), label)
+    blocks = said.names("modules_in_block_to_quantize")
+    if blocks is None:
+        return scheme
+    for names in blocks:
+        selection.add(names if isinstance(names, list) else [names], scheme)
+    return None
+
+
+def _settings(said: Declared) -> tuple[int, int]:
+    bits, group = said.whole("bits", "w_bit"), said.whole("group_size", "q_group_size")
+    if bits not in _WIDTHS or group is None or group == 0:
+        raise UndeterminedError("it does not name bits and group_size")
+    return bits, group
+
+
+def _adds_biases(said: Declared) -> bool:
+    """AutoGPTQ before 0.8 gave every Linear a bias. Its configs name ``model_file_base_name`` and
+    no ``checkpoint_format``, which came in the same week (March 2024)."""
+    return "model_file_base_name" in said.values and "checkpoint_format" not in said.values
+
+
+def gptq(bits: int, group: int, *, order: bool = True, adds_bias: bool = False) -> Scheme:
+    """AutoGPTQ's and GPTQModel's layout; AutoRound has no ``g_idx`` (``order``)."""
+
+    def pack(linear: Linear) -> Pieces:
+        groups = _groups(linear, group)
+        rows = exact(linear.inputs, 32, "the width") * bits
+        columns = exact(linear.out, 32, "the width") * bits
+        pieces = {
+            "qweight": weights("I32", (rows, linear.out), linear.parameters, bits, "GPTQ"),
+            "qzeros": zero_points("I32", groups, columns),
+            "scales": scales("F16", groups, linear.out),
+        }
+        if order:
+            pieces["g_idx"] = table("I32", linear.inputs)
+        if adds_bias and not linear.has_bias:
+            pieces["bias"] = table("F16", linear.out)
+        return pieces
+
+    return pack
+
+
+def awq(version: str, bits: int, group: int) -> Scheme:
+    """AutoAWQ's three layouts."""
+    if version not in ("gemm", "gemv", "gemv_fast") or bits != 4:
+        raise UndeterminedError(f"AWQ {version:.40} of {bits} bits is not known")
+
+    def pack(linear: Linear) -> Pieces:
+        out, inputs, count = linear.out, linear.inputs, linear.parameters
+        groups = _groups(linear, group)
+        if version == "gemm":
+            columns = exact(out, 8, "the width")
+            return {
+                "qweight": weights("I32", (inputs, columns), count, 4, "AWQ gemm"),
+                "qzeros": zero_points("I32", groups, columns),
+                "scales": scales("F16", groups, out),
+            }
+        padded = parts(groups, 8)
+        if version == "gemv":
+            columns = exact(inputs, 8, "the width")
+            return {
+                "qweight": weights("I32", (out, columns), count, 4, "AWQ gemv"),
+                "qzeros": zero_points("I32", out, padded),
+                "scales": scales("F16", out, padded * 8),
+            }
+        rows = exact(out, 4, "the width")
+        return {
+            "qweight": weights("I16", (rows, inputs), count, 4, "AWQ gemv_fast"),
+            "qzeros": zero_points("F16", padded * 8, out),
+            "scales": scales("F16", padded * 8, out),
+        }
+
+    return pack
+
+
+def _groups(linear: Linear, group: int) -> int:
+    return 1 if group < 0 else parts(linear.inputs, group)

@@ -13,8 +13,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.tensors import StoredTensor
+from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
+from .pieces import (
+    KEEP,
+    Linear,
+    Pieces,
+    Plan,
+    Scheme,
+    UndeterminedError,
+    exact,
+    scales,
+    weights,
+    zero_points,
+)
+from .selection import Selection
 
 _BITS = (2, 3, 4, 5, 6, 8)
 _GROUPS = (16, 32, 64, 128)
@@ -76,3 +90,46 @@ def _scheme(module: Module, scales: StoredTensor, bits: int) -> str:
         return f"{bits}-bit affine"
     # Microscaling modes have no biases, and bytes as scales.
     return {4: "FP4", 8: "FP8"}.get(bits, f"{bits}-bit") if scales.dtype == "U8" else f"{bits}-bit"
+
+
+# ---- the inverse
+
+_MODES = {"affine": 0, "mxfp4": 4, "nvfp4": 4, "mxfp8": 8}
+
+
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+    """Every Linear and Embedding of a language model without experts, whose names mlx_lm keeps.
+    An entry under a module's name has settings of its own, or false."""
+    if any(spec.active is not None or spec.part != "text" for spec in prediction.tensors):
+        raise UndeterminedError("MLX has names of its own for experts and for images")
+    selection = Selection()
+    for name, entry in said.values.items():
+        if entry is False:
+            selection.add([name], KEEP, inside=False)
+        elif isinstance(entry, Mapping):
+            merged = Declared(said.method, {**said.values, **entry}, said.where)
+            selection.add([name], _packing(merged), inside=False)
+    group = said.whole("group_size")
+    return Plan(_packing(said), selection, heads=True, embeddings=True, group=group)
+
+
+def _packing(said: Declared) -> Scheme:
+    bits, group = said.whole("bits"), said.whole("group_size")
+    mode = said.text("mode") or "affine"
+    if bits not in _BITS or group not in _GROUPS or _MODES.get(mode) not in (0, bits):
+        raise UndeterminedError("bits, group_size and mode are none that MLX has")
+
+    def pack(linear: Linear) -> Pieces:
+        words = exact(exact(linear.inputs, group, "the width") * group * bits, 32, "the width")
+        groups = linear.inputs // group
+        scheme = f"{bits}-bit affine" if mode == "affine" else {4: "FP4", 8: "FP8"}[bits]
+        weight = weights("U32", (linear.out, words), linear.parameters, bits, scheme)
+        if mode != "affine":
+            return {"weight": weight, "scales": scales("U8", linear.out, groups)}
+        return {
+            "weight": weight,
+            "scales": scales(None, linear.out, groups),
+            "biases": zero_points(None, linear.out, groups),
+        }
+
+    return pack

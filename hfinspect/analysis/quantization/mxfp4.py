@@ -6,9 +6,14 @@ Source: transformers/integrations/mxfp4.py and openai/gpt-oss (``weights.py``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
+from .pieces import KEEP, Pieces, Plan, UndeterminedError, exact, scales, weights
 from .scaled import read_module
+from .selection import Selection
 
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
@@ -28,3 +33,26 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
             if scales is not None:
                 sheet.aside(scales, name, Holds.SCALES)
         read_module(module, said, sheet)
+
+
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+    """Experts alone; all other tensors are bfloat16 (README of openai/gpt-oss, "Precision format").
+
+    Only the layout of gpt-oss follows from a config: in its tree experts are (experts, in, out).
+    """
+    if prediction.model_type != "gpt_oss":
+        raise UndeterminedError("its layout is known for gpt-oss alone")
+    selection = Selection()
+    selection.add(said.names("modules_to_not_convert") or (), KEEP)
+    return Plan(None, selection, fused=_pack, dtype="BF16", group=32)
+
+
+def _pack(name: str, shape: tuple[int, ...]) -> Pieces:
+    experts, inputs, out = shape
+    groups = exact(inputs, 32, "the width")
+    return {
+        f"{name}_blocks": weights(
+            "U8", (experts, out, groups, 16), experts * out * inputs, 4, "MXFP4"
+        ),
+        f"{name}_scales": scales("U8", experts, out, groups),
+    }

@@ -7,8 +7,10 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import cast
 
+from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Modules, Sheet
+from .pieces import Plan, UndeterminedError
 from .torch_native import TORCH_PACKED
 
 Read = Callable[[Modules, Declared, Sheet], None]
@@ -20,8 +22,8 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "awq": "endings", "awq_marlin": "endings",
         "auto-round": "autoround", "intel/auto-round": "autoround", "auto_round": "autoround",
         "bitsandbytes": "bitsandbytes",
-        "fp8": "scaled", "fbgemm_fp8": "scaled", "ptpc_fp8": "scaled", "mxfp8": "scaled",
-        "modelopt": "scaled", "modelopt_fp4": "scaled", "nvfp4": "scaled", "quark": "scaled",
+        "fp8": "float8", "fbgemm_fp8": "float8", "ptpc_fp8": "scaled", "mxfp8": "scaled",
+        "modelopt": "modelopt", "modelopt_fp4": "modelopt", "nvfp4": "scaled", "quark": "scaled",
         "compressed-tensors": "compressed", "compressed_tensors": "compressed",
         "mxfp4": "mxfp4",
         "mlx": "mlx", "metal": "mlx",
@@ -60,6 +62,18 @@ def find_method(name: str) -> Read | None:
     if file is None:
         return None
     return cast("Read", import_module(f".{file}", __package__).read)
+
+
+def find_plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
+    """How a config packs the tensors of ``prediction``. Raises UndeterminedError and what patterns
+    raise: a method that is not known, or one whose layout does not follow from its config."""
+    file = METHODS.get(said.method)
+    if file is None:
+        raise UndeterminedError("that method is not known")
+    plan = getattr(import_module(f".{file}", __package__), "plan", None)
+    if plan is None:
+        raise UndeterminedError("its layout does not follow from the config")
+    return cast("Plan", plan(said, config, prediction))
 
 
 def method_by_names(suffixes: Set[str], dtypes: Set[str]) -> str:

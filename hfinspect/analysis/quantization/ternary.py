@@ -6,8 +6,13 @@ four, which every model's sizes are. Checkpoints that are quantised while loadin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
+from .pieces import KEEP, Linear, Pieces, Plan, parts, scales, weights
+from .selection import Selection
 
 
 def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
@@ -26,3 +31,20 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
             rows = promised // columns
             total = promised if -(-rows // 4) * columns == weight.elements else total
         sheet.weight(weight, weight.name, total, 2, "ternary")
+
+
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+    """Every Linear but those listed; none where quantisation is done while loading."""
+    kept = said.names("modules_to_not_convert")
+    selection = Selection()
+    selection.add(kept or (), KEEP)
+    is_online = said.text("quantization_mode") == "online"
+    return Plan(None if is_online else _pack, selection, heads=kept is not None)
+
+
+def _pack(linear: Linear) -> Pieces:
+    shape = parts(linear.out, 4), linear.inputs
+    return {
+        "weight": weights("U8", shape, linear.parameters, 2, "ternary"),
+        "weight_scale": scales(None, 1),
+    }

@@ -1,0 +1,227 @@
+"""What compressed-tensors writes, from its config: the inverse of ``compressed``.
+
+Sources: compressed_tensors/quantization (``quant_config``, ``quant_args``, ``lifecycle``) and
+compressors. A config has groups, each with ``targets`` (names, expressions after ``re:``, or the
+class ``Linear``), ``weights`` and ``input_activations``; ``ignore`` has names and expressions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from .declared import Declared
+from .pieces import (
+    KEEP,
+    Linear,
+    Pieces,
+    Plan,
+    Scheme,
+    UndeterminedError,
+    exact,
+    parts,
+    scales,
+    table,
+    weights,
+    zero_points,
+)
+from .selection import Selection
+
+_CLASS = "Linear"
+#: Since this version words are filled without gaps.
+_DENSE_SINCE = (0, 14)
+_MAX_GROUPS = 1_000
+
+
+class _Settings(NamedTuple):
+    """``weights`` of a group, and whether inputs have a scale of their own in the file."""
+
+    layout: str
+    bits: int
+    kind: str
+    strategy: str
+    group: int | None
+    block: tuple[int, int] | None
+    symmetric: bool
+    ordered: bool
+    input_scale: bool
+    input_zero: bool
+    dense: bool | None
+
+
+def plan(said: Declared) -> Plan:
+    """Modules by the groups that name them, the other ones of the class Linear by the group that
+    names the class. Raises UndeterminedError."""
+    if said.section("sparsity_config").get("format") not in (None, "dense"):
+        raise UndeterminedError("how many values are zero is not in the config")
+    _check_transforms(said)
+    selection = Selection()
+    _select(selection, said.names("ignore") or [], KEEP)
+    scheme: Scheme | None = None
+    sizes = set()
+    groups = list(said.section("config_groups").values())[:_MAX_GROUPS]
+    if not groups:
+        raise UndeterminedError("it has no config_groups")
+    for entry in groups:
+        group: Mapping[str, object] = entry if isinstance(entry, Mapping) else {}
+        found = _settings(said, group)
+        own = _scheme(found)
+        sizes.add(found.group)
+        targets = group.get("targets")
+        named = targets if isinstance(targets, list) else []
+        if _CLASS in named:
+            scheme = own
+        _select(selection, [target for target in named if target != _CLASS], own)
+    cache = "attention" if said.values.get("kv_cache_scheme") else ""
+    size = sizes.pop() if len(sizes) == 1 else None
+    return Plan(scheme, selection, heads=True, cache_scales=cache, group=size)
+
+
+def _select(selection: Selection, patterns: list[object], label: object) -> None:
+    for pattern in patterns:
+        if isinstance(pattern, str) and pattern.startswith("re:"):
+            selection.expression(pattern[3:], label)
+        else:
+            selection.add([pattern], label, inside=False)
+
+
+def _check_transforms(said: Declared) -> None:
+    """Rotations that are merged into weights leave no trace; others are tensors."""
+    groups = said.section("transform_config").get("config_groups")
+    for group in list(groups.values())[:_MAX_GROUPS] if isinstance(groups, Mapping) else ():
+        applied = group.get("apply") if isinstance(group, Mapping) else None
+        for entry in applied if isinstance(applied, list) else ():
+            location = entry.get("location") if isinstance(entry, Mapping) else None
+            if not isinstance(location, str) or not location.startswith("weight_"):
+                raise UndeterminedError("its transforms are tensors of their own")
+
+
+def _settings(said: Declared, group: Mapping[str, object]) -> _Settings:
+    found = group.get("weights")
+    weight = Declared(values=found if isinstance(found, Mapping) else {})
+    bits = weight.whole("num_bits")
+    if bits is None:
+        raise UndeterminedError("a group names no num_bits")
+    given = group.get("input_activations")
+    inputs = given if isinstance(given, Mapping) else None
+    # "local" scales are computed while running, from one that is stored.
+    static = inputs is not None and inputs.get("dynamic") in (None, False, "local")
+    own = group.get("format")
+    block = weight.values.get("block_structure")
+    size = weight.whole("group_size")
+    return _Settings(
+        layout=own if isinstance(own, str) else said.text("format"),
+        bits=bits,
+        kind=weight.text("type") or "int",
+        strategy=weight.text("strategy") or ("channel" if size in (None, -1) else "group"),
+        group=size if size is not None and size > 0 else None,
+        block=_pair(block),
+        symmetric=weight.values.get("symmetric") is not False,
+        ordered=weight.values.get("actorder") in (True, "group"),
+        input_scale=static,
+        input_zero=static and inputs is not None and inputs.get("symmetric") is False,
+        dense=_is_dense(said.text("version")),
+    )
+
+
+def _pair(block: object) -> tuple[int, int] | None:
+    if not isinstance(block, list) or len(block) != 2:
+        return None
+    high, wide = block
+    return (high, wide) if all(type(s) is int and s > 0 for s in block) else None
+
+
+def _is_dense(version: str) -> bool | None:
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", version)
+    return None if found is None else (int(found[1]), int(found[2])) >= _DENSE_SINCE
+
+
+def _scheme(settings: _Settings) -> Scheme:
+    layout = settings.layout
+    if layout == "pack-quantized" and settings.kind == "int":
+        return lambda linear: _words(linear, settings)
+    if layout in ("int-quantized", "float-quantized", "naive-quantized") and settings.bits == 8:
+        return lambda linear: _bytes(linear, settings)
+    if layout == "nvfp4-pack-quantized":
+        return lambda linear: _nvfp4(linear, settings)
+    if layout in ("mxfp4-pack-quantized", "mxfp6-pack-quantized"):
+        return lambda linear: _microscaled(linear, int(layout[4]))
+    raise UndeterminedError(f"the format {layout!r:.40} is not predicted")
+
+
+def _scales_shape(linear: Linear, settings: _Settings) -> tuple[int, ...]:
+    if settings.strategy == "tensor":
+        return (1,)
+    if settings.strategy == "channel":
+        return linear.out, 1
+    if settings.strategy in ("group", "tensor_group") and settings.group:
+        return linear.out, parts(linear.inputs, settings.group)
+    if settings.strategy == "block" and settings.block:
+        return parts(linear.out, settings.block[0]), parts(linear.inputs, settings.block[1])
+    raise UndeterminedError(f"the strategy {settings.strategy!r:.40} is not known")
+
+
+def _words(linear: Linear, settings: _Settings) -> Pieces:
+    bits, shape = settings.bits, _scales_shape(linear, settings)
+    if not 1 <= bits <= 8:
+        raise UndeterminedError(f"{bits} bits do not fit into words")
+    dense, loose = parts(linear.inputs, 32) * bits, parts(linear.inputs, 32 // bits)
+    if dense != loose and settings.dense is None:
+        raise UndeterminedError("it names no version, on which the layout of these words depends")
+    words = dense if settings.dense or dense == loose else loose
+    pieces = {
+        "weight_packed": weights("I32", (linear.out, words), linear.parameters, bits, f"INT{bits}"),
+        "weight_scale": scales(None, *shape),
+        "weight_shape": table("I64", 2),
+    }
+    if not settings.symmetric:
+        rows = parts(shape[0], 32) * bits if settings.dense else parts(shape[0], 32 // bits)
+        pieces["weight_zero_point"] = zero_points("I32", rows, *shape[1:])
+    if settings.ordered:
+        pieces["weight_g_idx"] = table("I32", linear.inputs)
+    return {**pieces, **_inputs(settings)}
+
+
+def _bytes(linear: Linear, settings: _Settings) -> Pieces:
+    floats = settings.kind == "float"
+    shape = _scales_shape(linear, settings)
+    pieces = {
+        "weight": weights(
+            "F8_E4M3" if floats else "I8", (linear.out, linear.inputs), linear.parameters, 8,
+            "FP8" if floats else "INT8",
+        ),
+        "weight_scale": scales(None, *shape),
+    }  # fmt: skip
+    if not settings.symmetric:
+        pieces["weight_zero_point"] = zero_points("F8_E4M3" if floats else "I8", *shape)
+    return {**pieces, **_inputs(settings)}
+
+
+def _inputs(settings: _Settings) -> Pieces:
+    pieces = {}
+    if settings.input_scale:
+        pieces["input_scale"] = scales(None, 1)
+    if settings.input_zero:
+        pieces["input_zero_point"] = zero_points("I8", 1)
+    return pieces
+
+
+def _nvfp4(linear: Linear, settings: _Settings) -> Pieces:
+    groups = exact(linear.inputs, 16, "the width")
+    shape = linear.out, linear.inputs // 2
+    pieces = {
+        "weight_packed": weights("U8", shape, linear.parameters, 4, "NVFP4"),
+        "weight_scale": scales("F8_E4M3", linear.out, groups),
+        "weight_global_scale": scales("F32", 1),
+    }
+    return {**pieces, "input_global_scale": scales("F32", 1)} if settings.input_scale else pieces
+
+
+def _microscaled(linear: Linear, bits: int) -> Pieces:
+    groups = exact(linear.inputs, 32, "the width")
+    shape = linear.out, linear.inputs * bits // 8
+    return {
+        "weight_packed": weights("U8", shape, linear.parameters, bits, f"MXFP{bits}"),
+        "weight_scale": scales("U8", linear.out, groups),
+    }

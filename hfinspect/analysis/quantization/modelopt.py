@@ -1,0 +1,95 @@
+"""ModelOpt: FP8 with one scale a weight, NVFP4, and mixtures of both; read by ``scaled``.
+
+Sources: modelopt/torch/export (``quant_utils``, ``convert_hf_config``). FP8: ``weight_scale`` and
+``input_scale``, one each. NVFP4: bytes (out, in/2), ``weight_scale`` (out, in/16) in F8_E4M3,
+``weight_scale_2`` and ``input_scale``. ``exclude_modules`` (``ignore`` in config.json) are names
+and globs; an FP8 KV cache has ``k_proj.k_scale`` and ``v_proj.v_scale``. ``quantized_layers`` has
+the settings of each module of a mixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...trees.prediction import Prediction
+from .declared import Declared
+from .decoding import Modules, Sheet
+from .pieces import KEEP, Linear, Pieces, Plan, Scheme, UndeterminedError, exact, scales, weights
+from .scaled import read as read_scaled
+from .selection import Selection
+
+_GROUP = 16
+
+
+def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+    """Every module with a weight of these dtypes, and all scales."""
+    read_scaled(modules, said, sheet)
+
+
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+    """Every Linear that is not excluded, or of a mixture those that are listed."""
+    kept = said.names("exclude_modules", "ignore")
+    selection = Selection()
+    selection.add(kept or (), KEEP)
+    algorithm = said.text("quant_algo")
+    scheme: Scheme | None = None
+    group = None
+    if algorithm == "mixed_precision":
+        layers = said.section("quantized_layers")
+        if not layers:
+            raise UndeterminedError("it does not list the layers of its mixture")
+        known = {}
+        for name, settings in layers.items():
+            entry = settings if isinstance(settings, Mapping) else {}
+            own = entry.get("quant_algo"), entry.get("group_size")
+            if own not in known:
+                known[own] = scheme_of(*own)
+            selection.add([name], known[own], inside=False)
+    else:
+        if not kept:
+            raise UndeterminedError("it does not list which modules stay as they are")
+        size = said.values.get("group_size") or _size_in_groups(said)
+        scheme = scheme_of(algorithm, size)
+        group = _GROUP if "nvfp4" in algorithm else None
+    return Plan(scheme, selection, heads=True, cache_scales=_cache(said), group=group)
+
+
+def _size_in_groups(said: Declared) -> object:
+    return next((weight.get("group_size") for weight in said.weight_schemes()), None)
+
+
+def _cache(said: Declared) -> str:
+    algorithm = said.text("kv_cache_quant_algo")
+    scheme = said.section("kv_cache_scheme")
+    if algorithm not in ("", "fp8", "none") or (scheme and scheme.get("num_bits") != 8):
+        raise UndeterminedError("the scales of its KV cache are not known")
+    return "projections" if algorithm == "fp8" or scheme else ""
+
+
+def scheme_of(algorithm: object, group: object) -> Scheme:
+    """The scheme of one ``quant_algo``. Raises UndeterminedError."""
+    name = algorithm.lower() if isinstance(algorithm, str) else ""
+    if name == "fp8":
+        return _float8
+    if name in ("nvfp4", "w4a16_nvfp4") and group in (None, _GROUP):
+        return lambda linear: _nvfp4(linear, has_inputs=name == "nvfp4")
+    raise UndeterminedError(f"the layout of quant_algo {algorithm!r:.40} is not known")
+
+
+def _float8(linear: Linear) -> Pieces:
+    return {
+        "weight": weights("F8_E4M3", (linear.out, linear.inputs), linear.parameters, 8, "FP8"),
+        "weight_scale": scales("F32"),
+        "input_scale": scales("F32"),
+    }
+
+
+def _nvfp4(linear: Linear, *, has_inputs: bool) -> Pieces:
+    groups = exact(linear.inputs, _GROUP, "the width")
+    shape = linear.out, linear.inputs // 2
+    pieces = {
+        "weight": weights("U8", shape, linear.parameters, 4, "NVFP4"),
+        "weight_scale": scales("F8_E4M3", linear.out, groups),
+        "weight_scale_2": scales("F32"),
+    }
+    return {**pieces, "input_scale": scales("F32")} if has_inputs else pieces

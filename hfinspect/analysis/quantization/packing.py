@@ -1,0 +1,299 @@
+"""The tensors of a quantised checkpoint, predicted from its config: the inverse of ``decode``.
+
+The architecture's tree is rewritten: modules that the method packs get the tensors of its layout in
+place of their weight. So a layer of 256 experts that is listed 58 times is packed once, and names,
+labels and shares come from the same expansion as everywhere.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+from ...core.checkpoint import Finding
+from ...core.components import Component, Role
+from ...core.results import Quantization
+from ...core.tensors import Packed, TensorSpec, nbytes_of
+from ...errors import LimitError
+from ...trees.expand import expected_tensors
+from ...trees.modules import Layers, Module, Parameter
+from ...trees.prediction import Prediction
+from .declared import Declared, declared_in, group_size_of
+from .decoding import Holds
+from .expressions import UnreadablePatternError
+from .pieces import KEEP, Linear, Plan, Scheme, UndeterminedError, scales
+from .registry import find_plan
+from .selection import State
+
+#: Classes whose weight is the matrix of a linear map.
+_LINEAR = frozenset({"Linear", "Conv1D", "NonDynamicallyQuantizableLinear"})
+
+Children = Mapping[str, Module | Parameter]
+_WEIGHTS = Holds.WEIGHTS.value
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How a config says that its tensors are stored.
+
+    ``specs`` are all tensors of the packed tree, None where the layout is not determined; ``dtype``
+    is that of the tensors that name none themselves.
+    """
+
+    specs: tuple[TensorSpec, ...] | None
+    summary: Quantization
+    dtype: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @cached_property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """What a file holds: ties left out, and what the class does not save."""
+        return tuple(spec for spec in self.specs or () if spec.saved and spec.tied_to is None)
+
+
+def packing(
+    prediction: Prediction,
+    config: Mapping[str, object] | None,
+    companions: Mapping[str, Mapping[str, object]] | None = None,
+) -> Packing | None:
+    """How ``config`` says that the tensors of ``prediction`` are packed; None if they are not.
+
+    ``companions`` are hf_quant_config.json and quantize_config.json where there are. Raises
+    nothing: a layout that does not follow from the config is a finding, and ``specs`` is None.
+    """
+    said = declared_in(config, companions or {})
+    if not said.method:
+        return None
+    try:
+        plan = find_plan(said, config or {}, prediction)
+        walk = _Walk(plan, prediction.dtype or plan.dtype)
+        root = walk.module(prediction.root, plan.selection.start(), _Place())
+        specs = tuple(expected_tensors(root))
+    except UnreadablePatternError as error:
+        return _undetermined(said, f"the pattern {str(error)!r:.80} is not read")
+    except (UndeterminedError, LimitError) as error:
+        return _undetermined(said, str(error))
+    dtype = prediction.dtype or plan.dtype
+    found = Packing(specs, Quantization(said.method), dtype)
+    alike = _alike(found.tensors, dtype)
+    return replace(
+        found,
+        summary=_summary(said, plan, alike),
+        findings=(*walk.findings, *_unsized(alike)),
+    )
+
+
+#: (dtype, shape, what is packed) -> number of tensors.
+Alike = Mapping[tuple[str | None, tuple[int, ...], "Packed | None"], int]
+
+
+def _alike(tensors: tuple[TensorSpec, ...], dtype: str | None) -> Alike:
+    """Tensors of one template share their shape and what they hold: they are counted by that."""
+    counts = Counter((id(spec[1]), id(spec[-1]), spec[8]) for spec in tensors)
+    some = {(id(spec[1]), id(spec[-1]), spec[8]): spec for spec in tensors}
+    alike: Counter[tuple[str | None, tuple[int, ...], Packed | None]] = Counter()
+    for key, count in counts.items():
+        spec = some[key]
+        alike[spec.dtype or dtype, spec.shape, spec.packed] += count
+    return alike
+
+
+def _unsized(alike: Alike) -> Iterator[Finding]:
+    """Why the bytes of all tensors are no one number."""
+    unnamed = sum(count for (dtype, _, _), count in alike.items() if dtype is None)
+    if unnamed:
+        text = f"config.json names no dtype: the bytes of {unnamed:,} tensors are unknown"
+        yield Finding("dtype-undetermined", text, severity="note")
+        return
+    least = sum((nbytes_of(d, prod(shape)) or 0) * n for (d, shape, _), n in alike.items())
+    spread = sum(packed.varies * n for (_, _, packed), n in alike.items() if packed)
+    if spread:
+        text = (
+            f"the tensors take {least:,} to {least + spread:,} bytes: the settings of each module "
+            "are text with a number whose digits follow from the data"
+        )
+        yield Finding("bytes-vary", text, severity="note")
+
+
+def _undetermined(said: Declared, why: str) -> Packing:
+    text = (
+        f"{said.where} names {said.method:.40}, but {why}: dtypes and bytes are unknown without "
+        "the headers of the weight files"
+    )
+    bits = said.whole("bits", "w_bit", "num_bits")
+    summary = Quantization(
+        said.method, bits=bits, packed_bytes=None, group_size=group_size_of(said),
+        declared_in=said.where,
+    )  # fmt: skip
+    return Packing(None, summary, None, (Finding("layout-undetermined", text, severity="note"),))
+
+
+def _summary(said: Declared, plan: Plan, alike: Alike) -> Quantization:
+    roles: dict[str, int] = {}
+    widths: dict[int | None, int] = {}
+    schemes: set[str] = set()
+    sized = True
+    for (dtype, shape, packed), count in alike.items():
+        if packed is None:
+            continue
+        nbytes = nbytes_of(dtype, prod(shape))
+        sized = sized and nbytes is not None and not packed.varies
+        roles[packed.holds] = roles.get(packed.holds, 0) + (nbytes or 0) * count
+        if packed.holds == _WEIGHTS:
+            widths[packed.bits] = widths.get(packed.bits, 0) + packed.parameters * count
+            schemes.add(packed.scheme)
+    known = {bits: parameters for bits, parameters in widths.items() if bits is not None}
+    return Quantization(
+        method=said.method,
+        bits=next(iter(known)) if len(known) == 1 and None not in widths else None,
+        packed_parameters=sum(widths.values()),
+        packed_bytes=roles.get(_WEIGHTS, 0) if sized else None,
+        roles=roles if sized else {},
+        scheme=", ".join(sorted(schemes - {""})),
+        widths={str(bits): parameters for bits, parameters in sorted(known.items())},
+        group_size=plan.group or group_size_of(said),
+        declared_in=said.where,
+    )
+
+
+class _Place(NamedTuple):
+    """What a module is handed down and what matters for whether it is packed."""
+
+    component: Component = Component.OTHER
+    part: str = "text"
+    in_layers: bool = False
+    is_expert: bool = False
+    is_saved: bool = True
+
+    def inside(self, node: Module) -> _Place:
+        part = node.part or self.part
+        return _Place(
+            node.component or self.component,
+            part,
+            (self.in_layers or (isinstance(node, Layers) and node.is_layers)) and part == "text",
+            self.is_expert or node.active is not None or node.kind == "expert",
+            self.is_saved and node.saved,
+        )
+
+
+class _Walk:
+    """The tree once more, with packed modules; a template is rewritten once for each state."""
+
+    def __init__(self, plan: Plan, dtype: str | None) -> None:
+        self.findings: list[Finding] = []
+        self._plan = plan
+        self._dtype = dtype
+        self._made: dict[tuple[int, State, _Place], Module] = {}
+
+    def module(self, node: Module, state: State, place: _Place) -> Module:
+        inside = place.inside(node)
+        key = (id(node), state, inside)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = self._rewritten(node, state, inside)
+        return made
+
+    def _rewritten(self, node: Module, state: State, place: _Place) -> Module:
+        scheme = self._scheme(node, state, place)
+        children: dict[str, Module | Parameter] = {}
+        enter = self._plan.selection.enter
+        for name, child in node.children.items():
+            if isinstance(child, Module):
+                children[name] = self.module(child, enter(state, name), place)
+            elif scheme is not None and name == "weight" and _is_matrix(child):
+                pieces = scheme(self._linear(node, child))
+                children.update({name: child} if pieces is None else _placed(child, pieces))
+            else:
+                children.update(self._bare(node, name, child, enter(state, name), place))
+        if self._plan.cache_scales and place.in_layers and place.is_saved:
+            children.update(self._cache_scales(children))
+        if children == node.children:
+            return node
+        made = copy.copy(node)
+        made.children = children
+        return made
+
+    def _linear(self, node: Module, weight: Parameter) -> Linear:
+        first, second = (int(size) for size in weight.shape)
+        out, inputs = (second, first) if node.class_name == "Conv1D" else (first, second)
+        return Linear(out, inputs, node.class_name, "bias" in node.children, self._dtype)
+
+    def _scheme(self, node: Module, state: State, place: _Place) -> Scheme | None:
+        """That of a module, None for one that stays as it is."""
+        plan = self._plan
+        is_linear = node.class_name in _LINEAR
+        if not is_linear and not (plan.embeddings and node.class_name == "Embedding"):
+            return None
+        return self._chosen(state, place)
+
+    def _chosen(self, state: State, place: _Place) -> Scheme | None:
+        plan = self._plan
+        label = plan.selection.label(state)
+        if label is not None:
+            return label if callable(label) else None
+        if place.component is Component.HEAD and not plan.heads:
+            return None
+        return None if plan.layers_only and not place.in_layers else plan.scheme
+
+    def _bare(
+        self, node: Module, name: str, tensor: Parameter, state: State, place: _Place
+    ) -> Mapping[str, Parameter]:
+        """A tensor that is no Linear's weight: as it is, unless it holds experts."""
+        is_expert = place.is_expert or tensor.active is not None or tensor.kind == "expert"
+        if not is_expert or not _has_matrices(node, name, tensor):
+            return {name: tensor}
+        plan = self._plan
+        if plan.selection.label(state) == KEEP:
+            return {name: tensor}
+        if plan.fused is not None:
+            shape = tuple(int(size) for size in tensor.shape)
+            return _placed(tensor, plan.fused(name, shape))
+        if self._chosen(state, place) is None:
+            return {name: tensor}
+        raise UndeterminedError(f"it does not say how the experts in one tensor {name} are packed")
+
+    def _cache_scales(self, children: Children) -> dict[str, Module | Parameter]:
+        """The factors for keys and values, where an attention projects to these."""
+        found: dict[str, Module | Parameter] = {}
+        for letter in "kv":
+            projection = children.get(f"{letter}_proj")
+            if not isinstance(projection, Module):
+                continue
+            if self._plan.cache_scales == "attention":
+                found[f"{letter}_scale"] = scales(None, 1)
+            else:
+                made = copy.copy(projection)
+                made.children = {**projection.children, f"{letter}_scale": scales("F32")}
+                found[f"{letter}_proj"] = made
+        if not found and not {"kv_b_proj", "qkv_proj", "query_key_value"}.isdisjoint(children):
+            text = "the scales of the KV cache are not counted: their names depend on the exporter"
+            if not self.findings:
+                self.findings.append(Finding("cache-scales", text, severity="note"))
+        return found
+
+
+def _is_matrix(tensor: Parameter) -> bool:
+    return len(tensor.shape) == 2 and tensor.role is Role.PARAMETER and not tensor.tied_to
+
+
+def _has_matrices(node: Module, name: str, tensor: Parameter) -> bool:
+    """Whether a tensor of experts holds weights, not biases or a router's table."""
+    if tensor.role is not Role.PARAMETER or len(tensor.shape) < 2 or "bias" in name:
+        return False
+    return node.component is not Component.ROUTER
+
+
+def _placed(weight: Parameter, pieces: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """The tensors of a layout in the place of ``weight``, with its labels."""
+    placed = {}
+    for name, piece in pieces.items():
+        placed[name] = Parameter(
+            piece.shape, piece.role, piece.dtype, None, weight.saved, weight.component, weight.kind,
+            weight.active, piece.packed,
+        )  # fmt: skip
+    return placed

@@ -1,0 +1,108 @@
+"""What a method makes of one module: the tensors that stand in place of its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...core.components import Role
+from ...core.tensors import Packed
+from ...trees.modules import Parameter
+from .decoding import Holds
+from .selection import Selection
+
+
+class UndeterminedError(Exception):
+    """The config does not say how the weights lie in the files; the text is the reason."""
+
+
+class Linear(NamedTuple):
+    """A module that is to be packed: a matrix of ``out`` by ``inputs``. ``module`` is its class
+    (``Conv1D`` keeps its weight transposed, ``Embedding`` has a row for each token), ``dtype`` the
+    config's."""
+
+    out: int
+    inputs: int
+    module: str = "Linear"
+    has_bias: bool = False
+    dtype: str | None = None
+
+    @property
+    def parameters(self) -> int:
+        """Of the weight."""
+        return self.out * self.inputs
+
+
+#: Tensors by the last part of their names.
+Pieces = Mapping[str, Parameter]
+#: Raises UndeterminedError.
+#: None leaves the module as it is.
+Scheme = Callable[[Linear], "Pieces | None"]
+#: Of a tensor with the weights of all experts, by its name and shape. Raises UndeterminedError.
+FusedScheme = Callable[[str, tuple[int, ...]], Pieces]
+
+#: The label of modules that stay as they are.
+KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a config says that a model is packed.
+
+    ``selection`` gives modules the label ``KEEP`` or a scheme of their own; the others have
+    ``scheme``, but not an output head (unless ``heads``), not a module outside the language
+    model's layers (if ``layers_only``), and an embedding only if ``embeddings``. ``fused`` packs
+    experts that are one tensor. ``dtype`` is that of all other tensors where config.json names
+    none. ``cache_scales`` are the modules with the scales of the KV cache: ``projections``,
+    ``attention`` or none. ``group`` is the group size, if there is one for all.
+    """
+
+    scheme: Scheme | None
+    selection: Selection = field(default_factory=Selection)
+    heads: bool = False
+    layers_only: bool = False
+    embeddings: bool = False
+    fused: FusedScheme | None = None
+    dtype: str | None = None
+    cache_scales: str = ""
+    group: int | None = None
+
+
+def weights(
+    dtype: str | None, shape: tuple[int, ...], parameters: int, bits: int | None, scheme: str
+) -> Parameter:
+    """The packed weight itself."""
+    packed = Packed(parameters, Holds.WEIGHTS.value, bits, scheme)
+    return Parameter(shape, dtype=dtype, packed=packed)
+
+
+def scales(dtype: str | None, *shape: int) -> Parameter:
+    """Factors; ``dtype`` None is the model's own."""
+    return _aside(dtype, shape, Holds.SCALES)
+
+
+def zero_points(dtype: str | None, *shape: int) -> Parameter:
+    return _aside(dtype, shape, Holds.ZERO_POINTS)
+
+
+def table(dtype: str | None, *shape: int, varies: int = 0) -> Parameter:
+    """What is neither: an order, a shape, a map. ``varies``: it may be so many bytes longer."""
+    return _aside(dtype, shape, Holds.TABLES, varies)
+
+
+def _aside(dtype: str | None, shape: tuple[int, ...], holds: Holds, varies: int = 0) -> Parameter:
+    packed = Packed(0, holds.value, varies=varies)
+    return Parameter(shape, Role.QUANTIZATION, dtype, packed=packed)
+
+
+def parts(size: int, by: int) -> int:
+    """``size`` divided into groups of ``by``, the last one perhaps smaller."""
+    return -(-size // by)
+
+
+def exact(size: int, by: int, what: str) -> int:
+    """``size / by``; raises UndeterminedError where that is no whole number."""
+    if by <= 0 or size % by:
+        raise UndeterminedError(f"{what} {size:,} does not divide by {by:,}")
+    return size // by

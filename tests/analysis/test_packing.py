@@ -1,0 +1,392 @@
+"""A quantised model read by its config alone has the tensors that its files have."""
+
+from __future__ import annotations
+
+import json
+import os
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+from hfinspect import Inspection
+from hfinspect.analysis.quantization import Packing, packing
+from hfinspect.core.tensors import nbytes_of
+from hfinspect.trees.modules import Linear, Module
+from hfinspect.trees.prediction import Prediction, predict
+
+from ..schemas import conforms
+from . import twins
+from .test_quantization import write
+from .twins import GROUP, TWINS, Twin, groups_of, section
+
+CORPUS = Path(os.environ.get("HFINSPECT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
+FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "checkpoints" / "quantized"
+
+
+def ct(layout: str, groups: Any, **more: object) -> dict[str, Any]:
+    return section(
+        "compressed-tensors", format=layout, config_groups=groups, ignore=["lm_head"], **more
+    )
+
+
+def modelopt(algorithm: str, **more: object) -> dict[str, Any]:
+    return section("modelopt", quant_algo=algorithm, ignore=["lm_head"], **more)
+
+
+#: Twin -> the config that such files have in full. The twins' own say just what reading needs.
+CONFIGS: dict[str, dict[str, Any]] = {
+    **{
+        f"gptq-{bits}": section("gptq", bits=bits, group_size=GROUP, desc_act=True)
+        for bits in (2, 3, 4, 8)
+    },
+    "awq-gemm": section("awq", bits=4, group_size=GROUP, version="gemm", zero_point=True),
+    "awq-gemv": section("awq", bits=4, group_size=GROUP, version="gemv"),
+    "awq-gemv-fast": section("awq", bits=4, group_size=GROUP, version="gemv_fast"),
+    "auto-round-gptq": section(
+        "auto-round", bits=4, group_size=GROUP, packing_format="auto_round:auto_gptq"
+    ),
+    "auto-round-awq": section(
+        "auto-round", bits=4, group_size=GROUP, packing_format="auto_round:auto_awq",
+        block_name_to_quantize="model.layers",
+    ),
+    "bnb-int8": section("bitsandbytes", load_in_8bit=True),
+    "fp8-blocks": section("fp8", weight_block_size=[128, 128], activation_scheme="dynamic"),
+    "fp8-static": section("fp8", weight_block_size=None, activation_scheme="static"),
+    "modelopt-nvfp4": modelopt("NVFP4", group_size=16),
+    "ct-pack-4": ct("pack-quantized", groups_of(4)),
+    "ct-pack-4-zeros": ct("pack-quantized", groups_of(4, symmetric=False)),
+    "ct-pack-8": ct("pack-quantized", groups_of(8)),
+    "ct-pack-3": ct("pack-quantized", groups_of(3), version="0.14.0"),
+    "ct-pack-3-loose": ct("pack-quantized", groups_of(3), version="0.11.0"),
+    "ct-nvfp4": ct(
+        "nvfp4-pack-quantized",
+        {"group_0": {
+            "targets": ["Linear"],
+            "weights": {"num_bits": 4, "type": "float", "group_size": 16},
+            "input_activations": {"num_bits": 4, "type": "float", "dynamic": "local"},
+        }},
+    ),
+    "ct-mxfp4": ct("mxfp4-pack-quantized", groups_of(4, "float", 32)),
+    "ct-mxfp6": ct("mxfp6-pack-quantized", groups_of(6, "float", 32)),
+    "mlx-mxfp4": {"quantization": {"group_size": 32, "bits": 4, "mode": "mxfp4",
+                                   "model.embed_tokens": False, "lm_head": False}},
+    **{f"mlx-{bits}": {"quantization": {"group_size": 64, "bits": bits}} for bits in (2, 3, 6, 8)},
+    "bitnet": section("bitnet", quantization_mode="offline"),
+}  # fmt: skip
+
+
+def facts(found: Inspection) -> dict[str, tuple[object, ...]]:
+    """All that is said of each tensor."""
+    return {
+        t.name: (t.dtype, t.shape, t.nbytes, t.elements, t.parameters, t.role, t.component, t.kind,
+                 t.layer, t.stack)
+        for t in found.tensors
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CONFIGS))
+def test_the_config_alone_gives_the_tensors_of_the_headers(name: str, tmp_path: Path) -> None:
+    twin = TWINS[name]()
+    stored = write(tmp_path, Twin(twin.tensors, CONFIGS[name], {}, twin.metadata))
+    expected = hfinspect.inspect(tmp_path, source="config")
+    assert facts(expected) == facts(stored)
+    for key in ("parameters", "logical", "stored", "buffers", "bookkeeping", "nbytes", "dtypes",
+                "components", "quantization"):  # fmt: skip
+        assert getattr(expected, key) == getattr(stored, key), key
+    conforms(expected.to_dict(tensors=True))
+
+
+def tree(out: int, inputs: int, dtype: str, *, bias: bool = False) -> Prediction:
+    """A model of one Linear, called ``linear``."""
+    return Prediction(None, "Tiny", Module("Tiny", linear=Linear(inputs, out, bias)), dtype=dtype)
+
+
+def stored_by(found: Packing | None) -> dict[str, tuple[str | None, tuple[int, ...]]]:
+    assert found is not None
+    assert found.specs is not None, found.findings
+    return {
+        spec.name.removeprefix("linear."): (spec.dtype or found.dtype, spec.shape)
+        for spec in found.tensors
+    }
+
+
+#: What the recorded cases leave out of their configs, because a reader does not need it.
+_MORE = {"nf4-nested": {"bnb_4bit_use_double_quant": True},
+         "fp4-nested": {"bnb_4bit_use_double_quant": True}}  # fmt: skip
+RECORDED = [
+    pytest.param(recorded, case, id=f"{recorded['library']}-{case['name']}")
+    for recorded in (json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json")))
+    if recorded["library"] in ("bitsandbytes", "mlx", "compressed-tensors")
+    for case in recorded["cases"]
+]
+
+
+@pytest.mark.parametrize(("recorded", "case"), RECORDED)
+def test_what_the_library_wrote_is_predicted(
+    recorded: dict[str, Any], case: dict[str, Any]
+) -> None:
+    config = json.loads(json.dumps(case["config"]))
+    for values in config.values():
+        values.update(_MORE.get(case["name"], {}))
+        values.setdefault("version", recorded["version"])
+    written = {name: (dtype, tuple(shape)) for name, (dtype, shape) in case["tensors"].items()}
+    one = tree(recorded["out"], recorded["in"], "F32", bias="bias" in written)
+    found = packing(one, config)
+    assert found is not None
+    predicted = stored_by(found)
+    for spec in found.tensors:  # a number in its settings has as many digits as it has
+        name = spec.name.removeprefix("linear.")
+        if spec.packed is not None and spec.packed.varies:
+            least, most = spec.shape[0], spec.shape[0] + spec.packed.varies
+            assert least <= written.pop(name)[1][0] <= most
+            del predicted[name]
+    assert predicted == written
+
+
+# ---- real models
+
+
+def tensors_of(config: dict[str, Any], **companions: Any) -> tuple[Packing, dict[str, int]]:
+    found = packing(predict(config), config, companions)
+    assert found is not None
+    assert found.specs is not None, found.findings
+    sizes = {}
+    for spec in found.specs:
+        if spec.tied_to is None:
+            nbytes = nbytes_of(spec.dtype or found.dtype, prod(spec.shape))
+            assert nbytes is not None
+            sizes[spec.name] = nbytes
+    return found, sizes
+
+
+GPT_OSS = {
+    "architectures": ["GptOssForCausalLM"],
+    "model_type": "gpt_oss",
+    "num_hidden_layers": 36,
+    "num_local_experts": 128,
+    "vocab_size": 201_088,
+    "hidden_size": 2_880,
+    "intermediate_size": 2_880,
+    "head_dim": 64,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+    "num_experts_per_tok": 4,
+    "tie_word_embeddings": False,
+    "quantization_config": {
+        "modules_to_not_convert": [
+            "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens",
+            "lm_head",
+        ],
+        "quant_method": "mxfp4",
+    },
+}  # fmt: skip
+
+
+def test_gpt_oss_has_the_bytes_of_its_index() -> None:
+    """openai/gpt-oss-120b: total_size of model.safetensors.index.json; dtype and method shown."""
+    found = hfinspect.inspect(GPT_OSS)
+    assert found.nbytes == 65_248_815_744
+    assert found.parameters == 116_829_156_672
+    assert set(found.dtypes) == {"BF16", "U8"}
+    quantised = found.quantization
+    assert quantised is not None
+    assert (quantised.method, quantised.scheme, quantised.bits) == ("mxfp4", "MXFP4", 4)
+    assert (quantised.group_size, quantised.declared_in) == (
+        32, "config.json: quantization_config",
+    )  # fmt: skip
+    names = {t.name: (t.dtype, t.shape) for t in found.tensors}
+    assert names["model.layers.0.mlp.experts.gate_up_proj_blocks"] == ("U8", (128, 5760, 90, 16))
+    assert names["model.layers.0.mlp.experts.down_proj_scales"] == ("U8", (128, 2880, 90))
+    assert names["model.layers.35.mlp.experts.down_proj_bias"] == ("BF16", (128, 2880))
+
+
+def corpus_config(name: str) -> dict[str, Any]:
+    path = CORPUS / name / "config.json"
+    if not path.is_file():
+        pytest.skip("the corpus of real files is not there")
+    config: dict[str, Any] = json.loads(path.read_text())
+    return config
+
+
+def test_deepseek_v3_has_the_bytes_of_its_index() -> None:
+    """total_size of DeepSeek-V3's index: 688,574,839,360 bytes in 91,991 tensors, its layer of
+    multi-token prediction included; the catalog's old inv_freq are in no file of it."""
+    config = corpus_config("deepseek-ai--DeepSeek-R1")
+    _, sizes = tensors_of(config)
+    kept = {name: size for name, size in sizes.items() if not name.endswith("inv_freq")}
+    assert (len(kept), sum(kept.values())) == (91_991, 688_574_839_360)
+    found = hfinspect.inspect(config)
+    assert found.parameters == 671_026_404_352
+    assert found.nbytes == 673_150_611_808
+    assert found.quantization is not None
+    assert found.quantization.method == "fp8"
+
+
+def test_a_gptq_index_is_predicted_name_by_name() -> None:
+    """Qwen-7B-Chat-Int4: AutoGPTQ gave every Linear a bias then."""
+    config = corpus_config("Qwen--Qwen-7B-Chat-Int4")
+    index = json.loads((CORPUS / "Qwen--Qwen-7B-Chat-Int4" / "index.json").read_text())
+    found = hfinspect.inspect(config)
+    assert {t.name for t in found.tensors} == set(index["weight_map"])
+    assert found.nbytes == index["metadata"]["total_size"]
+    assert found.parameters == 7_721_324_544
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("Qwen--Qwen3-30B-A3B-FP8", 31.1e9, 31.2e9), ("nvidia--Kimi-K2.6-NVFP4", 590e9, 600e9)],
+)
+def test_quantised_models_are_not_shown_in_bfloat16(name: str, low: float, high: float) -> None:
+    config = corpus_config(name)
+    found = hfinspect.inspect(config)
+    assert found.nbytes is not None
+    assert low < found.nbytes < high
+    plain = {key: value for key, value in config.items() if key != "quantization_config"}
+    assert found.parameters == predict(plain).parameters
+
+
+# ---- what a config does not say
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        section("unheard-of", bits=4),
+        section("torchao"),
+        section("gptq"),
+        section("awq", bits=4, group_size=128, version="new"),
+        section("auto-round", bits=4, group_size=128, packing_format="auto_round:other"),
+        section("fp8", weight_block_size=[0, 128]),
+        section("fp8", weight_block_size=[128, 128], scale_fmt="ue8m0"),
+        section("modelopt", quant_algo="NVFP4"),
+        section("modelopt", quant_algo="W4A8_AWQ", ignore=["lm_head"]),
+        section("bitsandbytes"),
+        section("compressed-tensors", format="marlin-24", config_groups=groups_of(4)),
+        ct("pack-quantized", groups_of(3, group=96)),
+        ct("pack-quantized", {"group_0": {"targets": ["re:(a+)\\1"], "weights": {"num_bits": 4}}}),
+        {"quantization": {"group_size": 48, "bits": 4}},
+    ],
+)
+def test_what_does_not_follow_from_the_config_is_unknown(method: dict[str, Any]) -> None:
+    """The count stays, bytes are unknown and a finding says why; never bfloat16."""
+    found = hfinspect.inspect({**twins.CONFIG, **method})
+    assert found.parameters == hfinspect.predict(twins.CONFIG).parameters
+    assert (found.nbytes, found.stored) == (None, None)
+    assert "BF16" not in found.dtypes
+    assert found.quantization is not None
+    assert found.quantization.packed_bytes is None
+    (finding,) = [f for f in found.findings if f.rule == "layout-undetermined"]
+    assert found.quantization.method in finding.text
+    conforms(found.to_dict())
+
+
+def test_a_length_that_data_decide_is_a_range() -> None:
+    """bitsandbytes with double quantisation: the settings hold a number with its digits."""
+    more = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True}
+    found = hfinspect.inspect({**twins.CONFIG, **section("bitsandbytes", **more)})
+    assert found.nbytes is None
+    (finding,) = [f for f in found.findings if f.rule == "bytes-vary"]
+    least, most = (int(word.replace(",", "")) for word in finding.text.split()[3:6:2])
+    assert most - least == 21 * 14  # two layers of seven
+    assert least > found.parameters // 2 if found.parameters else False
+    plain = {**more, "bnb_4bit_use_double_quant": False}
+    assert hfinspect.inspect({**twins.CONFIG, **section("bitsandbytes", **plain)}).nbytes
+
+
+def test_a_missing_dtype_leaves_the_packed_tensors_known() -> None:
+    config = {key: value for key, value in twins.CONFIG.items() if key != "torch_dtype"}
+    found = hfinspect.inspect({**config, **CONFIGS["fp8-blocks"]})
+    assert found.nbytes is None
+    assert found.quantization is not None
+    assert found.quantization.packed_bytes == found.quantization.packed_parameters
+    assert "dtype-undetermined" in {f.rule for f in found.findings}
+
+
+# ---- which modules
+
+
+def packed_modules(config: dict[str, Any]) -> set[str]:
+    found = hfinspect.inspect({**twins.CONFIG, **config})
+    marks = ("weight_scale_inv", "weight_scale", "qweight", "SCB")
+    return {t.name.rpartition(".")[0] for t in found.tensors if t.name.endswith(marks)}
+
+
+def blocks(**more: object) -> dict[str, Any]:
+    return section("fp8", weight_block_size=[128, 128], **more)
+
+
+def floats(**more: object) -> dict[str, Any]:
+    groups = {"g": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float"}}}
+    return section(
+        "compressed-tensors", **{"format": "float-quantized", "config_groups": groups, **more}
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "left_out"),
+    [
+        (blocks(), {"lm_head"}),
+        (blocks(modules_to_not_convert=["lm_head"]), {"lm_head"}),
+        (blocks(modules_to_not_convert=[]), set()),
+        (blocks(modules_to_not_convert=["model.layers.1", "lm_head"]), {"lm_head", "1."}),
+        (blocks(modules_to_not_convert=["q_proj", "proj", "lm_head"]), {"lm_head", "q_proj"}),
+        (blocks(modules_to_not_convert=["model.layers.*.mlp", "lm_head"]), {"lm_head", "mlp"}),
+        (modelopt("FP8"), {"lm_head"}),
+        (section("modelopt", quant_algo="FP8", exclude_modules=["lm_head", "model.layers.0*"]),
+         {"lm_head", "0."}),
+        (floats(ignore=["lm_head"]), {"lm_head"}),
+        (floats(ignore=["lm_head", "re:.*\\.self_attn\\.(q|k|v|o)_proj$"]),
+         {"lm_head", "self_attn"}),
+        (floats(ignore=["re:model\\.layers\\.[01]\\.mlp.*"]), {"mlp"}),
+        (section("bitsandbytes", load_in_8bit=True, llm_int8_skip_modules=["down_proj"]),
+         {"down_proj"}),
+        (section("gptq", bits=4, group_size=128, dynamic={"-:.*\\.o_proj": {}}),
+         {"lm_head", "o_proj"}),
+        (section("gptq", bits=4, group_size=128, lm_head=True), set()),
+        (section("gptq", bits=4, group_size=128,
+                 modules_in_block_to_quantize=[["self_attn.q_proj"], ["self_attn.k_proj"]]),
+         {"lm_head", "mlp", "v_proj", "o_proj"}),
+        (section("awq", bits=4, group_size=128, modules_to_not_convert=["self_attn"]),
+         {"lm_head", "self_attn"}),
+    ],
+)  # fmt: skip
+def test_modules_that_are_named_stay_as_they_are(
+    config: dict[str, Any], left_out: set[str]
+) -> None:
+    every = {name.removesuffix(".weight") for name in twins.original()
+             if name.endswith("_proj.weight") or name == "lm_head.weight"}  # fmt: skip
+    expected = {name for name in every if not any(part in name for part in left_out)}
+    assert packed_modules(config) == expected
+
+
+def test_mixtures_and_scales_of_the_cache(tmp_path: Path) -> None:
+    """ModelOpt's settings by layer, in hf_quant_config.json; FP8 keys and values."""
+    layers = {}
+    for name in twins.original():
+        if twins.is_linear(name):
+            algorithm = "NVFP4" if ".mlp." in name else "FP8"
+            layers[name.removesuffix(".weight")] = {"quant_algo": algorithm}
+    companions = {
+        "hf_quant_config.json": {
+            "quantization": {"quant_algo": "MIXED_PRECISION", "kv_cache_quant_algo": "FP8",
+                             "quantized_layers": layers}
+        }
+    }  # fmt: skip
+    tensors = {
+        name: (dtype, () if name.endswith(("k_proj.k_scale", "v_proj.v_scale")) else shape)
+        for name, (dtype, shape) in TWINS["modelopt-mixed"]().tensors.items()
+    }
+    stored = write(tmp_path, Twin(tensors, {}, companions))
+    expected = hfinspect.inspect(tmp_path, source="config")
+    assert facts(expected) == facts(stored)
+    assert expected.quantization == stored.quantization
+
+
+def test_gguf_and_plain_configs_are_as_before() -> None:
+    found = hfinspect.inspect(twins.CONFIG)
+    assert found.quantization is None
+    assert set(found.dtypes) == {"BF16"}
+    assert found.nbytes == 2 * (found.parameters or 0)
