@@ -30,6 +30,8 @@ class StoredFile:
 
     @property
     def sha256(self) -> str:
+        if self.size <= len(self.head):
+            return hashlib.sha256(self.head).hexdigest()
         return hashlib.sha256(self.head + b"|%d" % self.size).hexdigest()
 
     @property

@@ -195,7 +195,7 @@ def _inspected(
     work = RowWork(asked, chosen, bool(audits), refresh)
     wanted = (*audits, *_named(columns))
     if query:
-        items = listed(asked, query, limit, ("sha", "siblings", *INFO))
+        items = listed(asked, query, limit, ("sha", "siblings", "private", *INFO))
         return Job(items, limit, work, chosen, listed=True, named=wanted)
     found = named(text, recursive, limit)
     return Job(found, len(found), work, chosen, named=wanted)

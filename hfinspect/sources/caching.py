@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from ..core.hub_info import HubInfo
 from ..core.refs import Origin
@@ -17,15 +17,30 @@ from .source import FileEntry, Source
 
 T = TypeVar("T")
 
+#: The owner of entries that anybody may read.
+EVERYBODY: Final = "everybody"
+
 
 class SizedSource(Source, Protocol):
-    """A source that may tell a size without asking for it."""
+    """A source that may tell a size without asking for it, and who may read what it read."""
 
     def known_size(self, path: str) -> int | None: ...
+
+    def reader_id(self) -> str | None:
+        """Who asks, as a digest of the token; None for nobody in particular."""
+        ...
+
+    def is_public(self) -> bool:
+        """Whether everybody may read the model, as far as its server has said."""
+        ...
 
 
 class CachingSource:
     """``inner`` with its reads remembered (see ``sources.base.Source``).
+
+    An entry belongs to one endpoint and one repo: what one server says of a file, even its hash,
+    says nothing of another's. Of a model that not everybody may read it also belongs to the token
+    that it was read with, and is of no use without that one, with a network or without.
 
     The Hub is still asked which commit a revision is: one request.  Everything below that commit
     comes from the cache if it was read before.  Where the Hub is out of reach, the commit last seen
@@ -36,6 +51,7 @@ class CachingSource:
         self.inner = inner
         self.cache = cache
         self.place = place
+        self._owner: str | None = None
         self._origin: Origin | None = None
         self._files: Mapping[str, FileEntry] | None = None
         self._segments: dict[str, Segments] = {}
@@ -49,6 +65,7 @@ class CachingSource:
         if self._files is None:
             try:
                 self._files = self.inner.list_files()
+                self._owner = self._owner_now()
                 self._remember(self._files)
             except (OfflineError, NetworkError, RequestTimeoutError):
                 found = self._remembered()
@@ -57,10 +74,15 @@ class CachingSource:
                 self._files = found
         return self._files
 
-    @property
-    def _list_key(self) -> str:
+    def _owner_now(self) -> str:
+        """Whose the entries are: everybody's for what is public, and for what was read without a
+        token; else those of the token."""
+        reader = self.inner.reader_id()
+        return EVERYBODY if reader is None or self.inner.is_public() else reader
+
+    def _list_key(self, owner: str) -> str:
         origin = self.inner.origin
-        return f"list {self.place} {origin.repo_id} {origin.revision or 'main'}"
+        return f"list {self.place} {origin.repo_id} {owner} {origin.revision or 'main'}"
 
     def _remember(self, files: Mapping[str, FileEntry]) -> None:
         origin = self.inner.origin
@@ -68,12 +90,16 @@ class CachingSource:
             entries = [[e.path, e.size, e.sha256] for e in files.values()]
             hub = None if origin.hub is None else origin.hub.to_dict()
             payload = json.dumps({"commit": origin.commit, "files": entries, "hub": hub})
-            self.cache.put(self._list_key, payload.encode())
+            self.cache.put(self._list_key(self._owner or EVERYBODY), payload.encode())
 
     def _remembered(self) -> Mapping[str, FileEntry] | None:
-        payload = self.cache.get(self._list_key)
-        if payload is None:
+        for owner in (EVERYBODY, self.inner.reader_id()):
+            payload = None if owner is None else self.cache.get(self._list_key(owner))
+            if payload is not None:
+                break
+        else:
             return None
+        self._owner = owner
         found = json.loads(payload)
         origin = self.inner.origin
         hub = found.get("hub")  # not there in what earlier versions kept
@@ -141,8 +167,8 @@ class CachingSource:
             return self._segments.setdefault(path, found)
 
     def read_all(self, path: str, limit: int) -> bytes:
-        return self._through(self._key(path, f"all {limit}"),
-                             lambda: self.inner.read_all(path, limit))  # fmt: skip
+        key = self._key(path, f"all {limit}")
+        return self._through(key, lambda: self.inner.read_all(path, limit))
 
     def shard_headers(self, index_file: str) -> Mapping[str, bytes | Mapping[str, object]] | None:
         key = self._key(index_file, "headers")
@@ -164,14 +190,16 @@ class CachingSource:
         self.inner.close()
 
     def _key(self, path: str, what: str) -> str | None:
-        """By content where the Hub tells its hash, else by commit; None if neither is known."""
+        """By content where the Hub tells its hash, so that a new commit of the repo keeps what it
+        did not change; else by commit. None if neither is known."""
         entry = self.list_files().get(path)
+        if self._origin is None and self.inner.origin.kind != "hub":
+            return None  # it lies on this machine already
+        of = f"{self.place} {self.origin.repo_id} {self._owner or EVERYBODY}"
         if entry is not None and entry.sha256:
-            return f"sha256 {entry.sha256} {what}"
+            return f"sha256 {of} {entry.sha256} {what}"
         commit = self.origin.commit
-        return (
-            f"commit {self.place} {self.origin.repo_id} {commit} {what} {path}" if commit else None
-        )
+        return f"commit {of} {commit} {what} {path}" if commit else None
 
     def _through(self, key: str | None, ask: Callable[[], bytes]) -> bytes:
         if key is None:

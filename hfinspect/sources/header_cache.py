@@ -1,9 +1,9 @@
 """Header bytes that were read before, kept on this machine between runs.
 
-An entry is what was read of one file. Files whose content hash the Hub tells are keyed by it, so
-that equal files of two repos share their entries; others by repo, commit and path. Every entry
-carries the digest of its payload and the key it was written for: one that does not match is
-dropped, never trusted. Writing is a rename, so several processes may share a cache.
+An entry is what was read of one file of one repo at one endpoint, by everybody or by the owner of
+one token (see ``caching``). Every entry carries the digest of its payload and the key it was
+written for: one that does not match is dropped, never trusted. Writing is a rename, so several
+processes may share a cache.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_ENTRY_BYTES: Final = 32 << 20
 _WRITES_BETWEEN_SWEEPS: Final = 500
 #: An entry's file: the payload, its digest and its key, which is a repo, a commit and a path.
 _MAX_FILE_BYTES: Final = MAX_ENTRY_BYTES + (1 << 16)
-_MAGIC: Final = b"hfinspect-cache-1\n"
+_MAGIC: Final = b"hfinspect-cache-2\n"
 
 
 @dataclass(frozen=True)

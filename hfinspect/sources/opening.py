@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.refs import ModelRef, parse_ref
+from ..core.refs import ModelRef, masked, parse_ref
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
 from .deadline import Deadline, Timeout
 from .local import LocalSource
@@ -91,4 +91,4 @@ def open_source(
         return hub
     from .caching import CachingSource
 
-    return CachingSource(hub, cache, hub.hub.client.endpoint)
+    return CachingSource(hub, cache, masked(hub.hub.client.endpoint))

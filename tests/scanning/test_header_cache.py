@@ -12,12 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
+from hfinspect import Inspection
+from hfinspect.errors import HfinspectError
+from hfinspect.scanning.engine import ScanOptions, close_shared, inspect_one
 from hfinspect.sources import header_cache
 from hfinspect.sources.header_cache import HeaderCache
+from hfinspect.sources.hub.client import HubClient
 from hfinspect.sources.segments import Segments
 
 from ..formats.test_http_cost import stored
 from ..formats.test_torch import sparse_archive
+from ..hub_api import Reply
+from ..hub_http import Request
 from ..hub_repos import sharded_files
 from ..hub_server import HubServer
 from .scan_support import Scanner, fill, model_files
@@ -71,13 +77,102 @@ def test_no_cache_keeps_nothing(scan: Scanner, tmp_path: Path) -> None:
     assert scan.hub.meter.count("cdn") == 1
 
 
-def test_equal_files_of_two_repos_are_read_once(scan: Scanner) -> None:
-    """Keyed by content where the Hub tells a hash: a copy of a model costs no weight header."""
+def test_a_commit_that_leaves_the_weights_alone_costs_none(scan: Scanner) -> None:
+    """Keyed by content where the Hub tells a hash, within one repo: another one's word for what a
+    hash stands for is not taken."""
+    listed = scan.list_of(["org/a", "other/copy"])
     for name in ("org/a", "other/copy"):
         scan.hub.add(name, model_files(1))
-    done = scan(scan.list_of(["org/a", "other/copy"]), "--jobs", "1")
-    assert done.code == 0
-    assert scan.hub.meter.count("cdn") == 1
+    assert scan(listed, "--jobs", "1").code == 0
+    assert scan.hub.meter.count("cdn") == 2
+    scan.hub.repos["org/a"].commit({**model_files(1), "README.md": b"#"})
+    assert scan(listed, "--jobs", "1").code == 0
+    assert scan.hub.meter.count("cdn") == 2
+
+
+# ---- whose the entries are
+
+
+class LyingHub(HubServer):
+    """A mirror that serves other weights than ``real`` has, and lists them under real's hashes."""
+
+    def __init__(self, real: HubServer) -> None:
+        super().__init__()
+        self.real = real
+
+    def answer(self, request: Request) -> Reply:
+        if request.host == "hub" and request.path.startswith("/api/models/"):
+            reply = self.real.answer(request)
+            listed, own = json.loads(reply.body), self.repos["org/model"].files(self.commit)
+            for sibling in listed["siblings"]:
+                sibling["size"] = own[sibling["rfilename"]].size
+            return Reply.json(listed)
+        request.path = request.path.replace(self.real.repos["org/model"].sha, self.commit)
+        reply = super().answer(request)
+        reply.headers.pop("X-Repo-Commit", None)
+        return reply
+
+    @property
+    def commit(self) -> str:
+        return self.repos["org/model"].sha
+
+
+def test_a_hostile_mirror_plants_nothing(hub: HubServer, tmp_path: Path) -> None:
+    """It lists the real hashes, sizes of its own, and serves other headers: they are shown as its
+    own, and never as those of the real Hub."""
+    hub.add("org/model", model_files())
+    mirror = LyingHub(hub)
+    try:
+        mirror.add("org/model", model_files(7))  # one tensor more
+        rows = []
+        for server in (mirror, hub, mirror):
+            options = ScanOptions(
+                token=False, endpoint=server.endpoint, cache_dir=str(tmp_path / "cache")
+            )
+            rows.append(inspect_one("org/model", options))
+        close_shared()
+    finally:
+        mirror.close()
+    planted, real, again = (
+        {tensor.name for tensor in row.tensors} for row in rows if isinstance(row, Inspection)
+    )
+    assert "extra.7.weight" in planted
+    assert "extra.7.weight" not in real
+    assert again == planted
+
+
+@pytest.mark.parametrize("locked", [{"private": True}, {"gated": "manual"}])
+@pytest.mark.parametrize("offline", [False, True])
+def test_what_a_token_read_is_not_shown_without_it(
+    hub: HubServer, tmp_path: Path, offline: bool, locked: dict[str, object]
+) -> None:
+    """Nor to the owner of another token; with a network and without one."""
+    hub.add("org/model", model_files(), readers=frozenset({"reader"}), **locked)
+    cache = HeaderCache(tmp_path)
+
+    def read(token: str | bool, *, offline: bool) -> str | None:
+        client = HubClient(endpoint=hub.endpoint, token=token, offline=offline)
+        hub.at_close.append(client.close)
+        try:
+            hfinspect.inspect("org/model", client=client, cache=cache, source="checkpoint")
+        except HfinspectError as error:
+            return error.kind
+        return None
+
+    assert read("hf_reader", offline=False) is None
+    for token in (False, "hf_stranger"):
+        assert read(token, offline=offline) in ("offline", "repo_not_found", "gated")
+    assert read("hf_reader", offline=offline) is None
+    assert not any(b"hf_reader" in path.read_bytes() for path in entries(tmp_path))
+
+
+def test_what_is_public_is_everybodys(hub: HubServer, tmp_path: Path) -> None:
+    """Read with a token, it spares the next reader the same requests."""
+    hub.add("org/model", model_files())
+    cache = HeaderCache(tmp_path)
+    for token in ("hf_reader", False, "hf_stranger"):
+        hfinspect.inspect("org/model", token=token, endpoint=hub.endpoint, cache=cache)
+    assert hub.meter.count("cdn") == 1
 
 
 def test_a_moved_revision_is_read_anew(scan: Scanner) -> None:

@@ -12,12 +12,18 @@ from contextlib import contextmanager
 import pytest
 
 import hfinspect
-from hfinspect.errors import HfinspectError, LimitError, RequestTimeoutError, UsageError
+from hfinspect.errors import (
+    HfinspectError,
+    LimitError,
+    NetworkError,
+    RequestTimeoutError,
+    UsageError,
+)
 from hfinspect.sources.deadline import MAX_GRANTED, Deadline
 from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.throttle import RetryPolicy
 
-from ..hub_repos import sharded_files
+from ..hub_repos import StoredFile, sharded_files
 from ..hub_server import HubServer
 from ..scanning.scan_support import Scanner, fill, model_files
 from .hub_support import client
@@ -134,6 +140,15 @@ def test_a_file_list_without_end(
         f"org/model: the Hub's answer about it is larger, expected at most {limit:,} bytes"
     )
     assert caught.value.exit_code == 4
+
+
+def test_a_small_file_must_have_the_hash_that_is_listed(hub: HubServer) -> None:
+    content = b'{"model_type": "gpt2"}'
+    hub.add("org/model", {"config.json": StoredFile(content, len(content), lfs=True)})
+    assert HubSource("org/model", client=client(hub)).read_all("config.json", 100) == content
+    hub.fail("body", host="cdn", body=content.replace(b"gpt2", b"bert"))
+    with pytest.raises(NetworkError, match="sent a file of another sha256 than it has listed"):
+        HubSource("org/model", client=client(hub)).read_all("config.json", 100)
 
 
 def test_a_small_file_without_end(hub: HubServer) -> None:

@@ -36,6 +36,11 @@ class Listing:
     private: bool | None = None
     info: HubInfo | None = None
 
+    @property
+    def is_public(self) -> bool:
+        """Whether the Hub has said that everybody may read its files."""
+        return self.private is False and self.gated is False
+
 
 def parse_listing(answer: object, repo_id: str) -> Listing:
     """``GET /api/models/{repo}?blobs=true``. Raises BrokenAnswerError if it is something else."""

@@ -7,6 +7,7 @@ same file go there directly.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -176,6 +177,9 @@ class HubSource:
             data = answer.whole(limit)
             if size is not None and len(data) != size:
                 raise BrokenAnswerError(f"sent {len(data):,} of {size:,} bytes")
+            listed = self._entry(path).sha256
+            if listed is not None and hashlib.sha256(data).hexdigest() != listed:
+                raise BrokenAnswerError("sent a file of another sha256 than it has listed")
             return data
 
         return self._fetch(path, GZIP, handle)

@@ -40,13 +40,15 @@ class ListedModel:
     reported_total: int | None = None
     files: tuple[str, ...] | None = None
     info: HubInfo | None = None
+    private: bool | None = None
 
     def listing(self) -> Listing | None:
         """The file list of the model at that commit, which spares the request for it."""
         if self.files is None or self.commit is None:
             return None
         files = {path: FileEntry(path) for path in self.files}
-        return Listing(self.repo_id, self.commit, files, info=self.info)
+        gated = None if self.info is None else self.info.gated
+        return Listing(self.repo_id, self.commit, files, gated, self.private, self.info)
 
 
 def list_models(
@@ -137,6 +139,7 @@ def _model(item: object) -> ListedModel:
         _files(item, repo_id),
         # A list may be of a million models: no tags.
         replace(info_of(item), tags=()) if "siblings" in item else None,
+        item["private"] if isinstance(item.get("private"), bool) else None,
     )
 
 

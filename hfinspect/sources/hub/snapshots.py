@@ -152,6 +152,15 @@ class CachedHubSource:
             return state.local.read_all(path, limit)
         return self._from_hub(state, path).read_all(path, limit)
 
+    def reader_id(self) -> str | None:
+        """Who asks, as a digest of the token; None for nobody in particular."""
+        return self.hub.client.reader()
+
+    def is_public(self) -> bool:
+        """Whether everybody may read the model, as far as the Hub has said: False where it has
+        not, or was not asked."""
+        return self._opened().kind == "hub" and self.hub.listing().is_public
+
     def shard_headers(self, index_file: str) -> Mapping[str, Mapping[str, object]] | None:
         state = self._opened()
         folder = index_file.rpartition("/")[0]
