@@ -196,6 +196,25 @@ def grouped(
     return {group: Totals(parameters[group], counts[group], nbytes[group]) for group in counts}
 
 
+def component_shares(
+    tensors: Sequence[TensorInfo], by: str
+) -> dict[str, tuple[tuple[str, float], ...]]:
+    """Group -> components and their share of all parameters, in the order of components."""
+    found: dict[str, dict[str, int]] = {}
+    whole = 0
+    for tensor in tensors:
+        if tensor.tied_to is None and tensor.parameters:
+            group = found.setdefault(GROUPINGS[by](tensor), {})
+            name = str(tensor.component)
+            group[name] = group.get(name, 0) + tensor.parameters
+            whole += tensor.parameters
+    order = {str(component): i for i, component in enumerate(Component)}
+    return {
+        name: tuple((c, group[c] / whole) for c in sorted(group, key=lambda c: order[c]))
+        for name, group in found.items()
+    }
+
+
 def layer_name(tensor: TensorInfo) -> str:
     """``model.layers.7``, or ``(outside layers)``."""
     if tensor.layer is None:

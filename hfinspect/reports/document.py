@@ -81,8 +81,10 @@ Block = Facts | Table | Paragraph | Preformatted
 
 @dataclass(frozen=True)
 class Document:
-    """A title, blocks in reading order, and the table for formats that take just one."""
+    """A title, blocks in reading order, and the table for formats that take just one. ``summary``
+    stands right of the title: the answer in a few words."""
 
     title: str
     blocks: tuple[Block, ...]
     main: Table | None = None
+    summary: str = ""

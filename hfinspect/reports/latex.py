@@ -39,6 +39,8 @@ def render(document: Document) -> str:
     parts = [_PREAMBLE]
     if document.title:
         parts.append(rf"\section*{{{escaped(document.title)}}}")
+    if document.summary:
+        parts.append(escaped(document.summary))
     parts += [_block(block) for block in document.blocks]
     return "\n\n".join([*parts, r"\end{document}"])
 

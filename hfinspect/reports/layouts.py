@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..core.results import Adapter, Inspection, Quantization
 from ..core.text import byte_size, spelled
 from .document import Cell, Column, Table
+from .headline import build
 
 #: Names that fit on a line.
 _MAX_NAMES = 8
@@ -20,6 +21,13 @@ _CONTENTS = (
     ("experts_used", "experts used"), ("context_length", "context"), ("vocab_size", "vocabulary"),
     ("tokenizer", "tokenizer"),
 )  # fmt: skip
+
+
+#: Facts that the first lines have already, by their name here.
+_FACT = {
+    "width": "hidden_size", "context": "context_length", "vocabulary": "vocab_size",
+    "experts_per_token": "experts_used",
+}  # fmt: skip
 
 
 def ratio(pair: tuple[int, int] | None) -> str:
@@ -38,7 +46,7 @@ def quantized(found: Quantization) -> str:
     if found.effective_bits is None:
         return text if found.packed_parameters is not None else f"{text}, bits unknown"
     weight, effective = ratio(found.weight_bits), ratio(found.effective_bits)
-    text += f", {weight} bits a weight"
+    text += f", {weight} bits per weight"
     if effective != weight:
         text += f", {effective} with scales and tables"
     return text
@@ -67,10 +75,14 @@ def adapter(found: Adapter, parameters: int | None) -> Iterator[tuple[str, str]]
 
 def contents(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """What the weight file tells of itself, on one line."""
-    told = inspection.contents
-    texts = [f"{label} {_plain(told[key])}" for key, label in _CONTENTS if told.get(key)]
+    told, shown = inspection.contents, {_FACT.get(key, key) for key in inspection.facts.known}
+    texts = [
+        f"{label} {_plain(told[key])}"
+        for key, label in _CONTENTS
+        if told.get(key) and key not in shown
+    ]
     if texts:
-        yield "the file says", ", ".join(texts)
+        yield "metadata", ", ".join(texts)
 
 
 def _plain(value: object) -> str:
@@ -88,22 +100,27 @@ def listed(names: tuple[str, ...] | list[str]) -> str:
     return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def members(inspection: Inspection) -> Table:
-    """Every part with its parameters."""
+def members(inspection: Inspection, *, exact: bool = False) -> Table:
+    """Every part with its parameters; ``exact`` is the form for csv."""
     columns = (
         Column("part", "part"),
         Column("class", "class"),
         Column("parameters", "parameters", "int"),
         Column("dtype", "dtypes"),
-        Column("nbytes", "bytes", "int"),
+        Column("nbytes", "bytes", "int") if exact else Column("size", "size", "int"),
+        Column("build", "build"),
     )
     rows: list[tuple[Cell, ...]] = []
     for member in inspection.members:
         name = (member.declared or member.architecture or "").rpartition(".")[2]
+        size = member.nbytes if exact or member.nbytes is None else byte_size(member.nbytes)
         dtypes = "/".join(member.dtypes)
-        rows.append((member.name, name, member.parameters, dtypes, member.nbytes))
-    rows.append(("total", "", inspection.parameters, "", inspection.nbytes))
-    return Table(columns, tuple(rows), title="parts", total=True, optional=("dtype", "nbytes"))
+        rows.append((member.name, name, member.parameters, dtypes, size, build(member.facts)))
+    whole = inspection.nbytes
+    size = whole if exact or whole is None else byte_size(whole)
+    rows.append(("total", "", inspection.parameters, "", size, ""))
+    optional = ("dtype", "nbytes", "size", "build")
+    return Table(columns, tuple(rows), title="parts", total=True, optional=optional)
 
 
 def variants(inspection: Inspection) -> Table:
@@ -111,7 +128,7 @@ def variants(inspection: Inspection) -> Table:
     columns = (
         Column("file", "file"),
         Column("type", "type"),
-        Column("bits", "bits a weight"),
+        Column("bits", "bits per weight"),
         Column("size", "size"),
     )
     rows: list[tuple[Cell, ...]] = []

@@ -18,6 +18,7 @@ _FENCE = re.compile("`{3,}")
 def render(document: Document) -> str:
     """The document as Markdown."""
     parts = [f"# {escaped(document.title)}"] if document.title else []
+    parts += [f"**{escaped(document.summary)}**"] if document.summary else []
     parts += [_block(block) for block in document.blocks]
     return "\n\n".join(part for part in parts if part)
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..analysis.count import component_shares
 from ..core.components import Component
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
-from .document import Block, Column, Document, Facts, Paragraph, Table
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+from .headline import build, hub_line, summary
 from .layouts import adapter, contents, members, quantized, roles, variants
 
 #: Findings shown on the one screen; the rest is counted (all of them are in the JSON form).
 MAX_FINDINGS = 5
 #: Reasons why files were left aside; the rest is counted.
 MAX_REASONS = 4
+#: Digits of a commit that are shown, as git and the Hub abbreviate it; the JSON form has all.
+_COMMIT = 12
 
 _KINDS = {
     "hub": "Hugging Face Hub",
@@ -33,46 +37,82 @@ def lay_out(
     layers: Mapping[str, tuple[int, int]] | None = None,
 ) -> Document:
     """``groups`` are totals by ``by``; ``layers`` the range of one layer by component."""
-    table = _groups(inspection, by, groups or inspection.components, layers or {})
-    blocks: list[Block] = [_what_was_read(inspection), table, _totals(inspection)]
-    main = table
+    shown = groups or inspection.components
+    table = _groups(inspection, by, shown, layers or {}, exact=False)
+    main = _groups(inspection, by, shown, layers or {}, exact=True)
+    blocks: list[Block] = [_build(inspection)]
     if by == "component" and inspection.members:
-        main = members(inspection)
-        blocks.insert(1, main)
-    elif by == "component" and len(inspection.parts) > 1:
-        blocks.append(_groups(inspection, "part", inspection.parts, {}))
+        main = members(inspection, exact=True)
+        blocks.append(members(inspection))
+    blocks += [table, _totals(inspection)]
+    if by == "component" and len(inspection.parts) > 1 and not inspection.members:
+        blocks.append(_groups(inspection, "part", inspection.parts, {}, exact=False))
     if len(inspection.variants) > 1:
         blocks.append(variants(inspection))
-    blocks += _remarks(inspection)
-    return Document(titled(inspection.origin.name, inspection.overrides), tuple(blocks), main)
+    blocks.append(_what_was_read(inspection))
+    blocks = [*_joined(blocks), *_remarks(inspection)]
+    title = titled(inspection.origin.name, inspection.overrides)
+    return Document(title, tuple(blocks), main, summary(inspection))
+
+
+def _joined(blocks: Sequence[Block]) -> list[Block]:
+    """Facts that follow each other have one column of labels."""
+    joined: list[Block] = []
+    for block in blocks:
+        before = joined[-1] if joined else None
+        if isinstance(block, Facts) and isinstance(before, Facts):
+            joined[-1] = Facts((*before.items, *block.items))
+        else:
+            joined.append(block)
+    return joined
+
+
+def _build(inspection: Inspection) -> Facts:
+    """The class and how it is built, or what else the model is; and what was changed."""
+    items = [(_class(inspection), _described(inspection))]
+    if inspection.adapter is not None:
+        items = list(adapter(inspection.adapter, inspection.parameters))
+    items += [("changed", str(one)) for one in inspection.overrides]
+    return Facts(tuple(items))
+
+
+def _class(inspection: Inspection) -> str:
+    if inspection.architecture:
+        return inspection.architecture
+    return inspection.model_type or "unknown architecture"
+
+
+def _described(inspection: Inspection) -> str:
+    facts = build(inspection.facts)
+    if inspection.members:
+        count = len(inspection.members)
+        return f"{inspection.layout} of {count} part{'' if count == 1 else 's'}"
+    if inspection.format == "gguf" and not inspection.architecture:
+        return ", ".join(filter(None, (facts, "a GGUF architecture name")))
+    if inspection.catalogued:
+        return facts or f"model_type {inspection.model_type or 'unknown'}"
+    known = f"model_type {inspection.model_type or 'unknown'}, not in the catalog"
+    return ", ".join(filter(None, (facts, known)))
 
 
 def _what_was_read(inspection: Inspection) -> Facts:
-    origin = inspection.origin
-    items = [("changed", str(one)) for one in inspection.overrides]
-    items.append(("read from", _KINDS.get(origin.kind, origin.kind)))
-    if origin.kind in ("hub", "cache"):
-        asked = origin.revision or "main"
-        items.append(("revision", f"{asked}, commit {origin.commit or 'unknown'}"))
-    elif origin.path:
-        items.append(("path", origin.path))
+    """Where the answer is from; it stands last."""
+    items = list(contents(inspection))
+    about = hub_line(inspection)
+    if about:
+        items.append(("on the Hub", about))
     items.append(("files", _files(inspection)))
     if inspection.other_files and inspection.chosen_because and not inspection.members:
         items.append(("chosen", inspection.chosen_because))
-    model = inspection.architecture or "unknown architecture"
-    known = "" if inspection.catalogued else ", not in the catalog"
-    if inspection.members:
-        items.append(("model", f"{model} ({inspection.layout})"))
-    elif inspection.adapter is not None:
-        items += adapter(inspection.adapter, inspection.parameters)
-    elif inspection.format == "gguf" and not inspection.architecture:
-        items.append(("model", f"{inspection.model_type or 'unknown'}, by llama.cpp's names"))
+    origin = inspection.origin
+    place = _KINDS.get(origin.kind, origin.kind)
+    if origin.kind in ("hub", "cache"):
+        commit = (origin.commit or "unknown")[:_COMMIT]
+        items.append(("read from", f"{place}, {origin.revision or 'main'}, commit {commit}"))
     else:
-        items.append(("model", f"{model} (model_type {inspection.model_type or 'unknown'}{known})"))
-    items += contents(inspection)
-    found = inspection.quantization
-    if found is not None:
-        items.append(("quantised", quantized(found)))
+        items.append(("read from", place))
+        if origin.path:
+            items.append(("path", origin.path))
     return Facts(tuple(items))
 
 
@@ -95,34 +135,49 @@ def _groups(
     by: str,
     groups: Mapping[str, Totals],
     layers: Mapping[str, tuple[int, int]],
+    *,
+    exact: bool,
 ) -> Table:
+    """Totals by group. ``exact`` is the form for csv: bytes as numbers, every group; on a screen
+    sizes are rounded, and groups of nothing are left out."""
     whole = inspection.parameters
-    wants_layers = by == "component" and bool(layers)
+    by_component = by == "component"
+    pieces = {} if by_component or exact else component_shares(inspection.tensors, by)
     columns = [
-        Column(by, by),
+        Column(by, by, "component" if by_component else "text"),
         Column("parameters", "parameters", "int"),
         Column("share", "share", "share"),
         Column("bar", "", "bar"),
-        *([Column("per_layer", "per layer", "int")] if wants_layers else []),
-        *([] if by == "component" else [Column("tensors", "tensors", "int")]),
+        *([Column("per_layer", "per layer", "int")] if by_component and layers else []),
+        *([] if by_component else [Column("tensors", "tensors", "int")]),
+        Column("nbytes", "bytes", "int") if exact else Column("size", "size", "int"),
     ]
-    # The csv carries the bytes too; on a terminal they only widen the table.
-    columns.append(Column("nbytes", "bytes", "int"))
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, totals in groups.items():
+        if not exact and not totals.parameters and not totals.nbytes and whole is not None:
+            continue
         share = _share(totals.parameters, whole)
-        per_layer = [_per_layer(layers.get(name))] if wants_layers else []
-        tensors = [] if by == "component" else [totals.tensors]
-        rows.append((name, totals.parameters, share, share, *per_layer, *tensors, totals.nbytes))
-    last = [] if by == "component" else [sum(totals.tensors for totals in groups.values())]
+        bar = ((name, share or 0.0),) if by_component else pieces.get(name, share)
+        rows.append(
+            (name, totals.parameters, share, bar,
+             *([_per_layer(layers.get(name))] if by_component and layers else []),
+             *([] if by_component else [totals.tensors]),
+             totals.nbytes if exact else _size(totals.nbytes))
+        )  # fmt: skip
     sizes = [totals.nbytes for totals in groups.values() if totals.nbytes is not None]
     nbytes = sum(sizes) if len(sizes) == len(groups) else None
     rows.append(
-        ("total", whole, _share(whole, whole), None, *([""] if wants_layers else []), *last, nbytes)
-    )
-    return Table(
-        tuple(columns), tuple(rows), total=True, optional=("bar", "per_layer", "tensors", "nbytes")
-    )
+        ("total", whole, _share(whole, whole), None,
+         *([""] if by_component and layers else []),
+         *([] if by_component else [sum(totals.tensors for totals in groups.values())]),
+         nbytes if exact else _size(nbytes))
+    )  # fmt: skip
+    optional = ("bar", "per_layer", "tensors", "nbytes", "size")
+    return Table(tuple(columns), tuple(rows), total=True, optional=optional)
+
+
+def _size(nbytes: int | None) -> str:
+    return "" if nbytes is None else byte_size(nbytes)
 
 
 def _share(part: int | None, whole: int | None) -> float | None:
@@ -138,27 +193,27 @@ def _per_layer(found: tuple[int, int] | None) -> int | str:
 
 def _totals(inspection: Inspection) -> Facts:
     total = inspection.parameters
-    items = [("total", "unknown" if total is None else f"{total:,} ({spelled(total)}) parameters")]
+    items = [("total", "unknown" if total is None else f"{total:,} parameters")]
     if inspection.tied:
         items.append(("tied", _tied(inspection.tied)))
     if inspection.parameters_with_head is not None:
         apart = inspection.parameters_with_head
-        items.append(
-            ("head apart", f"{apart:,} ({spelled(apart)}) with the head counted separately")
-        )
+        items.append(("with an untied head", f"{apart:,} ({spelled(apart)})"))
     if inspection.active_parameters is not None:
         active = inspection.active_parameters
         items.append(("active", f"{active:,} ({spelled(active)}) serve one token"))
     items += [("beyond", group.text) for group in inspection.beyond]
     if inspection.logical is not None and inspection.stored not in (None, inspection.logical):
         items.append(("stored", _stored(inspection)))
-    if inspection.source == "checkpoint" or inspection.nbytes is not None:
-        items.append(("dtypes", _dtypes(inspection.dtypes)))
     found = inspection.quantization
+    if found is not None:
+        items.append(("quantised", quantized(found)))
+    if len(inspection.dtypes) > 1:
+        items.append(("dtypes", _dtypes(inspection.dtypes)))
     if found is not None and len(found.roles) > 1:
         items.append(("packed", roles(found)))
     if inspection.parameters is not None:
-        items.append(("weights", _memory(inspection)))
+        items.append(("memory", _memory(inspection)))
     return Facts(tuple(items))
 
 
@@ -191,9 +246,13 @@ def _dtypes(dtypes: Mapping[str, Totals]) -> str:
 
 
 def _memory(inspection: Inspection) -> str:
-    pairs = (f"{name} {byte_size(size)}" for name, size in inspection.memory.items())
+    """Bytes as they are stored, and at four widths."""
+    pairs = [f"{name} {byte_size(size)}" for name, size in inspection.memory.items()]
+    pairs[0] = f"at {pairs[0]}"
     # A line may end between two pairs, not inside one.
-    return "   ".join(pair.replace(" ", "\N{NO-BREAK SPACE}") for pair in pairs)
+    shown = ", ".join(pair.replace(" ", "\N{NO-BREAK SPACE}") for pair in pairs)
+    stored = "" if inspection.nbytes is None else f"as stored {byte_size(inspection.nbytes)}; "
+    return f"{stored}{shown} (weights alone)"
 
 
 def _left_aside(others: Mapping[str, str]) -> str:
@@ -248,7 +307,7 @@ def _remarks(inspection: Inspection) -> list[Block]:
     blocks += _broken_promise(inspection)
     other = inspection.components.get(Component.OTHER.value)
     if other is not None and other.parameters and inspection.catalogued is False:
-        blocks.append(Paragraph("other: tensors whose names say nothing that is known", "note"))
+        blocks.append(Paragraph("other: tensors that are not recognised by name", "note"))
     findings = [f for f in inspection.findings if f.file not in inspection.missing_files]
     blocks.extend(
         Paragraph(f"{f.file}: {f.text}" if f.file and f.file not in f.text else f.text, f.severity)

@@ -21,6 +21,8 @@ from .document import (
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10
+#: Where the summary of a report begins, if the title is shorter; and the least space before it.
+_SUMMARY_COLUMN, _GAP = 41, 3
 #: tabulate's spaces between two columns, and what it adds to a header.
 _BETWEEN, _HEADER_PADDING = 2, 2
 _STYLES = {"bold": "1", "dim": "2", "warning": "33", "error": "31", "note": "36", "bar": "36"}
@@ -67,7 +69,7 @@ def render(document: Document, canvas: Canvas | None = None) -> str:
     last line."""
     canvas = canvas or Canvas()
     shapes = _shapes([block for block in document.blocks if isinstance(block, Table)], canvas)
-    parts = [canvas.style(clean(document.title), "bold")] if document.title else []
+    parts = [_title(document, canvas)] if document.title else []
     parts.extend(
         _table(block, canvas, shapes[id(block)])
         if isinstance(block, Table)
@@ -78,6 +80,17 @@ def render(document: Document, canvas: Canvas | None = None) -> str:
     lines = _spaced(parts, [*before, *document.blocks])
     left = _left_out(document, canvas, shapes)
     return "\n".join([*lines, "", left] if left else lines)
+
+
+def _title(document: Document, canvas: Canvas) -> str:
+    """The title, and the summary right of it or, where there is no room, below it."""
+    title, summary = clean(document.title), clean(document.summary)
+    column = max(len(title) + _GAP, _SUMMARY_COLUMN)
+    column = min(column, max(canvas.text_width - len(summary), len(title) + _GAP))
+    if not summary or column + len(summary) > canvas.text_width:
+        parts = [title, *([_wrapped(summary, canvas)] if summary else [])]
+        return "\n".join(canvas.style(part, "bold") for part in parts)
+    return canvas.style(f"{title:{column}}{summary}", "bold")
 
 
 def _left_out(document: Document, canvas: Canvas, shapes: Mapping[int, _Shape]) -> str:
@@ -143,16 +156,22 @@ def _block(block: Facts | Paragraph | Preformatted, canvas: Canvas) -> str:
 
 
 def _facts(block: Facts, canvas: Canvas) -> str:
+    """Labels in one column, texts in another; a label that takes half the line stands alone."""
     items = [(clean(label), text) for label, text in block.items]
     pad = max((len(label) for label, _ in items), default=0) + 2
+    alone = pad > canvas.text_width // 2
+    indent = 2 if alone else pad
     lines = []
     for label, text in items:
         filled = textwrap.wrap(
-            clean(text, 2000), max(canvas.text_width - pad, 20),
+            clean(text, 2000), max(canvas.text_width - indent, 20),
             break_long_words=False, break_on_hyphens=False,
         ) or [""]  # fmt: skip
-        lines.append(canvas.style(label.ljust(pad), "dim") + filled[0])
-        lines += [" " * pad + more for more in filled[1:]]
+        if alone:
+            lines += [canvas.style(label, "dim"), " " * indent + filled[0]]
+        else:
+            lines.append(canvas.style(label.ljust(pad), "dim") + filled[0])
+        lines += [" " * indent + more for more in filled[1:]]
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")  # it was for wrapping alone
 
 
