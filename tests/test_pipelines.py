@@ -265,7 +265,7 @@ def test_sentence_transformers_of_a_transformer_alone(tmp_path: Path) -> None:
 def test_what_the_command_shows(tmp_path: Path) -> None:
     root = write_pipeline(tmp_path)
     shown = run(str(root)).out
-    assert "StableDiffusionXLPipeline (diffusers pipeline)" in shown
+    assert "StableDiffusionXLPipeline  diffusers pipeline of " in shown
     for name, parameters in EXPECTED.items():
         assert name in shown
         assert f"{parameters:,}" in shown

@@ -94,7 +94,8 @@ def facts_of(config: Mapping[str, Any] | None, prediction: Prediction | None = N
     for name, sections in (("vision", _VISION), ("audio", _AUDIO)):
         for prefix in sections:
             if prefix != main and found.take(f"{name}_layers", prefix, (*_LAYERS, "num_layers")):
-                found.take(f"{name}_width", prefix, _WIDTH)
+                # Next to embed_dim, hidden_size is the width of what Qwen2-VL's tower gives out.
+                found.take(f"{name}_width", prefix, ("embed_dim", *_WIDTH))
                 found.take(f"{name}_heads", prefix, _HEADS)
                 break
     found.inputs(main)

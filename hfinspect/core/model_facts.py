@@ -36,7 +36,7 @@ class ModelFacts:
     decoder_heads: int | None = _fact("heads", "attention heads of the decoder, under its own key")
     kv_heads: int | None = _fact("heads", "key and value heads, under their own key")
     head_dim: int | None = _fact("features", "width of a head, under its own key")
-    vocabulary: int | None = _fact("tokens", "rows of the token embedding")
+    vocabulary: int | None = _fact("tokens", "size of the vocabulary")
     context: int | None = _fact("tokens", "longest sequence that the config allows")
     experts: int | None = _fact("experts", "routed experts of a layer")
     experts_per_token: int | None = _fact("experts", "routed experts that serve a token")

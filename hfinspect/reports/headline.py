@@ -133,9 +133,7 @@ def hub_line(inspection: Inspection) -> str:
         return ""
     tags = [tag for tag in info.tags if ":" not in tag and tag not in (info.library, info.task)]
     shown = " ".join(tags[:4]) + (f" and {len(tags) - 4} more" if len(tags) > 4 else "")
-    gated = (
-        f"gated ({info.gated})" if isinstance(info.gated, str) else "gated" if info.gated else ""
-    )
+    how = f" ({info.gated})" if isinstance(info.gated, str) else ""
     texts = [
         f"licence {info.license}" if info.license else "",
         f"gated{how}" if info.gated else "",

@@ -102,25 +102,30 @@ def listed(names: tuple[str, ...] | list[str]) -> str:
 
 def members(inspection: Inspection, *, exact: bool = False) -> Table:
     """Every part with its parameters; ``exact`` is the form for csv."""
-    columns = (
+    columns = [
         Column("part", "part"),
         Column("class", "class"),
         Column("parameters", "parameters", "int"),
         Column("dtype", "dtypes"),
-        Column("nbytes", "bytes", "int") if exact else Column("size", "size", "int"),
+        Column("nbytes", "bytes" if exact else "size", "int"),
         Column("build", "build"),
-    )
+    ]
     rows: list[tuple[Cell, ...]] = []
     for member in inspection.members:
         name = (member.declared or member.architecture or "").rpartition(".")[2]
-        size = member.nbytes if exact or member.nbytes is None else byte_size(member.nbytes)
         dtypes = "/".join(member.dtypes)
+        size = member.nbytes if exact else _size(member.nbytes)
         rows.append((member.name, name, member.parameters, dtypes, size, build(member.facts)))
-    whole = inspection.nbytes
-    size = whole if exact or whole is None else byte_size(whole)
+    size = inspection.nbytes if exact else _size(inspection.nbytes)
     rows.append(("total", "", inspection.parameters, "", size, ""))
-    optional = ("dtype", "nbytes", "size", "build")
-    return Table(columns, tuple(rows), title="parts", total=True, optional=optional)
+    if exact:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    optional = ("dtype", "nbytes", "build")
+    return Table(tuple(columns), tuple(rows), title="parts", total=True, optional=optional)
+
+
+def _size(nbytes: int | None) -> str:
+    return "" if nbytes is None else byte_size(nbytes)
 
 
 def variants(inspection: Inspection) -> Table:

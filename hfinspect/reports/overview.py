@@ -88,7 +88,7 @@ def _described(inspection: Inspection) -> str:
         count = len(inspection.members)
         return f"{inspection.layout} of {count} part{'' if count == 1 else 's'}"
     if inspection.format == "gguf" and not inspection.architecture:
-        return ", ".join(filter(None, (facts, "a GGUF architecture name")))
+        return ", ".join(filter(None, ("GGUF architecture name", facts)))
     if inspection.catalogued:
         return facts or f"model_type {inspection.model_type or 'unknown'}"
     known = f"model_type {inspection.model_type or 'unknown'}, not in the catalog"
@@ -98,6 +98,8 @@ def _described(inspection: Inspection) -> str:
 def _what_was_read(inspection: Inspection) -> Facts:
     """Where the answer is from; it stands last."""
     items = list(contents(inspection))
+    if inspection.model_type and inspection.catalogued and not inspection.members:
+        items.append(("model_type", inspection.model_type))
     about = hub_line(inspection)
     if about:
         items.append(("on the Hub", about))
@@ -150,7 +152,7 @@ def _groups(
         Column("bar", "", "bar"),
         *([Column("per_layer", "per layer", "int")] if by_component and layers else []),
         *([] if by_component else [Column("tensors", "tensors", "int")]),
-        Column("nbytes", "bytes", "int") if exact else Column("size", "size", "int"),
+        Column("nbytes", "bytes" if exact else "size", "int"),
     ]
     rows: list[tuple[Cell, ...]] = []
     for name, totals in groups.items():
@@ -172,7 +174,7 @@ def _groups(
          *([] if by_component else [sum(totals.tensors for totals in groups.values())]),
          nbytes if exact else _size(nbytes))
     )  # fmt: skip
-    optional = ("bar", "per_layer", "tensors", "nbytes", "size")
+    optional = ("bar", "per_layer", "tensors", "nbytes")
     return Table(tuple(columns), tuple(rows), total=True, optional=optional)
 
 
@@ -198,7 +200,7 @@ def _totals(inspection: Inspection) -> Facts:
         items.append(("tied", _tied(inspection.tied)))
     if inspection.parameters_with_head is not None:
         apart = inspection.parameters_with_head
-        items.append(("with an untied head", f"{apart:,} ({spelled(apart)})"))
+        items.append(("untied", f"{apart:,} ({spelled(apart)}) with an untied head"))
     if inspection.active_parameters is not None:
         active = inspection.active_parameters
         items.append(("active", f"{active:,} ({spelled(active)}) serve one token"))

@@ -223,7 +223,10 @@ def test_what_the_file_says(tmp_path: Path) -> None:
     assert found.contents["file_type"] == "Q4_K_M"
     assert found.quantization is not None
     assert found.quantization.scheme == "Q4_K_M"
-    assert "type Q4_K_M, layers 2, context 4,096" in run(str(tmp_path)).out.replace("\n   ", "")
+    shown = " ".join(run(str(tmp_path)).out.split())
+    assert "parameters, Q4_K_M, " in shown
+    assert "GGUF architecture name, 2 layers" in shown
+    assert "context 4,096" in shown
 
 
 #: Names of llama.cpp that say nothing of a component, or that are of none: scales of a layer, the
