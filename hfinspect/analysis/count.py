@@ -203,8 +203,9 @@ def component_shares(
     found: dict[str, dict[str, int]] = {}
     whole = 0
     for tensor in tensors:
-        if tensor.tied_to is None and tensor.parameters:
-            group = found.setdefault(GROUPINGS[by](tensor), {})
+        where = GROUPINGS[by](tensor)
+        if where is not None and not (tensor.tied_to or tensor.beyond) and tensor.parameters:
+            group = found.setdefault(where, {})
             name = str(tensor.component)
             group[name] = group.get(name, 0) + tensor.parameters
             whole += tensor.parameters

@@ -302,16 +302,31 @@ def bar(share: float | Pieces, canvas: Canvas) -> str:
     total = sum(part for _, part in share)
     if not canvas.color:
         return _plain_bar(total, canvas)
-    # Where a piece ends is rounded to whole characters; the last one takes the rest of the bar.
     text = _plain_bar(total, canvas)
-    pieces, start, end = [], 0, 0.0
-    shown = [(name, part) for name, part in share if part > 0]
-    for i, (name, part) in enumerate(shown):
-        end += part
-        stop = len(text) if i == len(shown) - 1 else min(round(end * _BAR), len(text))
-        pieces.append(canvas.style(text[start:stop], name))
-        start = max(start, stop)
-    return "".join(pieces)
+    owners = [_owner(share, i) for i in range(len(text))]
+    runs = [(name, "".join(text[i] for i in places)) for name, places in _runs(owners)]
+    return "".join(canvas.style(run, name) for name, run in runs)
+
+
+def _owner(pieces: Pieces, place: int) -> str:
+    """The piece that takes most of one character of a bar."""
+    start, best, most = 0.0, "", -1.0
+    for name, share in pieces:
+        end = start + share * _BAR
+        covered = min(end, place + 1) - max(start, place)
+        if share > 0 and covered > most:
+            best, most = name, covered
+        start = end
+    return best
+
+
+def _runs(names: Sequence[str]) -> Iterator[tuple[str, range]]:
+    """Equal neighbours: the name, and where they are."""
+    start = 0
+    for i in range(1, len(names) + 1):
+        if i == len(names) or names[i] != names[start]:
+            yield names[start], range(start, i)
+            start = i
 
 
 def _plain_bar(share: float, canvas: Canvas) -> str:
