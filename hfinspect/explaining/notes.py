@@ -169,14 +169,14 @@ def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
             formula = ledger.rows_formula(each)
             yield f"one expert of a layer: {formula.text} = {formula.value:,}"
         yield (
-            f"{k} of {n} experts serve a token: {whole:,} ({spelled(whole)}) parameters are in "
-            f"experts, {active:,} ({spelled(active)}) of them active"
+            f"{k} of {n} experts serve a token: {_size(whole)} parameters are in "
+            f"experts, {_size(active)} of them active"
         )
     shared = sum(
         leaf.count.value * times.value for _, leaf, times in counted if leaf.kind == "shared_expert"
     )
     if shared:
-        yield f"shared experts serve every token: {shared:,} ({spelled(shared)})"
+        yield f"shared experts serve every token: {_size(shared)}"
 
 
 def _one_expert(routed: list[tuple[Leaf, Polynomial]], count: int) -> Polynomial | None:

@@ -24,12 +24,10 @@ Depth = Literal["model", "layer", "tensor"]
 MAX_CELL = 32
 #: The same for groups of modules, whose parts follow below them.
 MAX_GROUP = 16
-#: Longest closed form in the summary: two lines of 60 columns.
-MAX_CLOSED = 92
+#: Longest closed form in the summary: two lines of 60 columns; one of 80 where more is to be said.
+MAX_CLOSED, MAX_CLOSED_BEYOND = 92, 66
 #: More kinds of layers than this are shown as their sums alone, unless a depth was given.
 MAX_KINDS = 3
-#: A share below half of the last digit shown.
-_TOO_SMALL = 0.0005
 DEPTHS: tuple[Depth, ...] = ("model", "layer", "tensor")
 #: All tables but that of the symbols leave out the same columns and are equally wide.
 _GROUP = "ledger"
@@ -53,10 +51,9 @@ def lay_out(e: Explanation, *, depth: Depth | None = None) -> Document:
     if folded:
         text = f"{kinds} kinds of layers: --depth layer shows the modules of each"
         blocks.append(Paragraph(text))
-    blocks += [_components(e), *_counts(e)]
+    blocks += [*measured_blocks(e), _components(e), *_counts(e)]
     if depth != "model":
         blocks += [_attention(block) for block in e.attention]
-    blocks += measured_blocks(e)
     blocks.append(Facts(tuple(_grouped(_remarks(e)))))
     return Document(f"Parameters of {e.origin.name}", tuple(map(_in_group, blocks)), ledger)
 
@@ -77,7 +74,9 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     if e.active_parameters is not None:
         active = f", {e.active_parameters:,} ({spelled(e.active_parameters)}) active"
     yield "total", f"{e.parameters:,} ({spelled(e.parameters)}) parameters{active}"
-    if e.closed is not None and len(e.closed.text) <= MAX_CLOSED:
+    for group in e.beyond:
+        yield "beyond", group.text
+    if e.closed is not None and _has_room(e.closed, e):
         note = f" ({e.closed_note})" if e.closed_note else ""
         yield "closed form", e.closed.text + note
     else:
@@ -85,8 +84,12 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     yield "split", _split(e)
     sizes = ", ".join(f"{name} {byte_size(size)}" for name, size in e.memory.items())
     yield "memory", f"at {sizes} (weights alone)"
-    if e.measured is not None:
-        yield "in the files", measured_text(e, e.measured)
+    if e.measured is not None and e.measured.parameters != e.parameters:
+        yield "files", measured_text(e, e.measured)
+
+
+def _has_room(closed: Formula, e: Explanation) -> bool:
+    return len(closed.text) <= (MAX_CLOSED_BEYOND if e.beyond else MAX_CLOSED)
 
 
 def _by_layers(e: Explanation) -> str:
@@ -107,12 +110,12 @@ def _times_text(copies: int, value: int) -> str:
 
 
 def _split(e: Explanation) -> str:
-    """Components by size; those that would show 0.0% by name alone."""
+    """Components by size; those below one percent by name alone."""
     shares = sorted(e.shares, key=lambda share: -share.value)
-    large = [s for s in shares if s.value >= _TOO_SMALL * e.parameters]
+    large = [s for s in shares if s.value * 100 >= e.parameters]
     small = [s.component for s in shares if s not in large and s.value]
-    texts = [f"{s.component} {spelled(s.value)} ({_percent(s.value, e)})" for s in large]
-    return ", ".join(texts) + (f"; below 0.1%: {', '.join(small)}" if small else "")
+    texts = [f"{s.component} {_percent(s.value, e)}" for s in large]
+    return ", ".join(texts) + (f"; below 1%: {', '.join(small)}" if small else "")
 
 
 def _percent(value: int, e: Explanation) -> str:
@@ -318,16 +321,12 @@ def _attention(block: Attention) -> Table:
 
 
 def _remarks(e: Explanation) -> Iterator[tuple[str, str]]:
-    """What is worth knowing, by subject: what is beyond the class, attention, positions, ...,
-    experts, ties, sums, name."""
-    for group in e.beyond:
-        yield "beyond", group.text
+    """What is worth knowing, by subject: attention, positions, ..., experts, ties, sums, name."""
     for block in e.attention:
         yield "attention", block.sentence
     yield from e.notes
     if e.closed is not None:
-        long = len(e.closed.text) > MAX_CLOSED
-        shown = f"{e.closed.text} = " if long else ""
+        shown = "" if _has_room(e.closed, e) else f"{e.closed.text} = "
         yield "closed form", f"{shown}{e.closed.numbers} = {e.closed.value:,}"
     rest = e.parameters - e.embedding
     yield "embedding", f"{e.embedding:,} ({_percent(e.embedding, e)}), everything else {rest:,}"

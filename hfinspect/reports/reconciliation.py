@@ -38,8 +38,6 @@ def measured_text(e: Explanation, found: Measurement) -> str:
     if found.parameters is None:
         return "an unknown number of parameters"
     more = found.parameters - e.parameters
-    if not more:
-        return f"{found.parameters:,}, as derived"
     return f"{found.parameters:,}, {abs(more):,} {'more' if more > 0 else 'fewer'}"
 
 
