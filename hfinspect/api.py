@@ -14,7 +14,9 @@ from .checkpoints.choose import choose
 from .checkpoints.read import folder_of, no_weights, read_model
 from .checkpoints.repo_layout import PIPELINE_FILE, Layout, config_folders
 from .checkpoints.small_files import read_config
+from .checkpoints.sub_models import refuse_models_below
 from .core.checkpoint import Finding
+from .core.config import HasConfig, config_given
 from .core.progress import Progress, joined
 from .core.refs import ModelRef, Origin
 from .core.results import Inspection, Member
@@ -29,7 +31,8 @@ from .inspecting.pipelines import (
     inspect_declared,
     several_models,
 )
-from .inspecting.promised import no_config, predict
+from .inspecting.promised import no_config
+from .inspecting.promised import predict as predict_config
 from .layers.sentence_modules import own_class
 from .sources.deadline import Deadline, Timeout
 from .sources.opening import errors_about, open_source, resolve
@@ -43,9 +46,10 @@ if TYPE_CHECKING:
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.hub.model_info import Listing
+    from .trees.prediction import Prediction
 
 SourceChoice = Literal["auto", "checkpoint", "config"]
-Target = str | os.PathLike[str] | Mapping[str, Any]
+Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
 
 #: Models that are compared are read at once, up to so many.
 _AT_ONCE = 8
@@ -74,9 +78,9 @@ def inspect(
     """What is inside a model, from headers or config.json alone.
 
     ``target`` is a repo id (``org/name``, ``org/name@revision``), an ``hf://`` or Hub URL, a local
-    file or directory, or a config given as a mapping. ``source``: ``checkpoint`` reads weight
-    headers, ``config`` only config.json, ``auto`` headers if there are any. ``file`` picks one
-    weight file. ``overrides`` change config keys (dotted for nested ones) and imply ``config``.
+    file or directory, or a config: a mapping, or an object with ``to_dict`` (transformers'
+    PreTrainedConfig). ``source``: ``checkpoint`` reads weight headers, ``config`` only config.json,
+    ``auto`` headers if there are any. ``file`` picks one weight file. ``overrides`` change config keys (dotted for nested ones) and imply ``config``.
     ``token`` as in huggingface_hub: None is the saved one, False none. ``timeout`` is in seconds,
     for everything that is read of the model (600 if None). ``client`` shares connections and rate
     limits between calls, ``cache`` keeps headers between runs, ``listing`` is the Hub's file list
@@ -89,8 +93,9 @@ def inspect(
         raise UsageError(f"source {source!r}", "is unknown", expected="auto, checkpoint or config")
     if overrides and source == "checkpoint":
         raise UsageError("overrides", "change the config, but only headers were to be read")
-    if isinstance(target, Mapping):
-        return promised("config", Origin("mapping", "config"), target, overrides)
+    given = config_given(target)
+    if given is not None:
+        return promised("config", Origin("mapping", "config"), given, overrides)
     ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
     name = str(target)
     deadline = Deadline.of(timeout)
@@ -189,7 +194,7 @@ def explain(
         raise several_models(found.target, [_folder(member) for member in found.members])
     if found.config is None:
         raise no_config(found.target)
-    derivation = Derivation(predict(found.config), found.config)
+    derivation = Derivation(predict_config(found.config), found.config)
     explanation = explained(found.target, found, derivation, display=markdown)
     return explanation if asked is None else compared(explanation, derivation, asked)
 
@@ -250,6 +255,41 @@ def audit(
         opened.close()
 
 
+def predict(
+    config: Target,
+    *,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    file: str | None = None,
+    endpoint: str | None = None,
+    timeout: Timeout = None,
+) -> Prediction:
+    """The tensors that a config.json predicts, from the catalog; weights are not read.
+
+    ``config`` is a mapping, an object with ``to_dict``, or anything that ``inspect`` takes, of
+    which config.json is read. For a type that the catalog does not know, and only if the extra
+    ``hfinspect[transformers]`` is installed, from the class that transformers builds on the meta
+    device (``Prediction.family`` is then None and ``because`` says so). Raises ConfigError, which
+    names the key, UnknownArchitectureError, which names the nearest known types, UsageError for
+    unknown overrides, and for a target AccessErrors; NothingToInspectError where there is no config
+    or it is a model of several parts.
+    """
+    given = config_given(config)
+    if given is not None and not overrides:
+        return predict_config(given)
+    parts, _ = predict_parts(
+        config, revision=revision, token=token, overrides=overrides, file=file, endpoint=endpoint,
+        timeout=timeout,
+    )  # fmt: skip
+    if len(parts) > 1:
+        raise several_models(str(config), [part.name for part in parts])
+    found = parts[0].found
+    if isinstance(found, HfinspectError):
+        raise found
+    return found
+
+
 def predict_parts(
     target: Target,
     *,
@@ -267,8 +307,9 @@ def predict_parts(
     promises nothing has the error in place of a prediction. Raises NothingToInspectError where
     there is no config, and for a single model ConfigError and UnknownArchitectureError.
     """
-    if isinstance(target, Mapping):
-        return (_only_part(target, overrides),), Origin("mapping", "config")
+    given = config_given(target)
+    if given is not None:
+        return (_only_part(given, overrides),), Origin("mapping", "config")
     ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
     opened = open_source(ref, token=token, endpoint=endpoint, timeout=timeout)
     with errors_about(ref), closing(opened):
@@ -287,7 +328,8 @@ def predict_parts(
         if model is not None and model.parts:
             return model.parts, opened.origin
         if config is None:
-            raise no_config(str(target))
+            refuse_models_below(opened.origin, files)
+            raise no_config(str(target), files)
         return (_only_part(config, overrides),), opened.origin
 
 
@@ -356,7 +398,7 @@ def _from_source(
         if PIPELINE_FILE in read.files and overrides:
             raise several_models(name, config_folders(read.files))
         if not wants_weights:
-            raise no_config(name)
+            raise no_config(name, read.files)
         raise read.refused or no_weights(opened, read.files)
     unread = tuple(
         Finding(

@@ -42,6 +42,8 @@ class HfinspectError(Exception):
     exit_code = 3
     #: What to do, where the place that raises the error knows nothing better.
     usual_hint: str | None = None
+    #: An argument that would help and its value, which the command line spells as an option.
+    argument: tuple[str, str] | None = None
 
     def __init__(
         self,
@@ -103,7 +105,7 @@ class UsageError(HfinspectError):
 
     kind = "usage"
     exit_code = 2
-    usual_hint = "hfinspect --help shows what can be asked"
+    usual_hint = "the documentation of the function says what can be asked"
 
 
 class AccessError(HfinspectError):
@@ -213,9 +215,7 @@ class ConfigError(MalformedError):
     """config.json is malformed; ``key`` is the dotted path of the offending key, if any."""
 
     kind = "malformed_config"
-    usual_hint = (
-        "correct the config; --source checkpoint counts the headers of the weights without it"
-    )
+    usual_hint = "correct the config; the headers of the weights can be counted without it"
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class UnknownArchitectureError(HfinspectError):
 
     kind = "unknown_architecture"
     exit_code = 5
-    usual_hint = "hfinspect architectures lists the model types that are known"
+    usual_hint = "the catalog lists the model types that are known"
 
     def __init__(
         self,

@@ -352,7 +352,7 @@ def test_explain_asks_which_component(tmp_path: Path, weights: bool) -> None:
         result = run("explain", str(root), *options)
         assert result.code != 0
         assert "is a pipeline of several models" in result.err
-        assert "--file text_encoder (there are text_encoder, text_encoder_2, unet, vae)" in (
+        assert "file: text_encoder, text_encoder_2, unet, vae; --file text_encoder" in (
             result.err.replace("\n", " ").replace("  ", " ")
         )
 

@@ -165,7 +165,7 @@ def test_tree_and_explain_know_the_parts(tmp_path: Path) -> None:
     assert "BertModel(" in out
     assert "2_Dense (sentence_transformers.base.modules.dense.Dense)" in out
     refused = run("explain", tmp_path)
-    assert "there are config.json, 2_Dense" in " ".join(refused.err.split())
+    assert "file: config.json, 2_Dense; --file config.json" in " ".join(refused.err.split())
     assert run("explain", tmp_path, "--file", "config.json").code == 0
 
 

@@ -40,11 +40,13 @@ def run_audit(
     facts = collector.collect()
     result = judge_facts(target, facts, rules, deep=deep)
     if not (facts.weights or facts.pickles or facts.has_config or result.findings):
-        raise NothingToInspectError(
+        error = NothingToInspectError(
             target,
             "holds neither weights nor a config.json",
-            hint="a directory of checkpoints is audited with --recursive",
+            hint="a directory of checkpoints is audited folder by folder",
         )
+        error.argument = ("audit", target)
+        raise error
     return result
 
 

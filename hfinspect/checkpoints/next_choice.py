@@ -84,9 +84,10 @@ def _name_the_other(error: HfinspectError, other: Choice | None) -> None:
     if other is None:
         return
     name = other.index or other.files[0]
-    hint = f"another copy is there: --file {name}"
+    hint = f"another copy is there: {name}"
     mark = " " if error.hint and error.hint.endswith("?") else "; "
     error.hint = f"{error.hint}{mark}{hint}" if error.hint else hint
+    error.argument = ("file", name)
 
 
 def _with_refused(

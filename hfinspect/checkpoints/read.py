@@ -31,6 +31,7 @@ from .repo_layout import (
     part_folders,
 )
 from .small_files import read_json
+from .sub_models import refuse_models_below
 from .variants import Variant, gguf_variants
 from .weights import read_weights
 
@@ -93,6 +94,8 @@ def read_model(
     files = source.list_files()
     of_repo = layout_of(files)
     layout = Layout.SINGLE if file is not None else of_repo
+    if file is None:
+        refuse_models_below(source.origin, files)
     main, folders = _choices(files, file, layout) if weights else (None, {})
     choices = [choice for choice in (main, *folders.values()) if choice is not None]
     count = Count("headers", progress)

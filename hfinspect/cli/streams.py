@@ -10,6 +10,7 @@ from typing import TextIO
 
 from ..core.text import clean
 from ..errors import HfinspectError, UnreadableError
+from .hints import hint_of
 
 #: Longest sentence shown; paths and lists of known names take room.
 MAX_SHOWN = 1000
@@ -69,8 +70,9 @@ def complain(text: str) -> None:
 def complain_of(error: HfinspectError) -> None:
     """One sentence and a hint on standard error."""
     complain(f"error: {clean(str(error), MAX_SHOWN)}")
-    if error.hint:
-        complain(f"hint: {clean(error.hint, MAX_SHOWN)}")
+    hint = hint_of(error)
+    if hint:
+        complain(f"hint: {clean(hint, MAX_SHOWN)}")
 
 
 def show_version(version: str) -> int:

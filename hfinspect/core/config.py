@@ -11,12 +11,13 @@ Every number comes back as a Dim that remembers its key, so shapes can explain t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
-from ..errors import ConfigError
+from ..errors import ConfigError, UsageError
 from .config_keys import ConfigKeys, keys_of
 from .dims import Constant, Dim
 
@@ -58,6 +59,36 @@ def reads_noted() -> Iterator[Reads]:
         yield reads
     finally:
         _READS.reset(token)
+
+
+@runtime_checkable
+class HasConfig(Protocol):
+    """An object that knows its config.json, as the config classes of libraries do."""
+
+    def to_dict(self) -> Any: ...
+
+
+def is_config(target: object) -> bool:
+    """Whether a target is a config itself, and no name of a place."""
+    if isinstance(target, (str, os.PathLike, type)):
+        return False
+    return isinstance(target, (Mapping, HasConfig))
+
+
+def config_given(target: object) -> Mapping[str, Any] | None:
+    """The config that a target itself is, as a mapping; None for what names a place.
+
+    Raises UsageError for an object whose ``to_dict`` gives no mapping.
+    """
+    if isinstance(target, ModelConfig):
+        return target.values
+    if not is_config(target):
+        return None
+    values = target if isinstance(target, Mapping) else target.to_dict()  # type: ignore[attr-defined]
+    if not isinstance(values, Mapping):
+        name = type(target).__name__
+        raise UsageError(f"the config of a {name}", "is no mapping", expected="to_dict of a config")
+    return values
 
 
 class ModelConfig:

@@ -84,7 +84,7 @@ def parse_ref(
     if revision is not None:
         if ref.is_local:
             raise UsageError(
-                text, "is a local path, which has no revisions", hint="leave --revision out"
+                text, "is a local path, which has no revisions", hint="leave the revision out"
             )
         if ref.revision not in (None, revision):
             raise UsageError(text, f"names revision {ref.revision} but {revision} was asked too")

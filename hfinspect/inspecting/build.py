@@ -103,7 +103,9 @@ def from_checkpoint(
         placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
     expectation = None if prediction is None else _compare(placed, prediction, decoding.tensors)
     architectures = (config or {}).get("architectures")
-    named = architectures[0] if isinstance(architectures, list) and architectures else None
+    named: object = (config or {}).get("architecture")  # timm's name
+    if isinstance(architectures, list) and architectures:
+        named = architectures[0]
     model_type = (config or {}).get("model_type") or (model_type_of(metadata) if is_gguf else None)
     return _inspection(
         target,

@@ -12,6 +12,7 @@ from ..core.results import Inspection
 from .adapter import Reach, with_adapter
 from .describe import contents_of, variants_of
 from .pipelines import has_parts, inspect_parts
+from .promised import OPEN_CLIP_FILE
 from .single import inspect_weights
 
 
@@ -28,6 +29,9 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
     findings = list(read.findings)
     if read.config_error is not None:
         findings.append(Finding("config", str(read.config_error), "config.json"))
+    if read.config is None and OPEN_CLIP_FILE in read.files:
+        text = "is the config of another library, and not read; labels are known from tensor names"
+        findings.append(Finding("other-config", text, OPEN_CLIP_FILE, severity="note"))
     is_adapter = read.layout is Layout.ADAPTER
     inspection = inspect_weights(
         name,

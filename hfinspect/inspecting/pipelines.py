@@ -152,12 +152,14 @@ def several_models(name: str, parts: Sequence[str]) -> NothingToInspectError:
     """The error for a model of several parts where one is needed."""
     picks = [part or "config.json" for part in parts]
     shown = ", ".join(picks[:_SHOWN]) + (", ..." if len(picks) > _SHOWN else "")
-    return NothingToInspectError(
+    error = NothingToInspectError(
         name,
         "is a pipeline of several models",
         expected="one of them",
-        hint=f"name its folder: --file {picks[0]} (there are {shown})" if picks else None,
+        hint=f"name one of them as its file: {shown}" if picks else None,
     )
+    error.argument = ("file", picks[0]) if picks else None
+    return error
 
 
 def inspect_declared(

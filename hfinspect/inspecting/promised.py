@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..errors import NothingToInspectError, UnknownArchitectureError
@@ -28,9 +28,15 @@ def predict(config: Mapping[str, Any]) -> Prediction:
         return fallback.build(config, unknown)
 
 
-def no_config(name: str) -> NothingToInspectError:
+#: Where open_clip says what a model is; its sizes have names of their own.
+OPEN_CLIP_FILE = "open_clip_config.json"
+
+
+def no_config(name: str, files: Collection[str] = ()) -> NothingToInspectError:
+    """The error where there is nothing to predict from."""
+    found = "has no config.json"
+    if OPEN_CLIP_FILE in files:
+        found += f", but {OPEN_CLIP_FILE}, the config of another library, which is not read"
     return NothingToInspectError(
-        name,
-        "has no config.json",
-        hint=f"hfinspect {name} reads the headers of its weights, if any",
+        name, found, hint="the headers of its weights can be read, if it has any"
     )

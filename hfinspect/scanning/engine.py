@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import api
+from ..core.config import is_config
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError
 from ..sources.deadline import Deadline
@@ -138,8 +139,8 @@ def _made(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
 
 
 def name_of(target: object) -> str:
-    """A target as rows and failures name it: a config given as a mapping has no name."""
-    return "config" if isinstance(target, Mapping) else str(target)
+    """A target as rows and failures name it: a config has no name."""
+    return "config" if is_config(target) else str(target)
 
 
 def lost(target: object, error: BaseException) -> Failure:

@@ -96,12 +96,14 @@ class Journal:
         return self.lines.may_begin(text)
 
     def _not_ours(self, number: int) -> UsageError:
-        return UsageError(
+        error = UsageError(
             str(self.path),
             f"line {number + 1} is no row of such a scan",
             expected="the output of the same command",
-            hint="leave --resume out to begin anew",
+            hint="begin anew",
         )
+        error.argument = ("resume", "")
+        return error
 
     def rows(self) -> Iterator[Row]:
         """The whole rows, read again from the file."""

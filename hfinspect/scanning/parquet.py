@@ -79,9 +79,11 @@ def _schema(types: Mapping[str, str]) -> Any:
 
 
 def _not_ours(output: Path) -> UsageError:
-    return UsageError(
+    error = UsageError(
         str(output),
         "is no output of such a scan",
         expected="the output of the same command",
-        hint="leave --resume out to begin anew",
+        hint="begin anew",
     )
+    error.argument = ("resume", "")
+    return error

@@ -19,12 +19,14 @@ def left_to_do(items: Iterable[Item], there: Sequence[Kept], path: Path) -> Iter
     for i, kept in enumerate(there):
         item = next(left, None)
         if item is None or clean(item.target) != clean(kept.target):
-            raise UsageError(
+            error = UsageError(
                 str(path),
                 f"row {i + 1} is {clean(kept.target)}",
                 expected=clean(item.target) if item else "no such row",
-                hint="it was written for another list; leave --resume out to begin anew",
+                hint="it was written for another list; begin anew",
             )
+            error.argument = ("resume", "")
+            raise error
     return left
 
 

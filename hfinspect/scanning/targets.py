@@ -46,7 +46,9 @@ def from_file(path: Path) -> list[str]:
             return from_stream(stream, str(path))
     except FileNotFoundError:
         raise EntryNotFoundError(
-            str(path), "does not exist", hint="scan takes a list; one model: hfinspect MODEL"
+            str(path),
+            "does not exist",
+            hint="a scan takes a list of models",
         ) from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

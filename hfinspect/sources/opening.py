@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    target: str | os.PathLike[str], *, revision: str | None = None, endpoint: str | None = None
+    target: object, *, revision: str | None = None, endpoint: str | None = None
 ) -> ModelRef:
     """What a target names. A local path that exists wins over a repo of the same name."""
     if isinstance(target, os.PathLike):

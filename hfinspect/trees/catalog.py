@@ -201,12 +201,15 @@ def choose(config: ModelConfig) -> Choice:
     if family is not None:
         return Choice(family, family.default, model_type, "the most common class of the model_type")
     if not model_type and not named:
+        timm = config.text("architecture")
+        if timm is not None:
+            raise _of_timm(timm)
         raise ConfigError(
             "config.json",
             "names neither model_type nor architectures",
             key="model_type",
             expected="one of both",
-            hint="hfinspect architectures lists the model types that are known",
+            hint="the catalog lists the model types that are known",
         )
     known = sorted(index().types if model_type else index().classes)
     raise _unknown(model_type or named[0], known, None, "model_type" if model_type else "class")
@@ -225,6 +228,15 @@ def _unknown(name: str, known: list[str], where: str | None, what: str) -> Unkno
     )
 
 
+def _of_timm(name: str) -> UnknownArchitectureError:
+    """The error for timm's config.json, which names a model and none of its sizes."""
+    return UnknownArchitectureError(
+        f"architecture {name!r}",
+        "is one of timm's, whose configs name a model and not its sizes",
+        hint="the headers of its weights can be read",
+    )
+
+
 def nothing_like(text: str) -> UnknownArchitectureError:
     """The error for a text that no model type and no class contains, with the nearest names."""
     known = {name.lower(): name for name in (*index().classes, *index().types)}
@@ -235,7 +247,7 @@ def nothing_like(text: str) -> UnknownArchitectureError:
         nearest=nearest,
         hint=f"nearest known: {', '.join(nearest)}"
         if nearest
-        else "hfinspect architectures lists all of them",
+        else UnknownArchitectureError.usual_hint,
     )
 
 

@@ -141,7 +141,7 @@ def damaged(tmp_path: Path, what: str) -> str:
 @pytest.mark.parametrize("what", ["safetensors", "index", "pointer"])
 def test_a_damaged_file_is_an_error_that_names_the_other_copy(tmp_path: Path, what: str) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(state_zip({"a.weight": (4, 4)}))
-    assert damaged(tmp_path, what).endswith("another copy is there: --file pytorch_model.bin")
+    assert damaged(tmp_path, what).endswith("another copy is there: pytorch_model.bin")
     assert hfinspect.inspect(tmp_path, file="pytorch_model.bin").parameters == 16
 
 
@@ -161,5 +161,5 @@ def test_a_sharded_copy_is_named_by_its_index(tmp_path: Path) -> None:
     index = {"weight_map": {f"{name}.weight": name for name in names}}
     (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps(index))
     hint = damaged(tmp_path, "safetensors")
-    assert hint.endswith("another copy is there: --file pytorch_model.bin.index.json")
+    assert hint.endswith("another copy is there: pytorch_model.bin.index.json")
     assert hfinspect.inspect(tmp_path, file="pytorch_model.bin.index.json").parameters == 32

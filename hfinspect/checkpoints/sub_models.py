@@ -1,0 +1,62 @@
+"""A directory that holds models and is none: training runs, collections of checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..core.refs import Origin
+from ..errors import NothingToInspectError
+from .filenames import Kind, weight_name
+from .repo_layout import MODULES_FILE, PIPELINE_FILE
+
+#: Sub-directories that an error names.
+_SHOWN = 8
+_CONFIGS = ("config.json", "adapter_config.json", PIPELINE_FILE, MODULES_FILE)
+_WEIGHTS = (Kind.MODEL, Kind.WEIGHTS, Kind.ORIGINAL, Kind.ADAPTER)
+
+
+def models_below(files: Iterable[str]) -> list[str]:
+    """Folders that hold a model each, where the top holds none; empty where it does.
+
+    A single folder of weights without a config is the model itself, put aside; so are GGUF files in
+    folders, which are variants of one model.
+    """
+    with_config: set[str] = set()
+    with_weights: set[str] = set()
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        weights = weight_name(path)
+        if name in _CONFIGS:
+            with_config.add(folder)
+        elif weights is not None and weights.kind in _WEIGHTS:
+            with_weights.add(folder)
+            if weights.format == "gguf" and folder:
+                return []
+    if "" in with_config | with_weights:
+        return []
+    parts = tuple(f"{folder}/" for folder in with_config)
+    alone = {folder for folder in with_weights if not folder.startswith(parts)}
+    found = {folder for folder in with_config if not folder.startswith(parts)} | alone
+    return sorted(found) if with_config or len(found) > 1 else []
+
+
+def refuse_models_below(origin: Origin, files: Iterable[str]) -> None:
+    """Raises NothingToInspectError where the top holds no model and folders below it do."""
+    found = models_below(files)
+    if not found:
+        return
+    shown = ", ".join(found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
+    if origin.repo_id is None:
+        one = f"{origin.path or origin.name}/{found[0]}"
+    else:
+        at = f"@{origin.revision}" if origin.revision else ""
+        one = f"hf://{origin.repo_id}{at}/{found[0]}"
+    error = NothingToInspectError(
+        origin.name,
+        f"holds no model at its top, but {len(found)} below it: {shown}",
+        expected="one of them",
+        hint=f"inspect one of them, such as {one}",
+    )
+    if origin.repo_id is None:
+        error.argument = ("recursive", origin.path or origin.name)
+    raise error
