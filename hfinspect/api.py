@@ -80,12 +80,12 @@ def inspect(
     ``target`` is a repo id (``org/name``, ``org/name@revision``), an ``hf://`` or Hub URL, a local
     file or directory, or a config: a mapping, or an object with ``to_dict`` (transformers'
     PreTrainedConfig). ``source``: ``checkpoint`` reads weight headers, ``config`` only config.json,
-    ``auto`` headers if there are any. ``file`` picks one weight file. ``overrides`` change config keys (dotted for nested ones) and imply ``config``.
-    ``token`` as in huggingface_hub: None is the saved one, False none. ``timeout`` is in seconds,
-    for everything that is read of the model (600 if None). ``client`` shares connections and rate
-    limits between calls, ``cache`` keeps headers between runs, ``listing`` is the Hub's file list
-    of the target where it is known already. ``progress`` is called while headers are read: see
-    ``hfinspect.core.progress``.
+    ``auto`` headers if there are any. ``file`` picks one weight file. ``overrides`` change config
+    keys (dotted for nested ones) and imply ``config``. ``token`` as in huggingface_hub: None is the
+    saved one, False none. ``timeout`` is in seconds, for everything that is read of the model (600
+    if None). ``client`` shares connections and rate limits between calls, ``cache`` keeps headers
+    between runs, ``listing`` is the Hub's file list of the target where it is known already.
+    ``progress`` is called while headers are read: see ``hfinspect.core.progress``.
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """

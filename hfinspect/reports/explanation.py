@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
+from ..core.overrides import titled
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .reconciliation import (
@@ -55,7 +56,8 @@ def lay_out(e: Explanation, *, depth: Depth | None = None) -> Document:
     if depth != "model":
         blocks += [_attention(block) for block in e.attention]
     blocks.append(Facts(tuple(_grouped(_remarks(e)))))
-    return Document(f"Parameters of {e.origin.name}", tuple(map(_in_group, blocks)), ledger)
+    title = f"Parameters of {titled(e.origin.name, e.overrides)}"
+    return Document(title, tuple(map(_in_group, blocks)), ledger)
 
 
 def _in_group(block: Block) -> Block:
@@ -68,7 +70,9 @@ def _in_group(block: Block) -> Block:
 
 
 def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
-    """At most eight lines of a terminal."""
+    """At most eight lines of a terminal, and one for each key that was changed."""
+    for one in e.overrides:
+        yield "changed", str(one)
     yield "model", e.architecture + (f" (model_type {e.model_type})" if e.model_type else "")
     active = ""
     if e.active_parameters is not None:
