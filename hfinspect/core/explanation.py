@@ -12,7 +12,7 @@ from typing import Any
 from .formula import Formula
 from .overrides import Override
 from .refs import Origin
-from .results import SCHEMA_VERSION, Beyond, weight_memory
+from .results import SCHEMA_VERSION, Assumed, Beyond, weight_memory
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,7 @@ class Explanation:
     attention: tuple[Attention, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
     beyond: tuple[Beyond, ...] = ()
+    assumed: Assumed | None = None
     counts: tuple[Candidate, ...] = ()
     approximation: Approximation | None = None
     name_size: NameSize | None = None

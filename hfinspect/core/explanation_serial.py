@@ -48,6 +48,7 @@ def explanation_to_dict(e: Explanation) -> dict[str, Any]:
         "parameters_with_head": e.parameters_with_head,
         "active_parameters": e.active_parameters,
         "beyond": beyond_to_list(e.beyond),
+        "assumed": e.assumed.to_dict() if e.assumed else None,
         "embedding": e.embedding,
         "non_embedding": e.parameters - e.embedding,
         "memory": e.memory,

@@ -73,6 +73,33 @@ class Beyond:
 
 
 @dataclass(frozen=True)
+class Assumed:
+    """The class that was taken where the config names none, and why. ``other`` is the other common
+    class (the base model, or one with a language model's head), None where there is none."""
+
+    architecture: str
+    because: str
+    other: str | None = None
+    other_parameters: int | None = None
+
+    def text(self, parameters: int) -> str:
+        """A sentence; the other class is in it where its count is not ``parameters``."""
+        text = f"config.json names no class: {self.architecture} is assumed, {self.because}"
+        if self.other is None or self.other_parameters in (None, parameters):
+            return text
+        return f"{text}; {self.other} has {self.other_parameters:,} parameters"
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """The JSON form."""
+        return {
+            "architecture": self.architecture,
+            "because": self.because,
+            "other": self.other,
+            "other_parameters": self.other_parameters,
+        }
+
+
+@dataclass(frozen=True)
 class Expectation:
     """What config.json predicts next to what the headers hold.
 
@@ -243,6 +270,7 @@ class Inspection:
     adapter: Adapter | None = None
     contents: Mapping[str, object] = field(default_factory=dict)
     beyond: tuple[Beyond, ...] = ()
+    assumed: Assumed | None = None
     overrides: tuple[Override, ...] = ()
     facts: ModelFacts = field(default_factory=ModelFacts)
 

@@ -61,6 +61,7 @@ def inspection_to_dict(inspection: Inspection, *, tensors: bool) -> dict[str, An
         "missing_files": list(inspection.missing_files),
         "chosen_because": inspection.chosen_because,
         "beyond": beyond_to_list(inspection.beyond),
+        "assumed": inspection.assumed.to_dict() if inspection.assumed else None,
         "expectation": None
         if expectation is None
         else {

@@ -54,6 +54,7 @@ def explained(
         embedding=d.part(Component.EMBEDDING).value,
         tied=prediction.tied,
         beyond=inspection.beyond,
+        assumed=inspection.assumed,
         attention=tuple(described(block, ledger) for block in d.blocks),
         notes=notes_of(d.tree, prediction.root, prediction.model_type, config, ledger),
         approximation=_approximation(d),

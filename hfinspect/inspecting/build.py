@@ -23,6 +23,7 @@ from ..core.results import Expectation, Inspection, WeightFile
 from ..core.tensors import TensorInfo, TensorSpec
 from ..formats.strict_json import collector_paused
 from ..trees.prediction import Prediction
+from .assumed import assumed_class, assumed_finding
 
 _NAME = itemgetter(0)
 _ROLE = TensorInfo._fields.index("role")
@@ -46,6 +47,7 @@ def from_prediction(
     with collector_paused():
         packed = packing(prediction, config, companions)
         placed = place_expected(prediction, packed)
+    assumed = assumed_class(prediction, config)
     found = _inspection(
         target,
         origin,
@@ -57,10 +59,12 @@ def from_prediction(
         catalogued=prediction.family is not None,
         facts=facts_of(config, prediction),
         beyond=beyond_config(prediction),
+        assumed=assumed,
         config=config,
         overrides=overrides,
         quantization=None if packed is None else packed.summary,
         findings=(
+            *assumed_finding(assumed, prediction),
             *_how_built(prediction),
             *findings,
             *(() if packed is None else packed.findings),
@@ -102,6 +106,7 @@ def from_checkpoint(
     if is_gguf:
         placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
     expectation = None if prediction is None else _compare(placed, prediction, decoding.tensors)
+    assumed = assumed_class(prediction, config)
     architectures = (config or {}).get("architectures")
     named: object = (config or {}).get("architecture")  # timm's name
     if isinstance(architectures, list) and architectures:
@@ -125,11 +130,13 @@ def from_checkpoint(
         chosen_because=checkpoint.chosen_because,
         missing_files=checkpoint.missing,
         expectation=expectation,
+        assumed=assumed,
         quantization=decoding.summary,
         metadata=metadata,
         facts=gguf_facts(metadata) if is_gguf else facts_of(config, prediction),
         config=config,
         findings=(
+            *assumed_finding(assumed, prediction),
             *findings,
             *checkpoint.findings,
             *(finding for shard in checkpoint.shards for finding in shard.findings),

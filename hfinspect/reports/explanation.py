@@ -326,6 +326,8 @@ def _attention(block: Attention) -> Table:
 
 def _remarks(e: Explanation) -> Iterator[tuple[str, str]]:
     """What is worth knowing, by subject: attention, positions, ..., experts, ties, sums, name."""
+    if e.assumed is not None:
+        yield "class", e.assumed.text(e.parameters)
     for block in e.attention:
         yield "attention", block.sentence
     yield from e.notes

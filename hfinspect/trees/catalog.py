@@ -168,6 +168,10 @@ def _file_named_after(model_type: str) -> str | None:
     return file if known else None
 
 
+#: Why a class was chosen that config.json does not name.
+MOST_COMMON = "the most common class of the model_type"
+
+
 @dataclass(frozen=True)
 class Choice:
     """Which class of which family a config asks for, and why."""
@@ -199,7 +203,7 @@ def choose(config: ModelConfig) -> Choice:
         if family is not None:
             raise _unknown(name, sorted(family.classes), f"model_type {model_type}", "class")
     if family is not None:
-        return Choice(family, family.default, model_type, "the most common class of the model_type")
+        return Choice(family, family.default, model_type, MOST_COMMON)
     if not model_type and not named:
         timm = config.text("architecture")
         if timm is not None:
