@@ -140,8 +140,8 @@ def _groups(
     *,
     exact: bool,
 ) -> Table:
-    """Totals by group. ``exact`` is the form for csv: bytes as numbers, every group; on a screen
-    sizes are rounded, and groups of nothing are left out."""
+    """Totals by group. ``exact`` is the form for csv: plain numbers, every group; on a screen
+    sizes and ranges are rounded, and groups of nothing are left out."""
     whole = inspection.parameters
     by_component = by == "component"
     pieces = {} if by_component or exact else component_shares(inspection.tensors, by)
@@ -150,7 +150,7 @@ def _groups(
         Column("parameters", "parameters", "int"),
         Column("share", "share", "share"),
         Column("bar", "", "bar"),
-        *([Column("per_layer", "per layer", "int")] if by_component and layers else []),
+        *(_per_layer_columns(exact) if by_component and layers else ()),
         *([] if by_component else [Column("tensors", "tensors", "int")]),
         Column("nbytes", "bytes" if exact else "size", "int"),
     ]
@@ -162,7 +162,7 @@ def _groups(
         bar = ((name, share or 0.0),) if by_component else pieces.get(name, share)
         rows.append(
             (name, totals.parameters, share, bar,
-             *([_per_layer(layers.get(name))] if by_component and layers else []),
+             *(_per_layer(layers.get(name), exact) if by_component and layers else ()),
              *([] if by_component else [totals.tensors]),
              totals.nbytes if exact else _size(totals.nbytes))
         )  # fmt: skip
@@ -170,7 +170,7 @@ def _groups(
     nbytes = sum(sizes) if len(sizes) == len(groups) else None
     rows.append(
         ("total", whole, _share(whole, whole), None,
-         *([""] if by_component and layers else []),
+         *(_per_layer(None, exact) if by_component and layers else ()),
          *([] if by_component else [sum(totals.tensors for totals in groups.values())]),
          nbytes if exact else _size(nbytes))
     )  # fmt: skip
@@ -186,11 +186,19 @@ def _share(part: int | None, whole: int | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-def _per_layer(found: tuple[int, int] | None) -> int | str:
+def _per_layer_columns(exact: bool) -> tuple[Column, ...]:
+    least = Column("per_layer", "per layer", "int")
+    return (least, Column("per_layer_most", "per layer, most", "int")) if exact else (least,)
+
+
+def _per_layer(found: tuple[int, int] | None, exact: bool) -> tuple[Cell, ...]:
+    """The least and the most that a layer has, on a screen in one cell."""
     if found is None:
-        return ""
+        return ("", "") if exact else ("",)
     least, most = found
-    return least if least == most else f"{spelled(least)} - {spelled(most)}"
+    if exact:
+        return found
+    return (least if least == most else f"{spelled(least)} - {spelled(most)}",)
 
 
 def _totals(inspection: Inspection) -> Facts:
@@ -272,8 +280,8 @@ def _left_aside(others: Mapping[str, str]) -> str:
     return "; ".join(shown)
 
 
-def _broken_promise(inspection: Inspection) -> list[Block]:
-    """What config.json promises otherwise, with the first tensors; GGUF has a finding for it."""
+def _not_as_predicted(inspection: Inspection) -> list[Block]:
+    """What config.json predicts otherwise, with the first tensors; GGUF has a finding for it."""
     found = inspection.expectation
     agrees = found is None or inspection.parameters in (None, found.parameters)
     if found is None or agrees or inspection.format == "gguf":
@@ -289,7 +297,7 @@ def _broken_promise(inspection: Inspection) -> list[Block]:
         for what, names in groups.items()
         if names
     )
-    text = f"config.json promises {found.parameters:,} parameters: {counts}"
+    text = f"config.json predicts {found.parameters:,} parameters: {counts}"
     return [Paragraph(text, "note")]
 
 
@@ -304,9 +312,9 @@ def _remarks(inspection: Inspection) -> list[Block]:
     if inspection.missing_files:
         names = ", ".join(inspection.missing_files[:3])
         more = ", ..." if len(inspection.missing_files) > 3 else ""
-        text = f"weight files are missing, so that all totals are lower bounds: {names}{more}"
+        text = f"weight files are missing, so the totals are those of the others: {names}{more}"
         blocks.append(Paragraph(text, "warning"))
-    blocks += _broken_promise(inspection)
+    blocks += _not_as_predicted(inspection)
     other = inspection.components.get(Component.OTHER.value)
     if other is not None and other.parameters and inspection.catalogued is False:
         blocks.append(Paragraph("other: tensors that are not recognised by name", "note"))

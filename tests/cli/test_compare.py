@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from ..hub_server import HubServer
 from ..scanning.scan_support import CONFIG as HUB_CONFIG
 from ..scanning.scan_support import model_files
 from ..schemas import conforms
-from .program import hfinspect, process
+from .program import ROOT, hfinspect, process
 
 
 @pytest.fixture
@@ -123,3 +124,20 @@ def test_csv_holds_plain_numbers(models: Path) -> None:
     assert [int(cell) for cell in rows["parameters"]] == counted
     assert {"nbytes", "memory_16_bit", "attention", "attention_per_layer"} <= set(rows)
     assert "  rounded " in hfinspect("compare", "./base", "./deeper", cwd=models).out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["inspect", "./deeper"], ["inspect", "./deeper", "--by", "layer"],
+        ["inspect", str(ROOT / "fixtures/models/deepseek-v3")], ["tensors", "./deeper"],
+        ["compare", "./base", "./deeper"], ["architectures", "llama"],
+    ],
+)  # fmt: skip
+def test_every_csv_holds_plain_numbers(models: Path, command: list[str]) -> None:
+    """No thousands separators, no rounded sizes, no ranges of numbers."""
+    done = hfinspect(*command, "-f", "csv", cwd=models)
+    cells = [cell for row in csv.reader(io.StringIO(done.out)) for cell in row]
+    assert len(cells) > 10
+    readable = re.compile(r"[0-9]+,[0-9]{3}|[0-9.]+ ([KMBT]|[kMGT]?B)|[0-9.]+%|[0-9]+ - [0-9]+")
+    assert [cell for cell in cells if readable.search(cell)] == []

@@ -1,0 +1,88 @@
+"""The words that users read: phrases that were replaced do not come back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hfinspect
+
+from .cli.program import ROOT
+
+PACKAGE = Path(hfinspect.__file__).parent
+#: What they were replaced by stands next to them.
+OLD = re.compile(
+    r"""
+      \bhead[ ]apart\b              # with an untied head
+    | ^weights[ ]+float32           # memory at float32 ... (weights alone)
+    | \bbits[ ]a[ ]weight\b         # per weight
+    | (?<=[0-9])[ ]a[ ]layer\b      # per layer
+    | ^a[ ]layer$                   # the same, as the title of a column
+    | ,[ ]in[ ][0-9]+$              # in all 48 layers
+    | \bpromis(e|es|ed|ing)\b       # predicts
+    | \bfresh[ ]save\b              # transformers neither loads nor saves it
+    | \bwants[ ]to[ ]know\b         # needs a login (401)
+    | \bllama\.cpp's[ ]names\b      # GGUF architecture name
+    | \bthe[ ]file[ ]says\b         # metadata
+    | \bnothing[ ]that[ ]is[ ]known\b  # not recognised by name
+    | \bone[ ]expert[ ]counted\b    # if each layer had one expert
+    | \b(lower[ ]|upper[ ])?bounds?\b  # limit
+    | \bin[ ]words\b                # rounded
+    | \b(one|row|line|value|request)[ ]an?[ ](model|finding|page|target|layer|line|file|family)\b
+    """,
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+
+#: Docstrings that users read: help texts, and the rules' what, why and fix.
+SHOWN = ("cli", "auditing/rules")
+
+
+def texts_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Every string of a module that is no docstring, and the docstrings that are shown."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    shown = any(path.is_relative_to(PACKAGE / folder) for folder in SHOWN)
+    silent = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+        and not (shown and isinstance(node, ast.FunctionDef) and not node.name.startswith("_"))
+    }
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in silent
+        ):
+            yield node.lineno, " ".join(node.value.split(" "))
+
+
+def found_in(where: object, texts: Iterator[tuple[int, str]]) -> list[str]:
+    return [
+        f"{where}:{line}: {match[0]!r} in {text[:100]!r}"
+        for line, text in texts
+        if (match := OLD.search(text))
+    ]
+
+
+def test_messages_and_reports() -> None:
+    found: list[str] = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        found += found_in(path.relative_to(PACKAGE), texts_of(path))
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*.md", "docs/*.md", "hfinspect/schemas/*", "fixtures/reports/*/*"]
+)
+def test_documents_and_golden_files(pattern: str) -> None:
+    found: list[str] = []
+    for path in sorted(ROOT.glob(pattern)):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found += found_in(path.relative_to(ROOT), enumerate(lines, 1))
+    assert found == []
