@@ -280,6 +280,11 @@ def pickle_of(files: Files, path: str, module: str, name: str) -> None:
     files[path] = b"\x80\x02" + call
 
 
+def instance_of(files: Files, path: str, module: str, name: str) -> None:
+    """A plain pickle of a bare instance, as an object of settings is pickled."""
+    files[path] = b"\x80\x02c" + f"{module}\n{name}\n".encode() + b")\x81}b."
+
+
 def plain_pickle(files: Files, path: str) -> None:
     files[path] = pickle.dumps({"step": 1, "loss": [0.5]}, 2)
 
@@ -367,8 +372,8 @@ IN_MEMORY: Mapping[str, Callable[..., None]] = {
         write, write_hex, append, cut, remove, rename, copy, zeros, patch, swap, swap_one,
         set_json, unset_json, big_text, entry, metadata, no_metadata, header, misalign, length,
         shift, gap, drop, add, retype, rename_tensor, move, copy_tensor, value, zero_tensor,
-        secret, bad_names, empty_weights, large_weights, pickle_of, plain_pickle, bin_with,
-        bin_of, bin_without, bin_storage, bin_short_pickle, torchscript, keras, record,
+        secret, bad_names, empty_weights, large_weights, pickle_of, instance_of, plain_pickle,
+        bin_with, bin_of, bin_without, bin_storage, bin_short_pickle, torchscript, keras, record,
     )
 }  # fmt: skip
 #: Steps on what was written.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...checkpoints.file_bytes import SourceReader
 from ...errors import HfinspectError
-from ...formats.pickles.machine import PickleScan
+from ...formats.pickles.scan import PickleScan
 from ...formats.sniff import SNIFF_BYTES, sniff
 from ...formats.torch.torch import scan_file
 from ...formats.torch.zip_directory import read_directory, read_member
@@ -14,7 +14,7 @@ from ...sources.source import Source
 #: Endings of files that usually are pickles or archives with pickles.
 PICKLE_SUFFIXES = (
     ".bin", ".pt", ".pth", ".ckpt", ".th", ".jit", ".pkl", ".pickle", ".pck", ".pcl", ".p",
-    ".joblib", ".dill", ".pt2", ".mar", ".nemo",
+    ".joblib", ".dill", ".pt2", ".mar", ".nemo", ".npy", ".npz",
 )  # fmt: skip
 
 #: The description of a Keras model stays below some megabytes.

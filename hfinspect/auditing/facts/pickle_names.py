@@ -1,101 +1,99 @@
-"""What a name in a pickle could do when it is loaded."""
+"""What a name in a pickle could do when it is loaded: nothing is believed harmless but the listed.
+
+The lists are data in ``auditing/names/``: a use, a name and a reason on each line. Uses: ``any``;
+``new`` for classes of which only a bare instance may be made, as their constructors do more;
+``enum`` for a class and its members, spelled in capitals; ``settled`` for functions whose every
+call in the pickle is known to give another name, which is judged itself. In the list of what is
+known to run code ``*`` stands for every name of a module, and of the modules below it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import re
+from functools import cache
+from pathlib import Path
 
-from ...formats.torch.rebuild import is_known
+from ...formats.pickles.nodes import MADE, NAMED, SETTLED
 
-#: Names whose call runs code, starts programs, or reaches files and the network. Where the value is
-#: None, every name of the module does.
-_DANGEROUS: Mapping[str, frozenset[str] | None] = MappingProxyType(
-    {
-        "builtins": frozenset(
-            {"eval", "exec", "compile", "open", "__import__", "getattr", "setattr", "delattr",
-             "globals", "locals", "vars", "input", "breakpoint", "apply", "execfile", "file",
-             "memoryview", "type", "__build_class__", "help", "exit", "quit"}
-        ),
-        **dict.fromkeys(
-            ("os", "posix", "nt", "posixpath", "ntpath", "subprocess", "commands", "pty", "popen2",
-             "socket", "shutil", "sys", "importlib", "imp", "runpy", "code", "codeop", "pdb",
-             "bdb", "profile", "cProfile", "timeit", "trace", "webbrowser", "ctypes", "_ctypes",
-             "multiprocessing", "asyncio", "threading", "_thread", "signal", "urllib", "urllib2",
-             "http", "httplib", "ftplib", "smtplib", "telnetlib", "requests", "aiohttp", "httpx",
-             "pip", "ensurepip", "venv", "pkgutil", "zipimport", "marshal", "pickle", "_pickle",
-             "cPickle", "dill", "cloudpickle", "shelve", "tempfile", "pathlib", "linecache",
-             "inspect", "types", "gc", "ssl", "idlelib", "lib2to3", "distutils", "setuptools",
-             "pydoc", "doctest", "unittest", "test", "site", "atexit", "platform", "io", "_io",
-             "fileinput", "glob", "getpass", "sqlite3", "xmlrpc", "socketserver", "wsgiref",
-             "concurrent", "uuid", "resource", "mmap", "rlcompleter", "cgitb", "nturl2path")
-        ),
-        "operator": frozenset({"attrgetter", "itemgetter", "methodcaller", "call"}),
-        "_operator": frozenset({"attrgetter", "itemgetter", "methodcaller", "call"}),
-        "functools": frozenset({"partial", "reduce"}),
-        "_functools": frozenset({"partial", "reduce"}),
-        "torch": frozenset({"load", "compile"}),
-        "torch.serialization": frozenset({"load"}),
-        "torch.hub": None,
-        "torch.utils.cpp_extension": None,
-        "torch._dynamo": None,
-        "torch.jit": frozenset({"load"}),
-        "torch.fx.graph_module": frozenset({"reduce_graph_module", "_exec_with_source"}),
-        "torch.storage": frozenset({"_load_from_bytes"}),
-        "numpy": frozenset({"load"}),
-        "numpy.testing._private.utils": None,
-        "numpy.f2py": None,
-        "joblib": frozenset({"load"}),
-        "pandas": frozenset({"read_pickle", "eval"}),
-        "transformers": frozenset({"pipeline"}),
-        "tensorflow": frozenset({"py_function", "numpy_function"}),
-    }
-)  # fmt: skip
+LISTS = Path(__file__).parent.parent / "names"
 
-#: Harmless in modules that are dangerous otherwise.
-_EXCEPTIONS = frozenset(
-    {("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"),
-     ("pathlib", "PureWindowsPath"), ("pathlib", "Path"), ("uuid", "UUID"),
-     ("types", "SimpleNamespace"), ("pathlib._local", "PosixPath"), ("pathlib._local", "Path"),
-     ("pathlib._local", "WindowsPath")}
-)  # fmt: skip
+_MEMBER = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+_USES = {"any": (SETTLED, MADE, NAMED), "enum": (SETTLED, MADE, NAMED), "new": (SETTLED, MADE),
+         "settled": (SETTLED,)}  # fmt: skip
 
-#: Data of libraries that training leaves behind: no code of the file's own runs, but unpickling
-#: imports the library and calls the class.
-_ORDINARY_ROOTS = frozenset(
-    {"transformers", "accelerate", "peft", "trl", "datasets", "numpy", "collections", "datetime",
-     "decimal", "fractions", "enum", "copyreg", "copy_reg", "_codecs", "argparse", "omegaconf",
-     "sklearn", "scipy", "pandas", "torch", "torchvision", "pytorch_lightning", "lightning",
-     "lightning_fabric", "deepspeed", "fairseq", "diffusers", "tokenizers", "sentence_transformers",
-     "xgboost", "lightgbm", "joblib", "easydict", "yacs", "typing", "dataclasses", "functools",
-     "random", "math", "builtins", "re", "zoneinfo", "pathlib", "uuid", "types", "optimum",
-     "huggingface_hub", "numpy_pickle", "timm", "mmengine", "mmcv", "megatron"}
-)  # fmt: skip
+#: What a name is found to be. Runs code, or opens files and connections, ...
+RUNS_CODE = "runs"
+#: ... is on no list, ...
+UNKNOWN = "unknown"
+#: ... or is a reviewed name of a library.
+LIBRARY = "library"
 
 
-def danger_of(module: str, name: str) -> str | None:
-    """``error``, ``warning`` or ``note``; None for a name that only ever describes tensors.
+@cache
+def read_list(name: str) -> dict[str, tuple[str, str]]:
+    """name -> (use, reason) of ``weights_only``, ``libraries`` or ``runs_code``."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            use, dotted, reason = line.split("\t")
+            found[dotted] = (use, reason)
+    return found
 
-    A dotted name counts by its first part too: protocol 4 spells ``os.system`` as module "os",
-    name "system", but also as module "x", name "os.system".
+
+def danger_of(module: str, name: str, use: str = NAMED) -> str | None:
+    """RUNS_CODE, UNKNOWN or LIBRARY; None for a name that torch allows in weights.
+
+    ``use`` is what the pickle does with the name (``formats.pickles.nodes``). Names are compared
+    whole, attributes of attributes included: ``random._os.system`` is on no list, and its last
+    parts are those of a name that runs code.
     """
-    if is_known(module, name):
+    dotted = f"{module}.{name}"
+    if dotted in read_list("weights_only"):
         return None
-    if (module, name) in _EXCEPTIONS:
-        return "note"
-    if module.startswith("<") or name.startswith("<"):
-        return "error"  # computed while it is read, so it can be anything
-    first = name.partition(".")[0]
-    if "." in name and module.partition(".")[0] not in _ORDINARY_ROOTS:
-        return "error"  # an attribute of an attribute: the way to what a module has imported
-    parts = module.split(".")
-    for depth in range(len(parts), 0, -1):
-        names = _DANGEROUS.get(".".join(parts[:depth]), frozenset())
-        if names is None or (depth == len(parts) and first in names):
-            return "error"
-    if any(part in _REACHABLE for part in (*parts[1:], *name.split(".")[:-1])):
-        return "error"
-    return "note" if parts[0] in _ORDINARY_ROOTS else "warning"
+    if _is_reviewed(dotted, use):
+        return LIBRARY
+    return RUNS_CODE if _runs_code(dotted) else UNKNOWN
 
+
+def _is_reviewed(dotted: str, use: str) -> bool:
+    listed = read_list("libraries")
+    if dotted in listed:
+        return use in _USES[listed[dotted][0]]
+    owner, _, member = dotted.rpartition(".")
+    return listed.get(owner, ("",))[0] == "enum" and _MEMBER.fullmatch(member) is not None
+
+
+def _runs_code(dotted: str) -> bool:
+    """Whether a name, or the end of a path of attributes, is known to run code."""
+    if "<" in dotted:
+        return True  # computed while it is read, so it can be anything
+    parts = [part.lstrip("_") or part for part in dotted.split(".")]
+    listed = _plain_names()
+    for stop in range(1, len(parts) + 1):
+        piece = ".".join(parts[:stop])
+        if piece in listed or (f"{piece}.*" in listed and stop < len(parts)):
+            return True
+    return parts[-1] in _ENDS or any(part in _REACHABLE for part in parts[1:-1])
+
+
+@cache
+def _plain_names() -> frozenset[str]:
+    names = read_list("runs_code")
+    return frozenset(
+        ".".join(part.lstrip("_") or part for part in name.split(".")) for name in names
+    )
+
+
+#: Functions that run code wherever they are reached.
+_ENDS = frozenset(
+    {"system", "popen", "eval", "exec", "execfile", "Popen", "check_output", "check_call",
+     "getoutput", "getstatusoutput", "import_module", "runstring", "run_path", "run_module",
+     "getattribute__", "getattribute", "get_type_hints", "FunctionType", "CodeType", "spawn",
+     "import__"}
+)  # fmt: skip
 
 #: Modules that others import: ``torch.os.system`` is ``os.system``.
-_REACHABLE = frozenset({"os", "sys", "subprocess", "builtins", "shutil", "socket", "importlib"})
+_REACHABLE = frozenset(
+    {"os", "posix", "nt", "sys", "subprocess", "builtins", "bltns", "shutil", "socket", "importlib",
+     "runpy", "pty", "pickle", "ctypes", "builtins__"}
+)  # fmt: skip

@@ -15,7 +15,7 @@ from ...core.results import Inspection
 from ...core.tensors import StoredTensor, TensorInfo, TensorSpec
 from ...core.verdicts import Unchecked
 from ...errors import HfinspectError
-from ...formats.pickles.machine import PickleScan
+from ...formats.pickles.scan import PickleScan
 from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
 from ...sources.source import FileEntry

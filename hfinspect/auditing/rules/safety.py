@@ -3,30 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
+from ...checkpoints.filenames import Kind
 from ...core.text import clean
-from ..facts.pickle_names import danger_of
+from ..facts.pickle_names import LIBRARY, RUNS_CODE, UNKNOWN, danger_of
 from ..facts.target import Facts
 from ..registry import Found, rule
 
 
-def _names(facts: Facts) -> Iterator[tuple[str, str, str, str, int]]:
-    """(file, member, dotted name, danger, position) of every name that is not of tensors."""
+class _Name(NamedTuple):
+    """A name that does not describe tensors, as a finding shows it."""
+
+    path: str
+    text: str
+    danger: str
+
+
+def _names(facts: Facts) -> Iterator[_Name]:
     for path, scans in facts.pickles.items():
         weight = facts.weights.get(path)
-        script = weight is not None and weight.shard is not None
-        is_script = script and weight is not None and weight.shard is not None and (
+        is_script = weight is not None and weight.shard is not None and (
             weight.shard.format == "torchscript"
         )  # fmt: skip
-        seen: set[str] = set()
+        seen: set[tuple[str, str]] = set()
         for member, scan in scans:
             for item in scan.globals:
-                if item.dotted in seen or (is_script and item.module.startswith("__torch__")):
+                if (item.dotted, item.use) in seen:
                     continue
-                seen.add(item.dotted)
-                danger = danger_of(item.module, item.name)
+                if is_script and item.module.partition(".")[0] == "__torch__":
+                    continue  # the archive's own code, which HI414 reports
+                seen.add((item.dotted, item.use))
+                danger = danger_of(item.module, item.name, item.use)
                 if danger is not None:
-                    yield path, member, item.dotted, danger, item.position
+                    text = f"{clean(member, 80)} names {clean(item.dotted, 120)}"
+                    yield _Name(path, f"{text} (byte {item.position:,})", danger)
+
+
+def _severity(facts: Facts, path: str) -> str:
+    """Of a reviewed name of a library, which runs no code of the file.
+
+    ``from_pretrained`` loads weights with torch's own list alone, so under the names that it looks
+    for nothing else belongs; checkpoints of training scripts keep their settings with the weights.
+    """
+    weight = facts.weights.get(path)
+    if weight is None or weight.name.format != "torch" or weight.name.kind is Kind.TRAINING:
+        return "note"
+    if path.lower().endswith(".pkl"):
+        return "note"
+    strict = path.lower().endswith(".bin") and weight.name.kind in (Kind.MODEL, Kind.ADAPTER)
+    return "error" if strict else "warning"
 
 
 @rule("HI401", "pickle-runs-code", "error")
@@ -37,42 +63,54 @@ def pickle_runs_code(facts: Facts) -> Iterator[Found]:
 
     Fix: do not load the file. If it is yours, find out who changed it.
     """
-    for path, member, dotted, danger, position in _names(facts):
-        if danger == "error":
-            text = f"{clean(member, 80)} names {clean(dotted, 120)} (byte {position:,})"
-            yield Found(text, path)
+    for name in _names(facts):
+        if name.danger == RUNS_CODE:
+            yield Found(name.text, name.path)
 
 
 @rule("HI402", "pickle-names", "warning")
 def pickle_names(facts: Facts) -> Iterator[Found]:
-    """A pickle names classes or functions that do not describe tensors.
+    """A pickle names classes of well-known libraries that do not describe tensors.
 
-    Why: loading imports and calls them, so the file cannot be loaded with weights_only, and what
-    happens depends on what is installed. Names of well-known libraries are only noted.
+    Why: each is reviewed and runs no code of the file, but loading imports the library, and
+    weights_only refuses the file. A note where training keeps such files, an error in a `.bin` that
+    from_pretrained loads.
 
     Fix: save a plain state dict, at best as safetensors.
     """
-    for path, member, dotted, danger, position in _names(facts):
-        if danger != "error":
-            text = f"{clean(member, 80)} names {clean(dotted, 120)} (byte {position:,})"
-            yield Found(text, path, severity=danger)
+    for name in _names(facts):
+        if name.danger == LIBRARY:
+            yield Found(name.text, name.path, severity=_severity(facts, name.path))
 
 
-@rule("HI403", "pickle-unfollowed", "warning")
+@rule("HI415", "pickle-unknown-name", "error")
+def pickle_unknown_name(facts: Facts) -> Iterator[Found]:
+    """A pickle names something that is not known to be harmless.
+
+    Why: loading imports it and may call it with arguments that the file chooses. Functions that
+    look harmless have been used to run code, so only reviewed names pass.
+
+    Fix: do not load the file unless you know the name and where the file is from; save a plain
+    state dict, at best as safetensors.
+    """
+    for name in _names(facts):
+        if name.danger == UNKNOWN:
+            yield Found(name.text, name.path)
+
+
+@rule("HI403", "pickle-unfollowed", "error")
 def pickle_unfollowed(facts: Facts) -> Iterator[Found]:
-    """A pickle could not be followed to its end, so it may name more than was found.
+    """A pickle, or the archive around it, could not be followed to its end.
 
-    Why: an unpickler runs what comes before the damage.
+    Why: an unpickler runs what comes before the damage, and one that reads the file differently
+    runs what was not seen here at all.
 
     Fix: do not load the file; download it again.
     """
     for path, scans in facts.pickles.items():
-        weight = facts.weights.get(path)
-        if weight is not None and weight.shard is not None:
-            continue
         for member, scan in scans:
             if scan.error is not None:
-                yield Found(f"{clean(member, 80)}: {scan.error.found}", path)
+                yield Found(f"{clean(member, 80)}: {clean(scan.error.found, 200)}", path)
     for path, error in facts.pickle_errors.items():
         weight = facts.weights.get(path)
         reported = weight is not None and weight.refused is not None

@@ -15,11 +15,23 @@ LITERALS: dict[int, Handler] = {}
 _opcode = registrar(LITERALS)
 
 
+#: What a number in text can be made of, in any base.
+_NUMERIC = re.compile(rb"[\s+\-0-9a-fA-FxXoOlL_.]*")
+#: C's base 0, which the unpickler in C uses for INT; Python's int() refuses it.
+_OCTAL = re.compile(rb"\s*[+-]?0[0-7]+\s*")
+
+
 def whole_number(m: PickleState, text: bytes, base: int = 10) -> int:
     try:
         return int(text, base)
     except ValueError:
+        if base == 0 and _OCTAL.fullmatch(text):
+            raise m.unfollowed("a number is octal to one unpickler and none to another") from None
         raise m.malformed("a number is not one") from None
+
+
+def number_line(m: PickleState) -> bytes:
+    return m.line(MAX_NUMBER_TEXT, _NUMERIC.fullmatch)
 
 
 @_opcode(b"N")
@@ -39,7 +51,7 @@ def _false(m: PickleState) -> None:
 
 @_opcode(b"I")
 def _int(m: PickleState) -> None:
-    text = m.line(MAX_NUMBER_TEXT)
+    text = number_line(m)
     m.push(
         {b"00": False, b"01": True}[text] if text in (b"00", b"01") else whole_number(m, text, 0)
     )
@@ -47,13 +59,13 @@ def _int(m: PickleState) -> None:
 
 @_opcode(b"L")
 def _long(m: PickleState) -> None:
-    m.push(whole_number(m, m.line(MAX_NUMBER_TEXT).removesuffix(b"L"), 0))
+    m.push(whole_number(m, number_line(m).removesuffix(b"L"), 0))
 
 
 @_opcode(b"F")
 def _float(m: PickleState) -> None:
     try:
-        m.push(float(m.line(MAX_NUMBER_TEXT)))
+        m.push(float(number_line(m)))
     except ValueError:
         raise m.malformed("a number is not one") from None
 
@@ -79,7 +91,11 @@ def _binint2(m: PickleState) -> None:
 
 
 def _push_long(m: PickleState, length: int) -> None:
-    if not 0 <= length <= MAX_LONG_BYTES:
+    if length < 0:
+        raise m.malformed("an integer of negative length")
+    if length > MAX_LONG_BYTES:
+        if m.more is not None:
+            m.skip(length)  # where the file ends before, this is no integer at all
         raise m.limit("an integer of so many bytes", MAX_LONG_BYTES)
     m.push(int.from_bytes(m.take(length), "little", signed=True))
 

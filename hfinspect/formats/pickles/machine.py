@@ -3,17 +3,16 @@
 It follows the stack discipline of Python's ``pickle`` (protocols 0 to 5, ``Lib/pickletools.py``
 describes every opcode) but has no way to import a module or to call anything that a file names.
 
-Time and memory are bounded by the limits in ``pickle_state``; malformed streams end in FormatError
-(``pickle-truncated`` if the stream just stops, else ``pickle-malformed``), excess in LimitError.
+Time and memory are bounded by the limits in ``pickle_state``; malformed streams end in FormatError,
+excess in LimitError. Rules: ``pickle-truncated`` if the stream just stops, ``pickle-malformed``
+where every unpickler stops, ``pickle-unfollowed`` where some unpickler would go on.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ...errors import FormatError, HfinspectError, LimitError
+from ...errors import FormatError
 from .literals import LITERALS
-from .nodes import BadPickleArgumentsError, PickleGlobal
+from .nodes import BadPickleArgumentsError
 from .opcodes import OPCODES
 from .state import MAX_OPCODES, PickleState
 
@@ -25,50 +24,56 @@ _HANDLERS = [(LITERALS | OPCODES).get(code) for code in range(256)]
 class PickleMachine(PickleState):
     """Interprets one pickle."""
 
+    #: Opcodes that may still follow.
+    left = MAX_OPCODES
+
     def run(self) -> object:
         """The value of the pickle. Raises FormatError or LimitError, nothing else."""
-        data, size, left = self.data, len(self.data), MAX_OPCODES
+        self.left = min(self.left, MAX_OPCODES)
         try:
-            while self.position < size:
-                self.opcode_at = self.position
-                opcode = data[self.position]
-                self.position += 1
-                if opcode == _STOP:
-                    return self.pop()
-                left -= 1
-                if left < 0:
-                    raise self.limit("the number of opcodes", MAX_OPCODES)
-                handler = _HANDLERS[opcode]
-                if handler is None:
-                    raise self.malformed(f"unknown opcode 0x{opcode:02x}")
-                handler(self)
+            finished = self._interpret()
+            while not finished:
+                finished = self._interpret()
         except BadPickleArgumentsError as error:
             raise self.malformed(str(error)) from None
+        return self.pop()
+
+    def _interpret(self) -> bool:
+        """Go on until the pickle ends (True) or more of the file is at hand (False)."""
+        try:
+            self._follow()
+        except FormatError as error:
+            # Every opcode takes its bytes before it changes anything, so it can begin again.
+            if error.rule != "pickle-truncated" or not self._read_on():
+                raise
+            return False
+        return True
+
+    def _follow(self) -> None:
+        while self.position < len(self.data):
+            self.opcode_at = self.position
+            opcode = self.data[self.position]
+            self.position += 1
+            if opcode == _STOP:
+                return
+            self.left -= 1
+            if self.left < 0:
+                raise self.limit("the number of opcodes", MAX_OPCODES)
+            handler = _HANDLERS[opcode]
+            if handler is None:
+                raise self.malformed(f"unknown opcode 0x{opcode:02x}")
+            handler(self)
+        self.opcode_at = self.position
         raise self.truncated()
 
-
-class PickleScan(NamedTuple):
-    """Every global up to the end of the pickle, or up to ``error`` where it could not go on."""
-
-    globals: tuple[PickleGlobal, ...]
-    error: HfinspectError | None
-    stop: int
-
-
-def scan_pickle(data: bytes, *, subject: str = "pickle", start: int = 0) -> PickleScan:
-    """Names that one pickle asks for. A stream that breaks off has asked for them all the same."""
-    machine = PickleMachine(data, subject=subject, start=start)
-    error: HfinspectError | None = None
-    try:
-        machine.run()
-    except (FormatError, LimitError) as caught:
-        error = caught
-    return PickleScan(tuple(machine.globals), error, machine.position)
-
-
-def globals_of(data: bytes) -> list[tuple[str, str, int]]:
-    """(module, name, position in bytes) of every global in one pickle, in order.
-
-    For a damaged pickle, those up to the damage; ``scan_pickle`` also tells the error.
-    """
-    return [(found.module, found.name, found.position) for found in scan_pickle(data).globals]
+    def _read_on(self) -> bool:
+        """Take a longer piece of the file from the current opcode on."""
+        if self.more is None:
+            return False
+        have = len(self.data) - self.opcode_at
+        window = self.more(self.base + self.opcode_at, have)
+        if len(window) <= have:
+            return False
+        self.base += self.opcode_at
+        self.data, self.position, self.opcode_at = window, 0, 0
+        return True

@@ -9,17 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+#: What a pickle does with a name. Every mention was a call whose outcome is known without making
+#: it, such as ``getattr(Class, "NAME")``, which is a name of its own ...
+SETTLED = "settled"
+#: ... or made a bare instance, whose ``__init__`` does not run ...
+MADE = "made"
+#: ... or anything else: it is called, or handed to something that may call it.
+NAMED = "named"
+
 
 class PickleGlobal(NamedTuple):
     """A name that a pickle asks for; ``position`` is the opcode's offset in bytes.
 
     ``module`` and ``name`` are as the stream spells them, Python 2's module names translated
-    (``__builtin__`` to ``builtins``). A name that the stream computes is ``<computed>``.
+    (``__builtin__`` to ``builtins``). A name that the stream computes is ``<computed>``. ``use``
+    says what becomes of it in this pickle, a constant of this file.
     """
 
     module: str
     name: str
     position: int
+    use: str = NAMED
 
     @property
     def dotted(self) -> str:
@@ -27,13 +37,20 @@ class PickleGlobal(NamedTuple):
 
 
 class GlobalRef:
-    """A reference to a global: only its name."""
+    """A reference to a global: only its name, and how often it was pushed and what became of it."""
 
-    __slots__ = ("module", "name")
+    __slots__ = ("made", "module", "name", "pushed", "settled")
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module
         self.name = name
+        self.pushed = self.made = self.settled = 0
+
+    @property
+    def use(self) -> str:
+        if self.pushed == self.settled:
+            return SETTLED
+        return MADE if self.pushed == self.made + self.settled else NAMED
 
 
 class Inert:

@@ -5,9 +5,11 @@ Source: ``Lib/pickletools.py`` of CPython 3.13.
 
 from __future__ import annotations
 
-from .literals import old_text, whole_number
-from .nodes import Inert
-from .state import MAX_NAME, MAX_NUMBER_TEXT, Handler, PickleState, registrar
+import codecs
+
+from .literals import number_line, old_text, whole_number
+from .nodes import GlobalRef, Inert
+from .state import MAX_NAME, Handler, PickleState, registrar
 
 #: By the opcode's byte.
 OPCODES: dict[int, Handler] = {}
@@ -24,17 +26,22 @@ HIGHEST_PROTOCOL = 5
 def _proto(m: PickleState) -> None:
     if (protocol := m.u1()) > HIGHEST_PROTOCOL:
         raise m.malformed(f"pickle protocol {protocol}")
+    m.protocol = protocol
 
 
 @_opcode(b"\x95")
 def _frame(m: PickleState) -> None:
-    if m.u8() > len(m.data) - m.position:
+    length = m.u8()
+    m.frame_end = m.base + m.position + length
+    # Where more is read as needed, nobody reads a whole frame ahead; unpicklers in Python do not
+    # miss the end of one either.
+    if m.more is None and length > len(m.data) - m.position:
         raise m.truncated()
 
 
 @_opcode(b"p")
 def _put(m: PickleState) -> None:
-    m.remember(whole_number(m, m.line(MAX_NUMBER_TEXT)))
+    m.remember(whole_number(m, number_line(m)))
 
 
 @_opcode(b"q")
@@ -54,7 +61,7 @@ def _memoize(m: PickleState) -> None:
 
 @_opcode(b"g")
 def _get(m: PickleState) -> None:
-    m.recall(whole_number(m, m.line(MAX_NUMBER_TEXT)))
+    m.recall(whole_number(m, number_line(m)))
 
 
 @_opcode(b"h")
@@ -90,7 +97,7 @@ def _pop_mark(m: PickleState) -> None:
 
 @_opcode(b"2")
 def _dup(m: PickleState) -> None:
-    m.push(m.top())
+    m.push_again(m.top())
 
 
 # -- containers -------------------------------------------------------------------------------
@@ -177,10 +184,22 @@ def _setitems(m: PickleState) -> None:
 # -- names, calls, state: recorded, never followed --------------------------------------------
 
 
+def _name(m: PickleState) -> str:
+    return m.text(m.line(MAX_NAME, _is_text))
+
+
+def _is_text(beginning: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 @_opcode(b"c")
 def _global(m: PickleState) -> None:
-    module = m.text(m.line(MAX_NAME))
-    m.find_global(module, m.text(m.line(MAX_NAME)))
+    module = _name(m)
+    m.find_global(module, _name(m))
 
 
 @_opcode(b"\x93")
@@ -197,7 +216,7 @@ def _stack_global(m: PickleState) -> None:
 def _extension(size: int) -> Handler:
     def look_up(m: PickleState) -> None:
         code = int.from_bytes(m.take(size), "little")
-        m.find_global("<extension registry>", f"code {code}")
+        m.extension(code)
 
     return look_up
 
@@ -206,14 +225,25 @@ for _size, _code in ((1, b"\x82"), (2, b"\x83"), (4, b"\x84")):
     _opcode(_code)(_extension(_size))
 
 
-@_opcode(b"R")
-@_opcode(b"\x81")
-def _reduce(m: PickleState) -> None:
+def _arguments(m: PickleState) -> tuple[object, tuple[object, ...]]:
     args = m.pop()
     target = m.pop()
-    if not isinstance(args, tuple):
-        raise m.malformed("the arguments of a call are no tuple")
-    m.push(m.call(target, args))
+    if isinstance(args, tuple):
+        return target, args
+    if isinstance(target, (GlobalRef, Inert)) and isinstance(args, (list, Inert)):
+        # A call may have given a tuple, and the unpickler in Python takes whatever has items.
+        raise m.unfollowed("the arguments of a call are computed")
+    raise m.malformed("the arguments of a call are no tuple")
+
+
+@_opcode(b"R")
+def _reduce(m: PickleState) -> None:
+    m.push(m.call(*_arguments(m)))
+
+
+@_opcode(b"\x81")
+def _newobj(m: PickleState) -> None:
+    m.push(m.make(*_arguments(m)))
 
 
 @_opcode(b"\x92")
@@ -227,8 +257,8 @@ def _newobj_ex(m: PickleState) -> None:
 
 @_opcode(b"i")
 def _inst(m: PickleState) -> None:
-    module = m.text(m.line(MAX_NAME))
-    name = m.text(m.line(MAX_NAME))
+    module = _name(m)
+    name = _name(m)
     args = m.pop_mark()
     m.find_global(module, name)
     m.push(m.call(m.pop(), args))
@@ -250,6 +280,9 @@ def _build(m: PickleState) -> None:
     # nothing about tensors.
     if isinstance(target, Inert):
         target.parts.append(state)
+        m.built(target, state)
+    elif isinstance(target, GlobalRef):
+        raise m.unfollowed("state is set on a global, not on an instance")
 
 
 @_opcode(b"P")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 
 from ...errors import FormatError, LimitError
 from .nodes import Builders, GlobalRef, Inert, OpaqueKey, PickleGlobal
@@ -22,6 +22,8 @@ MAX_MARKS = 2_000
 MAX_STACK = 1_000_000
 #: One text or bytes object that is not there yet; nobody reads on for more than that.
 MAX_PIECE_BYTES = 64 * 1024 * 1024
+#: Longer pieces are passed over unread where only names are wanted; no name is that long.
+MAX_KEPT_BYTES = 16 * 1024 * 1024
 #: 64-bit counts take 9 bytes, PyTorch's magic number 10, numpy's random states 16.
 MAX_LONG_BYTES = 256
 #: A number in text (protocol 0).
@@ -34,6 +36,9 @@ MAX_MEMO_INDEX = 2**32 - 1
 MAX_INT_KEY = 2**60
 #: Different names a file may ask for, all of which are reported.
 MAX_GLOBALS = 100_000
+
+#: More of the file: from an offset on, longer than the given number of bytes, if there is more.
+More = Callable[[int, int], bytes]
 
 _UNPACK_U2, _UNPACK_U4 = struct.Struct("<H").unpack_from, struct.Struct("<I").unpack_from
 _UNPACK_I4, _UNPACK_U8 = struct.Struct("<i").unpack_from, struct.Struct("<Q").unpack_from
@@ -58,15 +63,21 @@ class PickleState:
         start: int = 0,
         builders: Builders | None = None,
         persistent: Callable[[object], object] | None = None,
+        more: More | None = None,
     ) -> None:
         self.data = data
         self.subject = subject
+        self.base = 0  # where ``data`` begins in the file
         self.position = start
         self.opcode_at = start
+        self.more = more
+        self.protocol = 0
+        self.frame_end = 0  # in the file
         self.stack: list[object] = []
         self.marked: list[list[object]] = []
-        self.memo: dict[int, object] = {}
+        self.memo: MutableMapping[int, object] = {}
         self.globals: list[PickleGlobal] = []
+        self.refs: dict[tuple[str, str], GlobalRef] = {}
         self._builders: Builders = builders or {}
         self._persistent = persistent
 
@@ -74,19 +85,29 @@ class PickleState:
 
     def malformed(self, found: str) -> FormatError:
         return FormatError(
-            self.subject, found, rule="pickle-malformed", where=f"pickle byte {self.opcode_at}"
+            self.subject,
+            found,
+            rule="pickle-malformed",
+            where=f"pickle byte {self.base + self.opcode_at}",
         )
+
+    def unfollowed(self, found: str) -> FormatError:
+        """For what an unpickler may accept and go on from, and this machine cannot."""
+        return FormatError(
+            self.subject, found, rule="pickle-unfollowed",
+            where=f"pickle byte {self.base + self.opcode_at}",
+        )  # fmt: skip
 
     def truncated(self) -> FormatError:
         return FormatError(
             self.subject, "the pickle is cut short", rule="pickle-truncated",
-            where=f"pickle byte {self.opcode_at}",
+            where=f"pickle byte {self.base + self.opcode_at}",
         )  # fmt: skip
 
     def limit(self, what: str, limit: int) -> LimitError:
         return LimitError(
             self.subject, f"{what} in its pickle is too large", expected=f"at most {limit:,}",
-            where=f"pickle byte {self.opcode_at}",
+            where=f"pickle byte {self.base + self.opcode_at}",
         )  # fmt: skip
 
     # -- the stream ---------------------------------------------------------------------------
@@ -95,19 +116,42 @@ class PickleState:
         start = self.position
         stop = start + count
         if stop > len(self.data):
-            if count > MAX_PIECE_BYTES:
+            if self.more is not None and count > MAX_KEPT_BYTES:
+                self.skip(count)
+                return b""
+            if count > MAX_PIECE_BYTES and self.more is None:
                 raise self.limit("a piece of text or bytes", MAX_PIECE_BYTES)
             raise self.truncated()
         self.position = stop
         return self.data[start:stop]
 
-    def line(self, limit: int | None = None) -> bytes:
-        """Up to the next newline, which is passed over."""
+    def skip(self, count: int) -> None:
+        """Pass over bytes, without reading them where they are not there yet."""
+        target = self.position + count
+        if target <= len(self.data):
+            self.position = target
+            return
+        absolute = self.base + target
+        # The last of the skipped bytes is read along: where it is missing, the file is too short.
+        window = self.more(absolute - 1, 0) if self.more is not None else b""
+        if not window:
+            self.more = None  # so that nobody tries this opcode again
+            raise self.truncated()
+        self.base, self.data, self.position = absolute - 1, window, 1
+
+    def line(self, limit: int | None = None, looks_like: Callable[[bytes], object] = bool) -> bytes:
+        """Up to the next newline, which is passed over.
+
+        Where it does not come within ``limit``, ``looks_like`` says whether an unpickler could
+        make something of the line: then that is LimitError, else the stream is malformed.
+        """
         stop = self.data.find(
             b"\n", self.position, None if limit is None else self.position + limit
         )
         if stop < 0:
             if limit is not None and self.position + limit <= len(self.data):
+                if not looks_like(self.data[self.position : self.position + limit]):
+                    raise self.malformed("a line of text is none")
                 raise self.limit("a line of text", limit)
             raise self.truncated()
         text = self.data[self.position : stop]
@@ -142,6 +186,12 @@ class PickleState:
             raise self.malformed("text is not UTF-8") from None
 
     # -- the stack ----------------------------------------------------------------------------
+
+    def push_again(self, value: object) -> None:
+        """Push what is there already, from the memo or the stack."""
+        if type(value) is GlobalRef:
+            value.pushed += 1
+        self.push(value)
 
     def push(self, value: object) -> None:
         if len(self.stack) >= MAX_STACK:
@@ -179,20 +229,27 @@ class PickleState:
     def recall(self, index: int) -> None:
         if index not in self.memo:
             raise self.malformed(f"memo entry {index} was never stored")
-        self.push(self.memo[index])
+        self.push_again(self.memo[index])
 
     # -- names and calls ----------------------------------------------------------------------
 
     def find_global(self, module: str, name: str) -> None:
         """Push a reference and record the name. This is all that ever happens to a name."""
-        if (module, name) in NAME_MAPPING:
-            module, name = NAME_MAPPING[(module, name)]
-        else:
-            module = IMPORT_MAPPING.get(module, module)
+        if self.protocol < 3:  # as unpicklers do with what Python 2 wrote
+            if (module, name) in NAME_MAPPING:
+                module, name = NAME_MAPPING[(module, name)]
+            else:
+                module = IMPORT_MAPPING.get(module, module)
+        self.push(self.refer(module, name))
+
+    def refer(self, module: str, name: str) -> GlobalRef:
+        """Record a name that is about to be pushed."""
         if len(self.globals) >= MAX_GLOBALS:
             raise self.limit("the number of globals", MAX_GLOBALS)
-        self.globals.append(PickleGlobal(module, name, self.opcode_at))
-        self.push(GlobalRef(module, name))
+        self.globals.append(PickleGlobal(module, name, self.base + self.opcode_at))
+        ref = self.refs.setdefault((module, name), GlobalRef(module, name))
+        ref.pushed += 1
+        return ref
 
     def call(self, target: object, args: object) -> object:
         """What a call gives: built by our own table where the name is known, else inert."""
@@ -202,6 +259,19 @@ class PickleState:
             if builder is not None:
                 return builder(arguments)
         return Inert(target, arguments)
+
+    def make(self, target: object, args: tuple[object, ...]) -> object:
+        """A bare instance, ``cls.__new__(cls, *args)``."""
+        if isinstance(target, GlobalRef) and not args:
+            target.made += 1
+        return self.call(target, args)
+
+    def extension(self, code: int) -> None:
+        """A name by its number in a registry that is filled while the program runs."""
+        self.find_global("<extension registry>", f"code {code}")
+
+    def built(self, target: Inert, state: object) -> None:
+        """The hook for what some readers do after BUILD."""
 
     def persistent(self, identifier: object) -> None:
         self.push(
@@ -221,6 +291,11 @@ class PickleState:
                 target[key] = items[index + 1]
         elif isinstance(target, Inert):
             target.parts.extend(items[1::2])
+        elif isinstance(target, list) and all(isinstance(key, int) for key in items[::2]):
+            if items:
+                raise self.unfollowed("items of a list are set by their number")
+        elif isinstance(target, GlobalRef):
+            raise self.unfollowed("items are set on a global")
         elif items:
             raise self.malformed("items are set on something that is no dict")
 
@@ -229,6 +304,8 @@ class PickleState:
             target.extend(items)
         elif isinstance(target, Inert):
             target.parts.extend(items)
+        elif isinstance(target, GlobalRef):
+            raise self.unfollowed("items are appended to a global")
         elif items and not isinstance(target, bytes):  # a bytearray grows; nobody asks for it
             raise self.malformed("items are appended to something that is no list")
 

@@ -7,31 +7,47 @@ never read; what is known of them comes from the directory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
-from ..base import checked_limit
 from ..bounded import FindingList
-from ..pickles.machine import PickleMachine, PickleScan, scan_pickle
+from ..pickles.machine import PickleMachine
+from ..pickles.scan import PickleScan, scan_pickle
+from ..sniff import SNIFF_BYTES, magic_of
 from ..window import Windows
 from .rebuild import StorageTable
 from .storages import Storage
 from .views import check_views, describe_content, list_globals, stored_tensors
 from .zip_directory import (
+    ARCHIVE_SUFFIXES,
     ZipDirectory,
     ZipEntry,
     crc_matches,
     data_offset,
-    read_directory,
+    name_doubts,
+    read_directories,
     read_member,
 )
 
 #: A tensor takes about 150 bytes of pickle: this is room for 400,000 of them.
 MAX_PICKLE_BYTES = 64 * 1024 * 1024
-#: Pickles of an archive that are looked through for names.
+#: Members of an archive that are looked through for names; the storages are none of them.
 MAX_PICKLES = 1_000
+#: A compressed member is unpacked to see what it is up to here, whatever its name.
+MAX_SNIFFED_BYTES = 1024 * 1024
+#: Members that are pickles by their name ...
+PICKLE_MEMBERS = (".pkl", ".pickle", ".debug_pkl")
+_PICKLE_ENDINGS = (".joblib", ".dill", ".p", ".pck", ".pcl", ".th")
+#: ... and members that no loader unpickles: code, text, and what PyTorch reads as a number.
+_TEXT_MEMBERS = (
+    ".py", ".json", ".txt", ".md", ".yaml", ".yml", "/version", "/byteorder", "/.format_version",
+    "/.storage_alignment", "/.data/serialization_id", "/.data/version",
+)  # fmt: skip
+
+#: Scans a file that is in memory, by its name and bytes.
+ScanMember = Callable[[str, bytes], "list[tuple[str, PickleScan]]"]
 
 #: A member that tells what else a zip archive may be, by the end of its name.
 _OTHER_ARCHIVES = (
@@ -91,16 +107,21 @@ def read_zip(file: Windows) -> Shard:
 
 def open_archive(file: Windows, out: FindingList) -> Archive:
     """The directory, checked, and which of its members is the pickle."""
-    directory = read_directory(file)
+    directories, differences = read_directories(file)
+    if differences:
+        # Readers differ in what the file holds, so no answer can be trusted to be the one.
+        raise _ambiguous(file.path, differences[0])
+    directory = directories[0]
     _check_directory(directory, out)
-    pickles = [e for e in directory.entries if e.name.rsplit("/", 1)[-1] == "data.pkl"]
+    pickles = [e for e in directory.entries if e.name.rsplit("/", 1)[-1].lower() == "data.pkl"]
     if not pickles:
         raise _other_archive(file.path, directory.entries)
-    chosen = min(pickles, key=lambda entry: entry.name.count("/"))
-    if sum(entry.name == chosen.name for entry in pickles) > 1:
-        # Readers differ in which one they take, so none can be trusted to be the one.
+    # PyTorch's reader takes the folder of the first member, and looks up names without case.
+    own = f"{directory.entries[0].name.partition('/')[0]}/data.pkl".lower()
+    chosen = min(pickles, key=lambda entry: (entry.name.lower() != own, entry.name.count("/")))
+    if sum(entry.name.lower() == chosen.name.lower() for entry in pickles) > 1:
         raise FormatError(file.path, "two members are called data.pkl", rule="zip-duplicate")
-    prefix = chosen.name.removesuffix("data.pkl")
+    prefix = chosen.name[: -len("data.pkl")]
     members = {
         entry.name.removeprefix(prefix): entry
         for entry in directory.entries
@@ -109,22 +130,85 @@ def open_archive(file: Windows, out: FindingList) -> Archive:
     return Archive(directory, members, chosen, "constants.pkl" in members)
 
 
-def scan_zip(file: Windows) -> list[tuple[str, PickleScan]]:
-    """Names in every pickle of any zip archive, by member. Raises as ``read_directory`` does."""
-    scans = []
-    pickles = [
-        entry
-        for entry in read_directory(file).entries
-        if entry.name.lower().endswith((".pkl", ".pickle", ".debug_pkl"))
-    ]
-    checked_limit(file.path, "the number of pickles", len(pickles), MAX_PICKLES)
-    for entry in pickles:
-        try:
-            scan = scan_pickle(read_member(file, entry, MAX_PICKLE_BYTES), subject=file.path)
-        except (FormatError, LimitError, UnsupportedFormatError) as error:
-            scan = PickleScan((), error, 0)
-        scans.append((entry.name, scan))
+def _ambiguous(path: str, found: str) -> FormatError:
+    return FormatError(
+        path, found, rule="zip-ambiguous", expected="an archive that every reader reads alike",
+        hint="do not load it: what is looked at may not be what is loaded",
+    )  # fmt: skip
+
+
+def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleScan]]:
+    """Names in every pickle of any zip archive, by member, in each directory a reader may take.
+
+    Where readers differ, an entry without names says so. Raises as ``read_directory`` does.
+    """
+    directories, differences = read_directories(file)
+    scans = _doubtful(file.path, "archive", differences)
+    for number, directory in enumerate(directories):
+        where = f"directory {number + 1}, " if len(directories) > 1 else ""
+        scans += _doubtful(file.path, f"{where}archive", name_doubts(directory))
+        members = _unpickled(directory)
+        if len(members) > MAX_PICKLES:
+            found = f"{len(members) - MAX_PICKLES:,} members that may hold pickles are not checked"
+            error = LimitError(file.path, found, expected=f"at most {MAX_PICKLES:,}")
+            scans.append((f"{where}archive", PickleScan((), error, 0)))
+        for entry in members[:MAX_PICKLES]:
+            scans += _scan_member(file, entry, where, scan_member)
     return scans
+
+
+def _doubtful(path: str, where: str, doubts: Sequence[str]) -> list[tuple[str, PickleScan]]:
+    return [(where, PickleScan((), _ambiguous(path, text), 0)) for text in doubts]
+
+
+def _scan_member(
+    file: Windows, entry: ZipEntry, where: str, scan_member: ScanMember
+) -> list[tuple[str, PickleScan]]:
+    is_pickle = entry.name.lower().endswith(PICKLE_MEMBERS)
+    try:
+        if not is_pickle and not _looks_inside(file, entry):
+            return []
+        data = read_member(file, entry, MAX_PICKLE_BYTES)
+        found = scan_member(f"{file.path}/{entry.name}", data) if data else []
+    except (FormatError, LimitError, UnsupportedFormatError) as error:
+        return [(f"{where}{entry.name}", PickleScan((), error, 0))]
+    if is_pickle and not found:
+        # PyTorch reads it as a pickle whatever it begins with.
+        return [(f"{where}{entry.name}", scan_pickle(data, subject=file.path))]
+    return [
+        (f"{where}{entry.name}" if len(found) == 1 else f"{where}{entry.name}, {name}", scan)
+        for name, scan in found
+    ]
+
+
+def _unpickled(directory: ZipDirectory) -> list[ZipEntry]:
+    """Members that some loader may unpickle: not the storages, and not text."""
+    roots = {
+        entry.name[: -len("data.pkl")]
+        for entry in directory.entries
+        if entry.name.lower().endswith("data.pkl")
+    }
+    raw = tuple(f"{root}{folder}/" for root in roots for folder in ("data", "constants"))
+    return [
+        entry
+        for entry in directory.entries
+        if entry.size
+        and not entry.name.lower().endswith(_TEXT_MEMBERS)
+        and (
+            entry.name.lower().endswith((*PICKLE_MEMBERS, *ARCHIVE_SUFFIXES, ".npy"))
+            or not (entry.name.startswith(raw) or entry.name.endswith(".storage"))
+        )
+    ]
+
+
+def _looks_inside(file: Windows, entry: ZipEntry) -> bool:
+    """Whether a member under another name begins as a pickle or an archive does."""
+    if entry.name.lower().endswith((*ARCHIVE_SUFFIXES, ".npy", *_PICKLE_ENDINGS)):
+        return True
+    if entry.method:
+        return entry.size <= MAX_SNIFFED_BYTES
+    begin = data_offset(file, entry, read_along=SNIFF_BYTES)
+    return magic_of(file.read(begin, begin + min(entry.size, SNIFF_BYTES))) is not None
 
 
 def _inside(module: str, archive: Archive) -> bool:

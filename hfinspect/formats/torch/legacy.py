@@ -6,14 +6,16 @@ key the number of elements (int64) and the elements (torch/serialization.py, ``_
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..bounded import FindingList
-from ..pickles.machine import PickleMachine, PickleScan, scan_pickle
+from ..pickles.machine import PickleMachine
 from ..pickles.nodes import PickleGlobal
+from ..pickles.scan import PickleScan, scan_pickle
+from ..sniff import magic_of
 from ..window import Windows
 from .rebuild import StorageTable
 from .storages import Storage
@@ -27,10 +29,14 @@ MAX_PICKLE_BYTES = 64 * 1024 * 1024
 #: The window grows so much each time the pickle turns out to be longer, so at most three
 #: quarters of what is read lies beyond it.
 GROWTH = 4
+#: Read at first behind an array that was passed over.
+FIRST_STEP = 16 * 1024
 #: The element count in front of each storage.
 COUNT_BYTES = 8
-#: Pickles of one file that are looked through for names; legacy files have five.
-MAX_PICKLES = 16
+#: A legacy file's pickles. What follows them are storages.
+LEGACY_PICKLES = 5
+#: Pickles of one file that are looked through for names; logs may be thousands in a row.
+MAX_PICKLES = 1_000
 
 _LIBRARIES = {
     "sklearn": "scikit-learn", "joblib": "joblib", "numpy": "NumPy", "xgboost": "XGBoost",
@@ -98,7 +104,7 @@ def _read_pickles(file: Windows, head: bytes) -> _Content:
     source = _Growing(file, head)
     machine, magic = _first_pickle(source, file.path)
     if magic != MAGIC_NUMBER or type(magic) is not int:
-        raise _other_pickle(file.path, machine)
+        raise _other_pickle(file.path, machine.globals)
     values: list[object] = []
     names = list(machine.globals)
     table = StorageTable()
@@ -128,21 +134,33 @@ def _first_pickle(source: _Growing, path: str) -> tuple[PickleMachine, object]:
     machine = PickleMachine(source.data, subject=path)
     try:
         return machine, machine.run()
-    except FormatError as error:
-        if error.rule != "pickle-truncated" or not machine.globals:
+    except FormatError:
+        if not machine.globals:  # a magic number asks for nothing
             raise
         return machine, None
 
 
-def _other_pickle(path: str, machine: PickleMachine) -> UnsupportedFormatError:
+class PlainPickleError(UnsupportedFormatError):
+    """A pickle as a pickle's name promises, of other objects than a checkpoint."""
+
+
+def old_pickle(file: Windows, head: bytes) -> UnsupportedFormatError | None:
+    """What a file without any magic is, if it is a pickle of protocol 0 or 1."""
+    scans = scan_pickles(file, head)
+    return _other_pickle(file.path, scans[0][1].globals) if scans else None
+
+
+def _other_pickle(path: str, names: Sequence[PickleGlobal]) -> UnsupportedFormatError:
     """Names the library whose objects a pickle holds, by the first module that is known."""
-    roots = [name.module.split(".", 1)[0] for name in machine.globals]
+    roots = [name.module.split(".", 1)[0] for name in names]
     library = next((_LIBRARIES[root] for root in roots if root in _LIBRARIES), None)
     what = f"a pickle of {library} objects" if library else "a Python pickle"
-    if machine.globals:
-        what += f" ({machine.globals[0].dotted!a:.120})"
-    return UnsupportedFormatError(
-        path, f"{what}, no PyTorch checkpoint", hint="it is not loaded: a pickle can run any code"
+    if names:
+        what += f" ({names[0].dotted!a:.120})"
+    return PlainPickleError(
+        path,
+        f"{what}, no PyTorch checkpoint",
+        hint="a pickle can run any code; `hfinspect audit` names what it asks for",
     )
 
 
@@ -171,25 +189,56 @@ def _place_storages(content: _Content, size: int, out: FindingList) -> dict[str,
     return places
 
 
+class _Reading:
+    """Reads on in a file as far as its pickles go, up to a limit of bytes in all."""
+
+    def __init__(self, file: Windows, head: bytes) -> None:
+        self._file = file
+        self._head = head
+        self._left = MAX_PICKLE_BYTES
+
+    def more(self, offset: int, have: int) -> bytes:
+        if not have and offset < len(self._head):
+            return self._head[offset:]
+        wanted = max(have * GROWTH, FIRST_STEP)
+        self._left -= wanted - have
+        if self._left < 0:
+            raise LimitError(
+                self._file.path, f"its pickles take more than {MAX_PICKLE_BYTES:,} bytes",
+                expected=f"at most {MAX_PICKLE_BYTES:,}, raw arrays apart",
+            )  # fmt: skip
+        return self._file.read(offset, offset + wanted)
+
+
 def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
     """Names in the pickles at the beginning of any file, numbered from 1.
 
-    Reads on only while a pickle goes on; what follows the last one that parses is not looked at,
-    except the first, whose names count even if it is damaged.
+    Reads on only while a pickle goes on, and past raw arrays. Empty where every unpickler stops
+    before it imports anything; what follows the last pickle is none in the same sense.
     """
-    source = _Growing(file, head)
+    reading = _Reading(file, head)
     scans: list[tuple[str, PickleScan]] = []
-    start = 0
-    for number in range(1, MAX_PICKLES + 1):
-        scan = scan_pickle(source.data, subject=file.path, start=start)
-        while isinstance(scan.error, FormatError) and scan.error.rule == "pickle-truncated":
-            if not source.grow():
-                break
-            scan = scan_pickle(source.data, subject=file.path, start=start)
-        if scan.error is not None and number > 1 and not scan.globals:
+    data, base, start, last = head, 0, 0, MAX_PICKLES
+    for number in range(1, MAX_PICKLES + 2):
+        if number > MAX_PICKLES:
+            found = f"more than {MAX_PICKLES:,} pickles follow each other: the rest is not checked"
+            error = LimitError(file.path, found, expected=f"at most {MAX_PICKLES:,}")
+            scans.append((f"pickle {number}", PickleScan((), error, start)))
+            break
+        scan = scan_pickle(
+            data, subject=file.path, start=start - base, base=base, more=reading.more
+        )
+        expected = last == LEGACY_PICKLES or (number == 1 and magic_of(head) == "pickle")
+        if scan.is_no_pickle and not expected:
             break
         scans.append((f"pickle {number}", scan))
-        if scan.error is not None or scan.stop >= len(source.data):
-            break
+        if number == 1 and scan.value == MAGIC_NUMBER:
+            last = LEGACY_PICKLES
         start = scan.stop
+        if scan.error is not None or number == last:
+            break
+        if start >= base + len(data):
+            base, data = start, reading.more(start, 0)
+        if start >= base + len(data):
+            break
     return scans

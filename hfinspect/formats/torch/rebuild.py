@@ -213,7 +213,8 @@ _PLAIN_NAMES = {
       "per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams")),
     *((module, name) for module in ("torch", "torch.cuda") for name in STORAGE_DTYPES),
     *((module, name.replace("Storage", "Tensor"))
-      for module in ("torch", "torch.cuda") for name in STORAGE_DTYPES),
+      for module in ("torch", "torch.cuda", "torch.sparse", "torch.cuda.sparse")
+      for name in STORAGE_DTYPES),
 }  # fmt: skip
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from ...core.checkpoint import Shard
-from ...errors import FormatError, UnsupportedFormatError
-from ..base import Reader
-from ..pickles.machine import PickleScan
+from ...errors import FormatError, LimitError, UnsupportedFormatError
+from ..base import BytesReader, Reader
+from ..pickles.scan import PickleScan
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import Windows
 from .archive import read_zip, scan_zip
-from .legacy import read_legacy, scan_pickles
-from .zip_directory import TAIL_BYTES
+from .legacy import old_pickle, read_legacy, scan_pickles
+from .others import scan_array, scan_tar
+from .zip_directory import TAIL_BYTES, read_directory
 
 #: Read from the beginning at first: data.pkl is the archive's first member and takes about 150
 #: bytes a tensor, a legacy file's pickles about 200; so this is room for more than 1,000 tensors.
 HEAD_BYTES = 256 * 1024
 #: A file up to this size is read with one range instead of two.
 SMALL_FILE_BYTES = HEAD_BYTES + TAIL_BYTES
+
+#: Archives in archives in archives: a TorchServe archive holds a zip file that holds pickles.
+MAX_NESTING = 4
 
 #: File name endings, lower case. A .bin may also be something else, which its first bytes tell.
 SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".th", ".jit")
@@ -51,6 +55,8 @@ class TorchFormat:
             return read_legacy(file, head)
         if kind in _REFUSED:
             raise UnsupportedFormatError(reader.path, f"{_REFUSED[kind]}, which is not read here")
+        if kind is None and (old := old_pickle(file, head)) is not None:
+            raise old
         raise FormatError(
             reader.path, f"begins with {head[:8]!r}", rule="torch-magic",
             expected="a zip archive or a pickle",
@@ -76,18 +82,54 @@ def _head(reader: Reader, first_guess: int | None) -> tuple[Windows, bytes]:
     return file, head
 
 
-def scan_file(reader: Reader) -> list[tuple[str, PickleScan]]:
+def scan_file(reader: Reader, depth: int = 0) -> list[tuple[str, PickleScan]]:
     """Every name that the pickles of a file ask for, by member or number of the pickle.
 
-    For any file that may be a pickle or a zip archive with pickles (training_args.bin, .pkl of
+    For any file that may be a pickle or an archive with pickles (training_args.bin, .pkl of
     scikit-learn): nothing is refused for not being a checkpoint. Empty where there is no pickle.
     A PickleScan's ``error`` says where a pickle could not be followed to its end. Raises
     FormatError and LimitError for a damaged zip directory or what stands in place of a file.
     """
     file, head = _head(reader, None)
-    if magic_of(head) == "zip":
-        return scan_zip(file)
-    scans = scan_pickles(file, head)
-    if magic_of(head) != "pickle" and scans and not scans[0][1].globals:
+    kind = magic_of(head)
+    if kind == "zip":
+        scans = scan_zip(file, lambda path, data: _scan_bytes(path, data, depth))
+    elif kind == "tar":
+        scans = scan_tar(file, lambda path, data: _scan_bytes(path, data, depth))
+    elif kind == "numpy":
+        scans = scan_array(file, head)
+    else:
+        scans = scan_pickles(file, head)
+        if scans and file.peek(max(0, file.known_size() - TAIL_BYTES), file.known_size()):
+            scans += _behind_pickles(file, depth)
+    return [inner for name, scan in scans for inner in _with_nested(name, scan, depth)]
+
+
+def _behind_pickles(file: Windows, depth: int) -> list[tuple[str, PickleScan]]:
+    """A file may be a pickle to one reader and, by its end, a zip archive to another."""
+    try:
+        if not read_directory(file).entries:
+            return []
+        return scan_zip(file, lambda path, data: _scan_bytes(path, data, depth))
+    except (FormatError, LimitError):
         return []
-    return scans
+
+
+def _with_nested(name: str, scan: PickleScan, depth: int) -> list[tuple[str, PickleScan]]:
+    found = [(name, scan)]
+    for number, data in enumerate(scan.nested, 1):
+        where = f"{name}, tensor file {number}"
+        try:
+            inner = _scan_bytes(where, data, depth)
+        except (FormatError, LimitError) as error:
+            found.append((where, PickleScan((), error, 0)))
+            continue
+        found += [(f"{where}, {member}", each) for member, each in inner]
+    return found
+
+
+def _scan_bytes(path: str, data: bytes, depth: int) -> list[tuple[str, PickleScan]]:
+    if depth >= MAX_NESTING:
+        found = "archives lie in archives: the innermost are not checked"
+        raise LimitError(path, found, expected=f"at most {MAX_NESTING} levels")
+    return scan_file(BytesReader(path, data), depth + 1)

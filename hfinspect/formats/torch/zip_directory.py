@@ -20,6 +20,17 @@ TAIL_BYTES = 128 * 1024
 #: 500,000 tensors at about 100 bytes each; the largest known .bin has a few thousand.
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
 MAX_ENTRIES = 600_000
+#: Where readers look for an end record: it takes 22 bytes, its comment at most 65,535.
+MAX_END_BYTES = 22 + 65_535
+#: End records that are tried; an honest archive has one.
+MAX_END_RECORDS = 16
+#: Findings about names of one archive.
+MAX_DOUBTS = 20
+#: An extra field of a local header.
+MAX_LOCAL_EXTRA = 65_535
+#: Members that may be archives themselves.
+ARCHIVE_SUFFIXES = (".zip", ".pt", ".pth", ".bin", ".ckpt", ".npz", ".pt2", ".mar", ".keras",
+                    ".jar", ".whl")  # fmt: skip
 #: Read along with a member, for the padding that PyTorch puts into the local header's extra field.
 LOCAL_EXTRA_GUESS = 256
 
@@ -30,11 +41,16 @@ _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED = 0x1
+#: Sizes and checksum come after the data, and not in the local header.
+_SIZES_FOLLOW = 0x8
 _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
 
 
 class ZipEntry(NamedTuple):
-    """One member: sizes in bytes, ``header_offset`` of its local header, absolute in the file."""
+    """One member: sizes in bytes, ``header_offset`` of its local header, absolute in the file.
+
+    ``renamed`` if an extra field (0x7075, APPNOTE 4.6.9) gives it another name in some readers.
+    """
 
     name: str
     method: int
@@ -43,6 +59,7 @@ class ZipEntry(NamedTuple):
     packed: int
     size: int
     header_offset: int
+    renamed: bool = False
 
 
 class ZipDirectory(NamedTuple):
@@ -78,48 +95,150 @@ def _broken(
     )  # fmt: skip
 
 
+class _End(NamedTuple):
+    """One reader's choice: the end record at ``at``, the directory's place by what it says."""
+
+    at: int
+    disks: tuple[int, int]
+    entries: int
+    length: int
+    start: int
+    trailing: int
+
+
 def read_directory(file: Windows) -> ZipDirectory:
-    """Read the end of the file and the central directory, one or two ranges.
+    """Read the end of the file and the central directory that PyTorch's reader takes.
 
-    Raises FormatError (rules zip-directory, zip-multidisk) and LimitError.
+    Its reader (miniz) takes the last signature of an end record, and the directory where that says.
+    One or two ranges. Raises FormatError (rules zip-directory, zip-multidisk) and LimitError.
     """
-    size = file.known_size()
-    tail_start = max(0, size - TAIL_BYTES)
-    tail = file.read(tail_start, size)
-    at = _find_end(tail)
-    if at < 0:
+    tail, tail_start = _tail(file)
+    places = _signatures(tail)
+    if not places:
         raise _broken(file.path, "no end of a zip directory: cut short, or no zip archive")
-    _, disk, start_disk, _, count, length, start, comment = _END.unpack_from(tail, at)
-    end = tail_start + at
-    stop = end
-    if _FULL16 in (count, disk, start_disk) or _FULL32 in (length, start):
-        zip64 = _read_end64(file, end)
-        if zip64 is not None:
-            stop, disk, start_disk, count, length, start = zip64
-    if (disk, start_disk) != (0, 0):
-        raise _broken(file.path, "the archive is split over several files", end, "zip-multidisk")
-    checked_limit(file.path, "the zip directory's size in bytes", length, MAX_DIRECTORY_BYTES)
-    checked_limit(file.path, "the number of zip members", count, MAX_ENTRIES)
-    if start + length > stop or count * _CENTRAL.size > length:
-        raise _broken(file.path, f"the zip directory does not lie in bytes {start} to {stop}", end)
-    data = file.read(start, start + length)
-    entries = _parse_entries(file.path, data, start, count)
-    trailing = size - (end + _END.size + comment)
-    return ZipDirectory(entries, start, start + length, max(trailing, 0))
+    return _directory(file, _read_end(file, tail, tail_start, places[-1]))
 
 
-def _find_end(tail: bytes) -> int:
-    """Index of the end record: the last whose comment ends the file, else the last that fits."""
-    fallback = -1
-    at = len(tail)
-    while (at := tail.rfind(b"PK\x05\x06", 0, at)) >= 0:
+def read_directories(file: Windows) -> tuple[list[ZipDirectory], list[str]]:
+    """Every directory that some reader takes, PyTorch's first, and why readers differ.
+
+    Readers choose the last end record (miniz, Python's zipfile), the first, or the one whose
+    comment ends the file; zipfile takes the directory to end right before its end record, others
+    believe the offset in it. Raises as ``read_directory`` does, of the first directory alone.
+    """
+    tail, tail_start = _tail(file)
+    main = read_directory(file)
+    found, differences = [main], []
+    places = _signatures(tail)
+    last = places[-1]
+    if _comment_end(tail, last) != len(tail) and (
+        _comment_end(tail, last) > len(tail) or tail.rfind(b"PK\x05\x06") != last
+    ):
+        differences.append("its last end record is not one that fits the end of the file")
+    for at in reversed(places):
+        end = _read_end(file, tail, tail_start, at)
+        choices = [end, *_other_readings(end)]
+        for choice in choices:
+            if at != last and _inside_member(main, tail_start + at):
+                continue  # an archive in an archive, which is looked at as a member
+            if (other := _try_directory(file, choice)) is None:
+                continue
+            if all((other.start, other.entries) != (d.start, d.entries) for d in found):
+                found.append(other)
+            if at != last:
+                differences.append(f"a second directory ends at byte {tail_start + at:,}")
+    end = _read_end(file, tail, tail_start, last)
+    differences += _doubts(file, tail, tail_start, end)
+    if len(found) > 1:
+        differences.append(f"readers find {len(found)} directories in it")
+    return found, list(dict.fromkeys(differences))
+
+
+def _tail(file: Windows) -> tuple[bytes, int]:
+    size = file.known_size()
+    start = max(0, size - TAIL_BYTES)
+    return file.read(start, size), start
+
+
+def _signatures(tail: bytes) -> list[int]:
+    """Where end records may begin, in the part of the file that readers search."""
+    found: list[int] = []
+    at = max(0, len(tail) - MAX_END_BYTES) - 1
+    while (at := tail.find(b"PK\x05\x06", at + 1)) >= 0 and len(found) < MAX_END_RECORDS:
         if at + _END.size <= len(tail):
-            comment = int.from_bytes(tail[at + 20 : at + 22], "little")
-            if at + _END.size + comment == len(tail):
-                return at
-            if fallback < 0 and at + _END.size + comment < len(tail):
-                fallback = at
-    return fallback
+            found.append(at)
+    return found
+
+
+def _comment_end(tail: bytes, at: int) -> int:
+    return at + _END.size + int.from_bytes(tail[at + 20 : at + 22], "little")
+
+
+def _read_end(file: Windows, tail: bytes, tail_start: int, at: int) -> _End:
+    """The end record as miniz reads it: a zip64 record counts wherever its locator is there."""
+    _, disk, start_disk, _, count, length, start, _ = _END.unpack_from(tail, at)
+    end = tail_start + at
+    trailing = max(len(tail) - _comment_end(tail, at), 0)
+    stop = end
+    wide = _read_end64(file, end)
+    if wide is not None:
+        stop, disk, start_disk, count, length, start = wide
+    return _End(stop, (disk, start_disk), count, length, start, trailing)
+
+
+def _other_readings(end: _End) -> list[_End]:
+    """The same end record as zipfile reads it, with the directory right in front of it."""
+    return [] if end.start + end.length == end.at else [end._replace(start=end.at - end.length)]
+
+
+def _doubts(file: Windows, tail: bytes, tail_start: int, end: _End) -> list[str]:
+    """What of the end record different readers take differently."""
+    doubts = []
+    if end.start + end.length != end.at:
+        doubts.append("the directory does not end where its end record begins")
+    at = _signatures(tail)[-1]
+    fields = _END.unpack_from(tail, at)
+    said, full = (fields[4], fields[5], fields[6]), (_FULL16, _FULL32, _FULL32)
+    wide = (end.entries, end.length, end.start)
+    if any(a not in (b, c) for a, b, c in zip(said, wide, full, strict=True)):
+        doubts.append("its two end records (zip64 and the old one) say different things")
+    if end.at != tail_start + at and end.at != tail_start + at - _END64.size - _END64_LOCATOR.size:
+        doubts.append("its zip64 end record is not right before its locator")
+    if not file.read(0, 4).startswith(b"PK\x03\x04") and end.entries:
+        doubts.append("something else comes before the archive's first member")
+    return doubts
+
+
+def _inside_member(directory: ZipDirectory, at: int) -> bool:
+    return any(
+        entry.method == _STORED
+        and entry.header_offset + _LOCAL.size + len(entry.name.encode()) <= at
+        and at + _END.size <= entry.header_offset + _LOCAL.size + len(entry.name.encode())
+        + MAX_LOCAL_EXTRA + entry.packed
+        and at < directory.start
+        for entry in directory.entries
+        if entry.name.lower().endswith(ARCHIVE_SUFFIXES)
+    )  # fmt: skip
+
+
+def _try_directory(file: Windows, end: _End) -> ZipDirectory | None:
+    try:
+        return _directory(file, end)
+    except (FormatError, LimitError):
+        return None
+
+
+def _directory(file: Windows, end: _End) -> ZipDirectory:
+    at, length, start = end.at, end.length, end.start
+    if end.disks != (0, 0):
+        raise _broken(file.path, "the archive is split over several files", at, "zip-multidisk")
+    checked_limit(file.path, "the zip directory's size in bytes", length, MAX_DIRECTORY_BYTES)
+    checked_limit(file.path, "the number of zip members", end.entries, MAX_ENTRIES)
+    if start < 0 or start + length > at or end.entries * _CENTRAL.size > length:
+        raise _broken(file.path, f"the zip directory does not lie in bytes {start} to {at}", at)
+    data = file.read(start, start + length)
+    entries = _parse_entries(file.path, data, start, end.entries)
+    return ZipDirectory(entries, start, start + length, end.trailing)
 
 
 def _read_end64(file: Windows, end: int) -> tuple[int, int, int, int, int, int] | None:
@@ -137,6 +256,25 @@ def _read_end64(file: Windows, end: int) -> tuple[int, int, int, int, int, int] 
     return (offset, fields[4], fields[5], fields[7], fields[8], fields[9])
 
 
+def name_doubts(directory: ZipDirectory) -> list[str]:
+    """Names of members that readers may mix up or read differently."""
+    doubts: list[str] = []
+    seen: dict[str, str] = {}
+    for entry in directory.entries:
+        key = entry.name.casefold()
+        if key in seen:
+            how = "are called" if seen[key] == entry.name else "are called but for case"
+            doubts.append(f"two members {how} {entry.name!a:.200}")
+        seen[key] = entry.name
+        if "\0" in entry.name:
+            doubts.append(f"the name {entry.name!a:.200} ends early for some readers")
+        if entry.renamed:
+            doubts.append(f"an extra field gives {entry.name!a:.200} another name")
+        if len(doubts) > MAX_DOUBTS:
+            break
+    return doubts
+
+
 def _parse_entries(path: str, data: bytes, start: int, count: int) -> tuple[ZipEntry, ...]:
     entries = []
     at = 0
@@ -152,12 +290,23 @@ def _parse_entries(path: str, data: bytes, start: int, count: int) -> tuple[ZipE
         if after > len(data):
             raise _broken(path, "a zip directory entry runs past the directory", start + at)
         name = data[at : at + name_length].decode("utf-8", "backslashreplace")
+        extra = data[at + name_length : at + name_length + extra_length]
         if _FULL32 in (size, packed, offset):
-            extra = data[at + name_length : at + name_length + extra_length]
             size, packed, offset = _zip64_fields(path, extra, size, packed, offset, start + at)
-        entries.append(ZipEntry(name, method, flags, crc, packed, size, offset))
+        renamed = b"\x75\x70" in extra and _has_field(extra, 0x7075)
+        entries.append(ZipEntry(name, method, flags, crc, packed, size, offset, renamed))
         at = after
     return tuple(entries)
+
+
+def _has_field(extra: bytes, kind: int) -> bool:
+    at = 0
+    while at + 4 <= len(extra):
+        found, length = struct.unpack_from("<2H", extra, at)
+        if found == kind:
+            return True
+        at += 4 + length
+    return False
 
 
 def _zip64_fields(
@@ -202,7 +351,23 @@ def data_offset(file: Windows, entry: ZipEntry, read_along: int = 0) -> int:
             file.path, f"the local header of {entry.name!a:.200} has another name",
             entry.header_offset, "zip-local-header",
         )  # fmt: skip
+    _check_local(file.path, local, entry)
     return int(entry.header_offset + _LOCAL.size + name_length + extra_length)
+
+
+def _check_local(path: str, local: bytes, entry: ZipEntry) -> None:
+    """A local header says what the directory says: some readers believe the one, some the other."""
+    _, _, flags, method, _, _, crc, packed, size, _, _ = _LOCAL.unpack_from(local)
+    same = method == entry.method and (flags ^ entry.flags) & _ENCRYPTED == 0
+    if same and not flags & _SIZES_FOLLOW:
+        same = crc == entry.crc and all(
+            said in (known, _FULL32) for said, known in ((packed, entry.packed), (size, entry.size))
+        )
+    if not same:
+        raise _broken(
+            path, f"the local header of {entry.name!a:.200} and the directory say different things",
+            entry.header_offset, "zip-local-header",
+        )  # fmt: skip
 
 
 def read_member(file: Windows, entry: ZipEntry, limit: int) -> bytes:
