@@ -1,0 +1,1 @@
+"""What runs code and what does not: files made to attack, and files that libraries really save."""

@@ -1,0 +1,60 @@
+"""Every file that runs code is an error; no file that libraries really save is one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import hfinspect
+from hfinspect.errors import NothingToInspectError
+
+from .attacks import Sample, samples
+from .benign import benign_files
+
+SAMPLES = samples()
+#: Where the audit says that a pickle runs code, or might for all that is known.
+JUDGED = {"HI401", "HI403", "HI415"}
+
+
+def test_there_are_enough_of_each() -> None:
+    assert len(SAMPLES) >= 200
+    assert len({(sample.category, sample.title) for sample in SAMPLES}) == len(SAMPLES)
+    assert min(Counter(sample.category for sample in SAMPLES).values()) >= 5
+    assert len(benign_files()) >= 100
+
+
+@pytest.mark.parametrize("category", sorted({sample.category for sample in SAMPLES}))
+def test_attack_whatever_runs_code_is_an_error(category: str, tmp_path: Path) -> None:
+    missed = [s.title for s in SAMPLES if s.category == category and not _errors(s, tmp_path)]
+    assert missed == []
+
+
+def _errors(sample: Sample, folder: Path) -> set[str]:
+    path = folder / sample.file
+    path.write_bytes(sample.data)
+    found = hfinspect.audit(str(folder))
+    path.unlink()
+    assert not (folder / "canary").exists()
+    return {item.code for item in found.findings if item.severity == "error"} & JUDGED
+
+
+@pytest.mark.parametrize("library", sorted({name.split("/")[0] for name in benign_files()}))
+def test_no_file_that_a_library_saves_is_an_error(library: str, tmp_path: Path) -> None:
+    alarms = []
+    for name, content in benign_files().items():
+        if not name.startswith(f"{library}/"):
+            continue
+        path = tmp_path / Path(name).name
+        path.write_bytes(content)
+        try:
+            found = hfinspect.audit(str(tmp_path))
+        except NothingToInspectError:
+            continue  # numbers alone, in NumPy's format
+        finally:
+            path.unlink()
+        alarms += [
+            (name, item.code, item.text) for item in found.findings if item.severity == "error"
+        ]
+    assert alarms == []
