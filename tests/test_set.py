@@ -54,6 +54,21 @@ def test_any_spelling_sets_the_key(model: str, key: str) -> None:
         assert found.overrides == (Override(key, 2, 12),)
 
 
+def test_every_alias_of_a_class_sets_the_key() -> None:
+    """Whichever of the two the config has, also where no tensor depends on it."""
+    tiny = {"model_type": "bart", "d_model": 64, "encoder_layers": 2, "vocab_size": 20}
+    pairs = [("num_attention_heads", "encoder_attention_heads", 4), ("hidden_size", "d_model", 32),
+             ("num_hidden_layers", "encoder_layers", 3)]  # fmt: skip
+    for alias, own, value in pairs:
+        found = set()
+        for there in (alias, own):
+            rest = {key: old for key, old in tiny.items() if key not in (alias, own)}
+            config = {**rest, there: 2 if "layers" in there else 16}
+            found |= {parameters(config, **{key: value}) for key in (alias, own)}
+        assert len(found) == 1
+        assert None not in found
+
+
 def test_a_fallback_is_no_spelling() -> None:
     """Where moe_intermediate_size is absent the family takes intermediate_size, but the two are
     two keys: setting one leaves the other alone."""
@@ -97,6 +112,7 @@ def test_a_key_that_changes_no_tensor_is_a_note() -> None:
     notes = [f.text for f in found.findings if f.rule == "override-without-effect"]
     assert notes == ["rope_theta changes no tensor"]
     assert [one.was for one in found.overrides] == [500000.0, 128256]
+    assert "rope_theta changes no tensor" in run("explain", LLAMA, "--set", "rope_theta=1").out
 
 
 def test_what_json_cannot_spell_is_a_word() -> None:

@@ -145,6 +145,8 @@ class ModelConfig:
         if read is not None:
             for spelled in self._keys.spellings(keys):
                 read.add(tuple(self.path + key for key in spelled))
+            # What the class knows, it reads, whether or not it says anything about tensors.
+            read.update((self.path + key, self.path + alias) for alias, key in own.items())
         for key in keys:
             key = own.get(key, key)
             value = self.values.get(key)

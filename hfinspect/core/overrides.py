@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 
+#: Rule of the finding about a change that makes no difference.
+WITHOUT_EFFECT = "override-without-effect"
 #: Changes that a title names; all of them stand below it.
 _IN_TITLE = 3
 #: Longest value that is shown; lists of layer types have one entry a layer.

@@ -10,6 +10,7 @@ from typing import Any
 from ..core.components import Component
 from ..core.explanation import Approximation, Explanation, Letter
 from ..core.formula import Formula
+from ..core.overrides import WITHOUT_EFFECT
 from ..core.results import Inspection
 from .attention import described
 from .derivation import Derivation
@@ -56,7 +57,10 @@ def explained(
         beyond=inspection.beyond,
         assumed=inspection.assumed,
         attention=tuple(described(block, ledger) for block in d.blocks),
-        notes=notes_of(d.tree, prediction.root, prediction.model_type, config, ledger),
+        notes=(
+            *notes_of(d.tree, prediction.root, prediction.model_type, config, ledger),
+            *(("changed", f.text) for f in inspection.findings if f.rule == WITHOUT_EFFECT),
+        ),
         approximation=_approximation(d),
         counts=counts,
         name_size=name_size_of(target, counts, active),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..core.checkpoint import Finding
 from ..core.config import keys_read
-from ..core.overrides import Override, applied, value_at
+from ..core.overrides import WITHOUT_EFFECT, Override, applied, value_at
 from ..core.refs import Origin
 from ..core.results import Inspection
 from ..errors import HfinspectError, UsageError
@@ -155,5 +155,5 @@ def _without_effect(
             same = False
         if same:
             text = f"{key} changes no tensor"
-            found.append(Finding("override-without-effect", text, severity="note"))
+            found.append(Finding(WITHOUT_EFFECT, text, severity="note"))
     return found
