@@ -228,7 +228,7 @@ def audit(
     """
     from .auditing.run import run_audit
     from .checkpoints.read import read_checkpoint
-    from .sources.disk import AuditedSource
+    from .sources.local import LocalSource
 
     ref = resolve(target, revision=revision, endpoint=endpoint)
     deadline = Deadline.of(timeout)
@@ -241,7 +241,7 @@ def audit(
         finally:
             source.close()
     if ref.path is not None:
-        opened: Source = AuditedSource(Path(ref.path).expanduser())
+        opened: Source = LocalSource(Path(ref.path).expanduser())
     else:
         within = Deadline.never() if deep else deadline
         opened = open_source(ref, token=token, endpoint=endpoint, timeout=within, client=client)

@@ -153,9 +153,18 @@ def read_model(
         gguf_variants(files) if main is not None and main.format == "gguf" else (),
         tuple(_left_over(files, whole, parts, refused)) if parts else (),
         (*(_refused(files, error) for error in refused), *unsupported(files)),
-        tuple(notes.findings),
+        (*notes.findings, *_unread_folders(source)),
         whole if isinstance(whole, UnsupportedFormatError) else None,
     )
+
+
+def _unread_folders(source: Source) -> list[Finding]:
+    """Folders on disk that may not be read: what lies in them is not counted."""
+    refused: Mapping[str, HfinspectError] = getattr(source, "refused", {})
+    return [
+        Finding("unreadable", f"the folder {path} was not read: {error.found}", path)
+        for path, error in refused.items()
+    ]
 
 
 def _choices(
@@ -345,6 +354,7 @@ def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
 def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError:
     """The error that fits a model without weights that are read."""
     name = source.origin.name
+    refused: Mapping[str, HfinspectError] = getattr(source, "refused", {})
     unread = unsupported(files)
     if unread:
         formats = [f"{item.path}: {item.reason}{item.sized}" for item in unread[:_SHOWN]]
@@ -355,6 +365,8 @@ def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError
             f"holds only weights that are not read ({', '.join(formats)})",
             expected="safetensors, PyTorch or GGUF",
         )
+    if refused and "config.json" not in files:
+        return next(iter(refused.values()))
     if "config.json" in files:
         return NothingToInspectError(name, "holds no weights", hint="read its config.json instead")
     return NothingToInspectError(name, "holds neither weights nor a config.json")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..core.progress import Count
-from ..errors import EntryNotFoundError, HfinspectError, UnsupportedFormatError
+from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnsupportedFormatError
 from ..formats.safetensors.safetensors import shard_from_header
 from ..formats.strict_json import collector_paused
 from ..sources.source import FileEntry, Source
@@ -19,6 +19,10 @@ from .choose import Choice, OtherFile
 from .file_bytes import FirstGuess, is_incompressible, is_local, read_shard, typical_header
 from .rivals import SAME_BYTES, Rival, judged, rivals_of, same_bytes, with_judgement
 from .weight_map import read_index, shard_paths
+
+#: Weight files of a repo that are read one by one. The largest released models have 770; each costs
+#: two requests, of which the Hub allows some thousands in five minutes.
+MAX_WEIGHT_FILES: Final = 2_000
 
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], object]
@@ -234,11 +238,23 @@ class _Running:
 def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]) -> list[object]:
     """Ask what all want, at once; the results of ``tasks``."""
     under_way = [one for one in running if one.wanted]
+    check_number(source, sum(len(one.wanted) for one in under_way))
     answers = iter(source.gather([*tasks, *(task for one in under_way for task in one.wanted)]))
     results = [next(answers) for _ in tasks]
     for one in under_way:
         one.go_on([next(answers) for _ in one.wanted])
     return results
+
+
+def check_number(source: Source, files: int) -> None:
+    """Raises LimitError for more files of a repo than are worth asking for one by one."""
+    if files > MAX_WEIGHT_FILES and not is_local(source):
+        raise LimitError(
+            source.origin.name,
+            f"has {files:,} weight files to be read one by one",
+            expected=f"at most {MAX_WEIGHT_FILES:,}",
+            hint="--file NAME reads one of them or a folder, --source config none",
+        )
 
 
 def _good(result: T | HfinspectError) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from . import options
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
     from .listing import HubQuery
-    from .scan_run import Job
+    from .scan_run import Job, Plan
 
 SOURCES = ("auto", "checkpoint", "config")
 
@@ -138,10 +139,21 @@ def scan(
 
         items = part(list(job.items), shard)
         job = replace(job, items=items, total=len(items))
+    if token is not None and dask is not None:
+        _give_token(token, dask, plan)
     failed = execute(plan, job)
     close_shared()
     if failed:
         raise typer.Exit(1)
+
+
+def _give_token(token: str, dask: str, plan: Plan) -> None:
+    """No task carries a token, for schedulers keep and show their tasks: workers of this machine
+    inherit it, others have their own."""
+    if dask == "local":
+        os.environ["HF_TOKEN"] = token
+    else:
+        plan.say("--token stays on this machine: the workers use their own HF_TOKEN or saved token")
 
 
 def _usual_format(output: Path | None) -> str:

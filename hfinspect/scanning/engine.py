@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from ..sources.hub.model_info import Listing
 
 R = TypeVar("R")
+
+#: In the words of another library: an address with a password.
+_PASSWORD = re.compile(r"//[^/@\s]+@")
 
 #: Seconds that a scan waits for the server to lift a rate limit: a scan has time.
 MAX_RATE_LIMIT_WAIT = 900.0
@@ -145,7 +149,8 @@ def name_of(target: object) -> str:
 
 def lost(target: object, error: BaseException) -> Failure:
     """The failure of a target whose worker raised what no target raises."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    said = _PASSWORD.sub("//***@", str(error))
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     name = name_of(target)
     return Failure(
         name,

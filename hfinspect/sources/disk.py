@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import HfinspectError
 from .local import LocalSource
 
 #: A file with more holes than this is sparse enough to say so.
@@ -39,26 +38,6 @@ class DiskFact(NamedTuple):
     @property
     def world_writable(self) -> bool:
         return bool(self.mode & stat.S_IWOTH)
-
-
-class AuditedSource(LocalSource):
-    """A local source that goes on where a directory below the root may not be read.
-
-    ``refused`` maps such directories to the error.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__(path)
-        self.refused: dict[str, HfinspectError] = {}
-
-    def _scan(self, directory: str) -> list[os.DirEntry[str]]:
-        try:
-            return super()._scan(directory)
-        except HfinspectError as error:
-            if not directory:
-                raise
-            self.refused[directory.rstrip("/")] = error
-            return []
 
 
 def disk_facts(source: LocalSource, weights: Iterable[str]) -> Mapping[str, DiskFact]:

@@ -59,6 +59,8 @@ class LocalSource:
         self.file = None if whole else Path(expanded).name
         self.root = Path(expanded) if whole else Path(expanded).parent
         self._listing: Mapping[str, FileEntry] | None = None
+        #: Folders below the root that may not be read, with the error.
+        self.refused: dict[str, HfinspectError] = {}
 
     @property
     def origin(self) -> Origin:
@@ -72,8 +74,9 @@ class LocalSource:
         return Origin(kind, self._given, repo_id, None, commit, os.fspath(path))
 
     def list_files(self) -> Mapping[str, FileEntry]:
-        """Every file below the root, hidden directories left out; for a single file that one, what
-        describes it, and the directory's other files if it is an index of them.
+        """Every file below the root, without hidden directories and those that may not be read
+        (``refused`` has these); for a single file that one, what describes it, and the directory's
+        other files if it is an index of them.
 
         Raises EntryNotFoundError, UnreadableError, LimitError (more than MAX_FILES).
         """
@@ -122,7 +125,11 @@ class LocalSource:
             with os.scandir(self.root / directory) as entries:
                 return sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            raise self._translated(error, directory.rstrip("/")) from None
+            refused = self._translated(error, directory.rstrip("/"))
+            if not directory:
+                raise refused from None
+            self.refused[directory.rstrip("/")] = refused
+            return []
 
     def _real(self, path: Path) -> str:
         try:

@@ -142,6 +142,18 @@ def test_a_file_list_without_end(
     assert caught.value.exit_code == 4
 
 
+def test_more_weight_files_than_are_worth_asking_for(hub: HubServer) -> None:
+    """5,000 shards are refused with their number after two requests, by inspect and by audit."""
+    weight = StoredFile(b"", 1000, lfs=True)
+    shards = [f"model-{number:05d}-of-05000.safetensors" for number in range(1, 5001)]
+    hub.add("org/model", {"config.json": b"{}", **dict.fromkeys(shards, weight)})
+    for verb in (hfinspect.inspect, hfinspect.audit):
+        hub.meter.clear()
+        with pytest.raises(LimitError, match="has 5,000 weight files to be read"):
+            verb("org/model", token=False, endpoint=hub.endpoint)
+        assert len(hub.meter.requests) <= 3
+
+
 def test_a_small_file_must_have_the_hash_that_is_listed(hub: HubServer) -> None:
     content = b'{"model_type": "gpt2"}'
     hub.add("org/model", {"config.json": StoredFile(content, len(content), lfs=True)})

@@ -12,13 +12,15 @@ from typing import TypeVar
 from ...checkpoints.file_bytes import is_local
 from ...checkpoints.filenames import Kind, WeightName, weight_name
 from ...checkpoints.repo_layout import naming_files
+from ...checkpoints.weights import check_number
 from ...core.checkpoint import Checkpoint
 from ...core.progress import Count, Progress
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
 from ...formats.pickles.scan import PickleScan
 from ...formats.strict_json import collector_paused
-from ...sources.disk import AuditedSource, directory_mode, disk_facts, leftovers
+from ...sources.disk import directory_mode, disk_facts, leftovers
+from ...sources.local import LocalSource
 from ...sources.source import FileEntry, Source
 from .companions_read import (
     CONFIGS,
@@ -82,7 +84,7 @@ class Collector:
         folders = make_folders(files, facts, indexes, json_files, tokenizers)
         single = self._single()
         self._note_foreign(names)
-        disk = self.source if isinstance(self.source, AuditedSource) else None
+        disk = self.source if isinstance(self.source, LocalSource) else None
         return Facts(
             origin=self.source.origin,
             files=files,
@@ -122,6 +124,7 @@ class Collector:
         return {path: entry for path, entry in files.items() if path in wanted}
 
     def _ask(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        check_number(self.source, len(tasks))
         return self.source.gather(tasks)
 
     # ---- the parts
