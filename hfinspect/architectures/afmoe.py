@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.experts import experts
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
@@ -82,7 +83,10 @@ def layers(c: ModelConfig) -> Layers:
     dense = c.count("num_dense_layers", default=1)
     kinds = [i >= dense for i in range(int(c.count("num_hidden_layers", default=32)))]
     built = {kind: layer(c, sparse=kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
+    return Layers(
+        (built[kind] for kind in kinds),
+        windows=windows(c, 1024, every(int(c.dim("global_attn_every_n_layers", default=4)))),
+    )
 
 
 def model(c: ModelConfig) -> Module:

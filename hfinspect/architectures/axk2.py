@@ -14,6 +14,7 @@ from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import decoder_classes
 from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 
@@ -47,6 +48,7 @@ def indexer(c: ModelConfig, query_rank: Dim) -> Module:
         k_norm=LayerNorm(dim, eps=1e-6),
         weights_proj=Linear(_hidden(c), heads, bias=False),
         kind="indexer",
+        keeps=(KeysValues(dim, 0, heads=1, name="indexer"),),
     )
 
 

@@ -15,6 +15,7 @@ from ..layers.blocks import gated_mlp, layer_types
 from ..layers.experts import routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -79,6 +80,7 @@ def delta(c: ModelConfig) -> Module:
         f_proj=Linear(h, width, bias=False),
         b_proj=Linear(h, heads, bias=False),
         o_norm=Module("BailingHybridRMSNormGated", weight=Weight(dim), component=Component.NORM),
+        keeps=(State("recurrent", (width, dim), "F32"),),
         dense=Linear(width, h, bias=False, kind="output"),
         g_proj=Linear(h, width, bias=False, kind="gate"),
         component=Component.SSM,

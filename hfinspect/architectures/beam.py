@@ -11,6 +11,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
@@ -75,7 +76,7 @@ def layers(c: ModelConfig) -> Layers:
         key="mlp_layer_types",
     )
     built = {kind: layer(c, kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
+    return Layers((built[kind] for kind in kinds), windows=windows(c, 512, every(6, last=True)))
 
 
 def model(c: ModelConfig) -> Module:

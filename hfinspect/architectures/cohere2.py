@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module
 from .cohere import hidden, mlp, norm
@@ -27,7 +28,11 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Cohere2Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=256000), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=40), layer),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=40),
+            layer,
+            windows=windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
+        ),
         norm=norm("Cohere2", h),
         rotary_emb=Activation("Cohere2RotaryEmbedding"),
     )

@@ -13,6 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, Weight
 
@@ -70,7 +71,14 @@ def layers(c: ModelConfig) -> Layers:
         key="mlp_layer_types",
     )
     built = {kind: layer(c, kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
+    # The dense layers at the beginning have a rhythm of their own.
+    prefix = int(c.dim("prefix_dense_sliding_window_pattern", default=1))
+    step = int(c.dim("sliding_window_pattern", default=4))
+
+    def sees_all(i: int, _layers: int) -> bool:
+        return (i + 1) % prefix == 0 if i < first else (i - int(first) + 1) % step == 0
+
+    return Layers((built[kind] for kind in kinds), windows=windows(c, 4096, sees_all))
 
 
 def model(c: ModelConfig) -> Module:

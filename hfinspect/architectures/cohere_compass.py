@@ -9,6 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.heads import causal_lm, sequence_classification
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module
 from .cohere import hidden, mlp, norm
@@ -31,7 +32,11 @@ def text_model(c: ModelConfig) -> Module:
     return Module(
         "CohereCompassTextModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=256000), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=40), layer),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=40),
+            layer,
+            windows=windows(c, 4096, lambda _i, _n: True),
+        ),
         norm=norm(_NAME, h),
         rotary_emb=Activation("CohereCompassRotaryEmbedding"),
     )

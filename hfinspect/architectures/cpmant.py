@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.catalog import register
+from ..trees.keeps import Unknown
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Weight
 
 
@@ -38,6 +39,7 @@ def attention(c: ModelConfig) -> Module:
             attention_out=Linear(width, h, bias=False, kind="output"),
         ),
         component=Component.ATTENTION,
+        keeps=(Unknown("it keeps a prompt of its own before the tokens"),),
     )
 
 

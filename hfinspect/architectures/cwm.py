@@ -9,6 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
 
@@ -38,7 +39,11 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "CwmModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=128256), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=64), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=64),
+            layer(c),
+            windows=windows(c, 8192, every(4, first=0)),
+        ),
         norm=_norm(c, _hidden(c)),
         rotary_emb=Activation("CwmRotaryEmbedding"),
     )

@@ -13,6 +13,7 @@ from ..layers.heads import decoder_classes
 from ..layers.latent import Latent, latent_attention, latent_sizes
 from ..layers.latent_decoders import Variant, model
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues
 from ..trees.modules import LayerNorm, Linear, Module
 
 
@@ -29,6 +30,7 @@ def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) ->
         k_norm=LayerNorm(width, eps=1e-6),
         weights_proj=Linear(hidden, count, bias=False),
         kind="indexer",
+        keeps=(KeysValues(width, 0, heads=1, name="indexer"),),
     )
 
 

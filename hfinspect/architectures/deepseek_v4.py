@@ -21,6 +21,7 @@ from ..layers.blocks import activation
 from ..layers.experts import experts
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
+from ..trees.keeps import Unknown
 from ..trees.modules import (
     Buffer,
     Embedding,
@@ -135,6 +136,7 @@ def attention(c: ModelConfig, kind: str) -> Module:
             **_compressors(c, kind, head),
         },
         component=Component.ATTENTION,
+        keeps=(Unknown("its compressors keep a remainder that depends on the length"),),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
 
@@ -66,7 +67,10 @@ def layers(c: ModelConfig) -> Layers:
     dense = c.count("first_k_dense_replace", default=0)
     kinds = [i >= dense for i in range(int(c.count("num_hidden_layers", default=62)))]
     built = {kind: layer(c, sparse=kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
+    return Layers(
+        (built[kind] for kind in kinds),
+        windows=windows(c, 4096, lambda i, _: i < int(c.count("max_window_layers", default=62))),
+    )
 
 
 def model(c: ModelConfig) -> Module:

@@ -16,7 +16,17 @@ from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import causal_lm
 from ..layers.latent import Latent, latent_attention, latent_sizes
 from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from ..trees.keeps import KeysValues
+from ..trees.modules import (
+    Activation,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Windows,
+)
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = {
@@ -86,6 +96,8 @@ def indexer(c: ModelConfig, query_rank: Dim) -> Module:
         k_norm=LayerNorm(dim, eps=1e-6),
         weights_proj=Linear(_hidden(c), heads, bias=False),
         kind="indexer",
+        # The norm of the keys runs in float32.
+        keeps=(KeysValues(dim, 0, heads=1, name="indexer", dtype="F32"),),
     )
 
 
@@ -148,6 +160,12 @@ def layer(c: ModelConfig, s: Latent, kind: str, mlp: str) -> Module:
     )
 
 
+def _windows(c: ModelConfig) -> Windows:
+    kinds = attention_types(c, c.count("num_hidden_layers", default=46))
+    size = int(c.dim("sliding_window", "sliding_window_size", default=512))
+    return lambda layers: [size if kinds[i] == "sliding_attention" else None for i in range(layers)]
+
+
 def model(c: ModelConfig) -> Module:
     count = c.count("num_hidden_layers", default=46)
     built: dict[tuple[Latent, str, str], Module] = {}
@@ -163,7 +181,7 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Dots3NoteTextModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=152064), _hidden(c)),
-        layers=Layers(blocks),
+        layers=Layers(blocks, windows=_windows(c)),
         norm=_norm(c, _hidden(c)),
         rotary_emb=Activation("Dots3NoteTextRotaryEmbedding"),
     )

@@ -10,6 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
 
@@ -45,7 +46,11 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Exaone4Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=102400), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=32),
+            layer(c),
+            windows=windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
+        ),
         norm=_norm(c, h),
         rotary_emb=Activation("Exaone4RotaryEmbedding"),
     )

@@ -14,6 +14,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Module, RMSNorm
 from .qwen3_next import token_predictor, with_predictor
@@ -78,7 +79,10 @@ def layers(c: ModelConfig) -> Layers:
         key="mlp_layer_types",
     )
     built = {kind: layer(c, kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
+    return Layers(
+        (built[kind] for kind in kinds),
+        windows=windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
+    )
 
 
 def model(c: ModelConfig) -> Module:

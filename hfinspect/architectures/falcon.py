@@ -17,6 +17,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import decoder_classes
 from ..trees.catalog import Builder, register
+from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 
@@ -50,10 +51,15 @@ def attention(c: ModelConfig, names: _Names) -> Module:
     h = _hidden(c)
     heads = c.dim("num_attention_heads", "n_head", default=71)
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
+    repeated = 1
     if _grouped(c):
-        width = (c.dim("num_kv_heads", "n_head_kv", default=heads) * 2 + heads) * head
+        kv = c.dim("num_kv_heads", "n_head_kv", default=heads)
+        width = (kv * 2 + heads) * head
+        repeated = int(heads) // int(kv)  # transformers keeps a copy for each query head
+    elif c.flag("multi_query", default=True):
+        kv, width = Dim(1), h + 2 * head
     else:
-        width = h + 2 * head if c.flag("multi_query", default=True) else 3 * h
+        kv, width = heads, 3 * h
     bias = c.flag("bias", default=False)
     return Module(
         names.attention,
@@ -61,6 +67,7 @@ def attention(c: ModelConfig, names: _Names) -> Module:
         dense=Linear(h, h, bias=bias, kind="output", class_name=names.linear),
         attention_dropout=Dropout(c.number("attention_dropout", default=0.0)),
         component=Component.ATTENTION,
+        keeps=(KeysValues(kv * head, kv * head, heads=kv, repeated=repeated),),
     )
 
 

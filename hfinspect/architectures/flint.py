@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.experts import experts, router, sparse_layers
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
 
@@ -76,7 +77,10 @@ def layers(c: ModelConfig) -> Layers:
     count = int(c.count("num_hidden_layers", default=49))
     kinds = sparse_layers(c.with_defaults(mlp_only_layers=[0, 1]), count, _experts(c))
     built = {kind: layer(c, sparse=kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
+    return Layers(
+        (built[kind] for kind in kinds),
+        windows=windows(c, 513, lambda i, n: i < 2 or i % 4 == 1 or i == n - 1),
+    )
 
 
 def model(c: ModelConfig) -> Module:

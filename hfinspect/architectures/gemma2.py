@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
 
@@ -51,7 +52,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Gemma2Model",
         embed_tokens=Embedding(vocab, h, class_name="Gemma2TextScaledWordEmbedding"),
-        layers=Layers.of(c.count("num_hidden_layers", default=26), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=26), layer(c), windows=windows(c, 4096, every(2))
+        ),
         norm=norm(c, h, "Gemma2"),
         rotary_emb=Activation("Gemma2RotaryEmbedding"),
     )

@@ -12,6 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import causal_lm, classifier, sequence_classification
+from ..layers.windows import every, windows
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from . import gemma2
@@ -33,7 +34,11 @@ def text_model(c: ModelConfig) -> Module:
     return Module(
         "Gemma3TextModel",
         embed_tokens=Embedding(vocab, h, class_name="Gemma3TextScaledWordEmbedding"),
-        layers=Layers.of(layers, gemma2.layer(c, "Gemma3", norms)),
+        layers=Layers.of(
+            layers,
+            gemma2.layer(c, "Gemma3", norms),
+            windows=windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=6)))),
+        ),
         norm=gemma2.norm(c, h, "Gemma3"),
         rotary_emb=Activation("Gemma3RotaryEmbedding"),
     )

@@ -13,6 +13,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_heads
 from ..layers.heads import causal_lm
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -128,7 +129,7 @@ def layers(c: ModelConfig) -> Layers:
         if key not in built:
             built[key] = layer(c, inner, shared=key[1])
         blocks.append(built[key])
-    return Layers(blocks)
+    return Layers(blocks, windows=windows(c, 512, every(5)), reused=shared)
 
 
 def text_model(c: ModelConfig) -> Module:

@@ -13,7 +13,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, gated_mlp, layer_overrides, layer_types
 from ..layers.heads import causal_lm
+from ..layers.windows import every, windows
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .gemma3n_text import saved_unless
 
@@ -71,6 +73,8 @@ def attention(c: ModelConfig, heads: Heads, *, shared: bool, keys_are_values: bo
         v_proj=None if keys_are_values else saved_unless(shared, value),
         o_proj=Linear(width, h, bias=bias, kind="output"),
         component=Component.ATTENTION,
+        # Values that are the keys are kept apart: the keys are rotated.
+        keeps=(KeysValues(kv_width, kv_width, heads=heads.kv),),
     )
 
 
@@ -138,10 +142,10 @@ def layer(c: ModelConfig, heads: Heads, *, shared: bool, full: bool) -> Module:
 
 def layers(c: ModelConfig) -> Layers:
     kinds = types(c)
-    shared = int(c.count("num_kv_shared_layers", default=0))
-    if shared > len(kinds):
-        raise c.error("num_kv_shared_layers", shared, f"at most num_hidden_layers = {len(kinds)}")
-    first_shared = len(kinds) - shared
+    reused = int(c.count("num_kv_shared_layers", default=0))
+    if reused > len(kinds):
+        raise c.error("num_kv_shared_layers", reused, f"at most num_hidden_layers = {len(kinds)}")
+    first_shared = len(kinds) - reused
     built: dict[tuple[int, int, bool, bool], Module] = {}
     blocks = []
     for i, kind in enumerate(kinds):
@@ -151,7 +155,7 @@ def layers(c: ModelConfig) -> Layers:
         if key not in built:
             built[key] = layer(c, heads, shared=shared, full=full)
         blocks.append(built[key])
-    return Layers(blocks)
+    return Layers(blocks, windows=windows(c, 512, every(6, last=True)), reused=reused)
 
 
 def text_model(c: ModelConfig) -> Module:

@@ -16,6 +16,7 @@ from ..layers.composing import renamed
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues, State
 from ..trees.modules import (
     Conv,
     Embedding,
@@ -76,6 +77,7 @@ def linear_attention(c: ModelConfig) -> Module:
         o_norm=_norm(c, head, f"{_TEXT}RMSNormGated"),
         o_proj=Linear(width, h, bias=False, kind="output"),
         component=Component.SSM,
+        keeps=(State("recurrent", (width, head), "F32"),),
     )
 
 
@@ -96,6 +98,8 @@ def indexer(c: ModelConfig, rank: Dim) -> Module:
         index_kpool_compress_ape=Weight(pooled, dim),
         index_kpool_compress_gate=Weight(dim, h),
         kind="indexer",
+        # The key, its gate and whether the pool is full.
+        keeps=(KeysValues(dim * 2 + 1, 0, heads=1, name="indexer"),),
     )
 
 

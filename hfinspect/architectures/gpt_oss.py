@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.experts import router
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm, Weight
 
@@ -72,7 +73,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "GptOssModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=201088), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=36), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=36), layer(c), windows=windows(c, 128, every(2))
+        ),
         norm=_norm(c),
     )
 

@@ -10,6 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm, Weight
 
@@ -45,7 +46,11 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "GraniteSWAModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=100352), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=24), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=24),
+            layer(c),
+            windows=windows(c, 128, every(4, first=0)),
+        ),
         norm=_norm(c, _hidden(c)),
     )
 

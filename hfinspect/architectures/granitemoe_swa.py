@@ -13,6 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.experts import router
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, Weight
 from .granitemoe import attention, hidden, norm
@@ -65,7 +66,11 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "GraniteMoeSWAModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=32000), hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=32),
+            layer,
+            windows=windows(c, 128, every(4, first=0)),
+        ),
         norm=norm(c, name),
     )
 

@@ -14,6 +14,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Weight
 
 
@@ -34,13 +35,14 @@ def attention(c: ModelConfig) -> dict[str, Module]:
         gqkv_proj=Linear(h, width * 4, bias=False, kind="qkv"),
         o_proj=Linear(width, h, bias=bias, kind="output"),
         component=Component.ATTENTION,
+        keeps=(KeysValues(width, width),),
     )
     if not bias:
         return {"attn": fused}
     apart = _biases(q_proj=width, k_proj=width, v_proj=width, gate_proj=width)
     return {
         "attn": fused,
-        "self_attn": Module("HrmTextAttention", apart, component=Component.ATTENTION),
+        "self_attn": Module("HrmTextAttention", apart, component=Component.ATTENTION, keeps=()),
     }
 
 
@@ -59,7 +61,8 @@ def mlp(c: ModelConfig) -> Module:
     )
 
 
-def stack(c: ModelConfig) -> Module:
+def stack(c: ModelConfig, *, passes: Dim) -> Module:
+    """``passes``: how often a token goes through, each time with keys and values of its own."""
     norm = Activation("HrmTextRMSNorm")
     layer = Module(
         "HrmTextDecoderLayer",
@@ -71,15 +74,20 @@ def stack(c: ModelConfig) -> Module:
         },
     )
     count = c.count("num_layers_per_stack", "num_hidden_layers", default=16)
-    return Module("HrmTextStack", layers=Layers.of(count, layer), final_norm=norm)
+    return Module(
+        "HrmTextStack",
+        layers=Layers([layer] * int(count), count=count, passes=int(passes)),
+        final_norm=norm,
+    )
 
 
 def model(c: ModelConfig) -> Module:
+    slow = c.dim("H_cycles", default=2)
     return Module(
         "HrmTextModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=151808), _hidden(c)),
-        L_module=stack(c),
-        H_module=stack(c),
+        L_module=stack(c, passes=slow * c.dim("L_cycles", default=3)),
+        H_module=stack(c, passes=slow),
         z_L_init=Weight(_hidden(c)),
     )
 

@@ -13,7 +13,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, layer_types
 from ..layers.heads import lm_head
+from ..layers.windows import every, windows
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
 from .inkling_text import FULL, SLIDING
 
@@ -32,7 +34,9 @@ def _kernel(c: ModelConfig) -> Dim:
 
 
 def _convolution(c: ModelConfig, width: Dim) -> Module:
-    return Conv(width, width, _kernel(c), dims=1, groups=width, bias=False)
+    block = Conv(width, width, _kernel(c), dims=1, groups=width, bias=False)
+    block.keeps = (State("conv", (width, _kernel(c)), "F32"),)
+    return block
 
 
 def _dynamic(c: ModelConfig, width: Dim, heads: Dim) -> Module:
@@ -42,6 +46,7 @@ def _dynamic(c: ModelConfig, width: Dim, heads: Dim) -> Module:
         static_w=Weight(_kernel(c), width),
         weight_proj=Weight(heads * _kernel(c), _hidden(c)),
         component=Component.CONV,
+        keeps=(State("conv", (width, _kernel(c)), "F32"),),
     )
 
 
@@ -158,7 +163,10 @@ def model(c: ModelConfig) -> Module:
         "Inkling2TextModel",
         embed=Embedding(c.dim("vocab_size", default=201024), _hidden(c)),
         embed_norm=_norm(c),
-        layers=Layers(distinct[kind] for kind in kinds),
+        layers=Layers(
+            (distinct[kind] for kind in kinds),
+            windows=windows(c, 1024, every(6), key="sliding_window_size"),
+        ),
         norm=_norm(c),
         attn_res=queries(c, kinds),
     )

@@ -135,7 +135,8 @@ def _weight(module: Child) -> Parameter:
 def _flat(convolution: Child) -> Module:
     """A short convolution without the module in between."""
     outer = _module(convolution)
-    return Module(outer.class_name, weight=_weight(outer["conv1d"]), component=outer.component)
+    weight = _weight(outer["conv1d"])
+    return Module(outer.class_name, weight=weight, component=outer.component, keeps=outer.keeps)
 
 
 def _joined(gate: Parameter, *, axis: int) -> Parameter:
@@ -149,7 +150,7 @@ def _attention(built: Module) -> Module:
         _ATTENTION.get(name, name): _flat(child) if name in ("k_sconv", "v_sconv") else child
         for name, child in built.children.items()
     }
-    return Module(built.class_name, parts, component=built.component)
+    return Module(built.class_name, parts, component=built.component, keeps=built.keeps)
 
 
 def _mlp(built: Module) -> Module:

@@ -14,8 +14,20 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, layer_types
 from ..layers.heads import lm_head
+from ..layers.windows import every, windows
 from ..trees.catalog import register
-from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.keeps import State
+from ..trees.modules import (
+    Buffer,
+    Conv,
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Weight,
+    Windows,
+)
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"
 
@@ -35,6 +47,7 @@ def _convolution(c: ModelConfig, width: Dim) -> Module:
         "InklingShortConvolution",
         conv1d=Conv(width, width, kernel, dims=1, groups=width, bias=False),
         component=Component.CONV,
+        keeps=(State("conv", (width, kernel), "F32"),),
     )
 
 
@@ -148,6 +161,14 @@ def _types(c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
     return list(zip(kinds, mlps, strict=True))
 
 
+def _windows(c: ModelConfig) -> Windows:
+    """``local_layer_ids`` where they are listed, else all but every sixth layer."""
+    local = c.raw("local_layer_ids")
+    usual = every(6)
+    full = (lambda i, _: i not in local) if isinstance(local, list) else usual
+    return windows(c, 512, full, key="sliding_window_size")
+
+
 def model(c: ModelConfig) -> Module:
     described = _types(c, int(c.count("num_hidden_layers", default=66)))
     distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
@@ -158,7 +179,10 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "InklingTextModel",
         embed_tokens=table,
-        layers=Layers(distinct[entry] for entry in described),
+        layers=Layers(
+            (distinct[entry] for entry in described),
+            windows=_windows(c),
+        ),
         norm=_norm(c, _hidden(c)),
     )
 

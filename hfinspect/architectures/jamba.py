@@ -13,6 +13,7 @@ from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_he
 from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -53,6 +54,7 @@ def mixer(c: ModelConfig) -> Module:
         b_layernorm=_norm(c, state),
         c_layernorm=_norm(c, state),
         component=Component.SSM,
+        keeps=(State("recurrent", (inner, state), "F32"),),
     )
 
 

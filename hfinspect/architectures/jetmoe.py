@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -46,7 +47,8 @@ def _routed(c: ModelConfig, class_name: str, inner: Dim, outer: Dim) -> Module:
 
 
 def layer(c: ModelConfig) -> Module:
-    width = c.dim("kv_channels", "head_dim", default=128) * c.dim("num_key_value_heads", default=16)
+    kv = c.dim("num_key_value_heads", default=16)
+    width = c.dim("kv_channels", "head_dim", default=128) * kv
     inner = c.dim("intermediate_size", default=5632)
     mlp = _routed(c, "JetMoeMoE", inner * 2, inner)
     mlp.component = Component.MLP
@@ -60,6 +62,7 @@ def layer(c: ModelConfig) -> Module:
             experts=_routed(c, "JetMoeMoA", width, width),
             kv_proj=Linear(_hidden(c), width * 2, bias=False, kind="key"),
             component=Component.ATTENTION,
+            keeps=(KeysValues(width, width, heads=kv),),
         ),
     )  # fmt: skip
 

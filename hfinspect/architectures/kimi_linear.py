@@ -18,6 +18,7 @@ from ..layers.experts import corrected_router, experts
 from ..layers.heads import lm_head
 from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 _NAME = "KimiLinear"
@@ -66,6 +67,7 @@ def delta_attention(c: ModelConfig) -> Module:
         o_norm=RMSNorm(dim, class_name="KimiLinearRMSNormGated"),
         o_proj=Linear(width, h, bias=False, kind="output"),
         component=Component.SSM,
+        keeps=(State("recurrent", (width, dim), "F32"),),
     )
 
 

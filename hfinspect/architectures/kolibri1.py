@@ -13,6 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.experts import routed_and_shared, router
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, Parameter, RMSNorm
 
@@ -62,7 +63,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Kolibri1Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=128000), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=50), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=50), layer(c), windows=windows(c, 513, every(5))
+        ),
         norm=_norm(c, _hidden(c)),
     )
 

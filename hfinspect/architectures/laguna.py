@@ -15,6 +15,7 @@ from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_types
 from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
 
@@ -104,7 +105,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "LagunaModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=100352), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
+        layers=Layers(
+            (distinct[entry] for entry in described), windows=windows(c, 512, lambda _i, _n: True)
+        ),
         norm=_norm(c, _hidden(c)),
     )
 

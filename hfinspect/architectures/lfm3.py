@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads, layer_types
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
 
@@ -90,7 +91,10 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Lfm3Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=128000), _hidden(c)),
-        layers=Layers(distinct[kind] for kind in kinds),
+        layers=Layers(
+            (distinct[kind] for kind in kinds),
+            windows=windows(c, 256, lambda i, _: i % 4 != 0 or i == 0),
+        ),
         embedding_norm=_norm(c, _hidden(c)),
     )
 

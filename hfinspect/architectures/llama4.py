@@ -7,12 +7,15 @@ patches through a linear and shuffles pixels into a projector of its own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads
 from ..layers.heads import causal_lm
 from ..layers.vision import pair, patch_count
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -96,6 +99,15 @@ def sparse_layers(c: ModelConfig, count: int) -> set[int]:
     return {int(i) for i in c.dims("moe_layers", default=range(step - 1, count, step), minimum=0)}
 
 
+def _without_rope(c: ModelConfig) -> Callable[[int, int], bool]:
+    """Layers without rotary positions see everything: zeros of ``no_rope_layers``, or every
+    ``no_rope_layer_interval``-th."""
+    listed = c.raw("no_rope_layers")
+    if isinstance(listed, list) and listed:
+        return lambda i, _: i < len(listed) and not listed[i]
+    return every(int(c.dim("no_rope_layer_interval", default=4)))
+
+
 def text_model(c: ModelConfig) -> Module:
     count = int(c.count("num_hidden_layers", default=48))
     routed = sparse_layers(c, count)
@@ -104,7 +116,10 @@ def text_model(c: ModelConfig) -> Module:
     return Module(
         "Llama4TextModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=202048), _hidden(c)),
-        layers=Layers(with_experts if i in routed else dense for i in range(count)),
+        layers=Layers(
+            (with_experts if i in routed else dense for i in range(count)),
+            windows=windows(c, 8192, _without_rope(c), key="attention_chunk_size"),
+        ),
         norm=_norm(c),
     )
 

@@ -11,6 +11,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import activation
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -61,6 +62,7 @@ def mixer(c: ModelConfig) -> Module:
         dt_proj=Linear(rank, inner),
         out_proj=Linear(inner, h, bias=bias),
         component=Component.SSM,
+        keeps=(State("recurrent", (inner, state), "F32"),),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.experts import sparse_block
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
 
@@ -72,7 +73,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "MellumModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=98304), _hidden(c)),
-        layers=Layers(distinct[kind] for kind in types),
+        layers=Layers(
+            (distinct[kind] for kind in types), windows=windows(c, 1024, lambda _i, _n: True)
+        ),
         norm=_norm(c, _hidden(c)),
     )
 

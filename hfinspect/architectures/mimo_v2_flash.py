@@ -19,6 +19,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
 
@@ -121,7 +122,10 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "MiMoV2FlashModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=152576), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
+        layers=Layers(
+            (distinct[entry] for entry in described),
+            windows=windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
+        ),
         norm=_norm(c),
         mtp=predictor(c),
     )

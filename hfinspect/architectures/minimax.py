@@ -13,6 +13,7 @@ from ..layers.blocks import Heads, activation, grouped_attention, layer_types
 from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm
 
 
@@ -50,6 +51,7 @@ def lightning_attention(c: ModelConfig) -> Module:
         key_decay=Buffer(heads.query, block, 1),
         diagonal_decay=Buffer(1, heads.query, block, block),
         component=Component.ATTENTION,
+        keeps=(State("recurrent", (width, heads.dim)),),
     )
 
 

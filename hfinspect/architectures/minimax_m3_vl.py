@@ -20,6 +20,7 @@ from ..layers.experts import corrected_router, experts
 from ..layers.heads import causal_lm, lm_head
 from ..layers.vision import clip_layer
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Conv,
     Embedding,
@@ -80,6 +81,11 @@ def attention(c: ModelConfig, kind: str, *, split: bool) -> Module:
         "q_norm": _norm(c, width),
         "k_norm": _norm(c, width),
     }
+    kv = heads.kv * heads.dim
+    block.keeps = (
+        KeysValues(kv, kv, heads=heads.kv),
+        KeysValues(width, 0, heads=1, name="indexer"),
+    )
     if split:
         block.children |= {f"index_{name}": part for name, part in parts.items()}
     else:

@@ -9,6 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
 
@@ -45,7 +46,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Ministral3Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=34), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=34), layer(c), windows=windows(c, None)
+        ),
         norm=_norm(c),
         rotary_emb=Activation("Ministral3RotaryEmbedding"),
     )

@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads
 from ..layers.experts import experts, router
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
@@ -59,7 +60,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "MixtralModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=32), layer(c), windows=windows(c, None)
+        ),
         norm=_norm(c),
     )
 

@@ -10,8 +10,18 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import classifier
+from ..layers.windows import every, windows
 from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import (
+    Activation,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Windows,
+)
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -54,6 +64,13 @@ def layer(c: ModelConfig, *, first: bool) -> Module:
     )
 
 
+def _windows(c: ModelConfig) -> Windows:
+    """Half of ``local_attention``: the decoder looks back only."""
+    half = int(c.dim("local_attention", default=128, minimum=0)) // 2
+    full = every(int(c.dim("global_attn_every_n_layers", default=3)), first=0)
+    return windows(c.with_defaults(sliding_window=half), half, full)
+
+
 def model(c: ModelConfig) -> Module:
     count = int(c.count("num_hidden_layers", default=22))
     rest = layer(c, first=False)
@@ -66,7 +83,10 @@ def model(c: ModelConfig) -> Module:
             drop=Dropout(c.number("embedding_dropout", default=0.0)),
             component=Component.EMBEDDING,
         ),
-        layers=Layers([layer(c, first=True), *[rest] * (count - 1)] if count else []),
+        layers=Layers(
+            [layer(c, first=True), *[rest] * (count - 1)] if count else [],
+            windows=_windows(c),
+        ),
         final_norm=_norm(c),
     )
 

@@ -12,7 +12,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_heads
 from ..layers.heads import lm_head
+from ..layers.windows import windows
 from ..trees.catalog import auto_model, register
+from ..trees.keeps import KeysValues
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Weight
 
 
@@ -42,6 +44,7 @@ def layer(c: ModelConfig) -> Module:
             v_proj=_projection(h, kv_width, "value"),
             o_proj=_projection(width, h, "output"),
             component=Component.ATTENTION,
+            keeps=(KeysValues(kv_width, kv_width, heads=heads.kv),),
         ),
         mlp=Module(
             "MoshiGatingMLP",
@@ -59,7 +62,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "MoshiModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=32000) + 1, _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=32), layer(c), windows=windows(c, 3000)
+        ),
         norm=_norm(c),
     )
 

@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import lm_head
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
@@ -56,7 +57,11 @@ def text_model(c: ModelConfig) -> Module:
         embed_tokens=Embedding(
             c.dim("vocab_size", default=202048), h, class_name="MuseGlimmerTextNormedEmbedding"
         ),
-        layers=Layers.of(c.count("num_hidden_layers", default=52), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=52),
+            layer(c),
+            windows=windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
+        ),
         norm=RMSNorm(
             h, eps=c.number("rms_norm_eps", default=1e-5), class_name="MuseGlimmerRMSNorm"
         ),

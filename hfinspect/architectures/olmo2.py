@@ -6,12 +6,15 @@ inside attention.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import Base, decoder_classes
+from ..layers.windows import nowhere
 from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
+from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Windows
 
 
 def hidden(c: ModelConfig) -> Dim:
@@ -52,14 +55,16 @@ def layer(c: ModelConfig, name: str) -> Module:
     )
 
 
-def base(name: str) -> Base:
-    """The model whose classes begin with ``name``."""
+def base(name: str, windowed: Callable[[ModelConfig], Windows] = lambda _: nowhere) -> Base:
+    """The model whose classes begin with ``name``; ``windowed`` reads the layers' windows."""
 
     def build(c: ModelConfig) -> Module:
         return Module(
             f"{name}Model",
             embed_tokens=Embedding(c.dim("vocab_size", default=50304), hidden(c)),
-            layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c, name)),
+            layers=Layers.of(
+                c.count("num_hidden_layers", default=32), layer(c, name), windows=windowed(c)
+            ),
             norm=norm(c, hidden(c), name),
             rotary_emb=Activation(f"{name}RotaryEmbedding"),
         )

@@ -14,6 +14,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -79,6 +80,7 @@ def delta_net(c: ModelConfig) -> Module:
         dt_bias=Weight(heads),
         o_norm=RMSNorm(value_dim, eps=1e-5, class_name="OlmoHybridRMSNormGated"),
         component=Component.SSM,
+        keeps=(State("recurrent", (value, key_dim), "F32"),),
     )
 
 

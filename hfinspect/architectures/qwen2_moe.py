@@ -11,8 +11,9 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.experts import sparse_block, sparse_layers
 from ..layers.heads import decoder_classes
+from ..layers.windows import nowhere, windows
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, RMSNorm
+from ..trees.modules import Embedding, Layers, Module, RMSNorm, Windows
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -60,13 +61,21 @@ def layer(c: ModelConfig, mlp: Module) -> Module:
     )
 
 
+def _windows(c: ModelConfig) -> Windows:
+    """Only with ``use_sliding_window``: every second of the first ``max_window_layers`` layers."""
+    if not c.flag("use_sliding_window", default=False):
+        return nowhere
+    first = int(c.count("max_window_layers", default=28))
+    return windows(c, 4096, lambda i, _: i % 2 == 1 or i >= first)
+
+
 def model(c: ModelConfig) -> Module:
     routed = sparse_layers(c, int(c.count("num_hidden_layers", default=24)), _experts(c))
     kinds = {True: layer(c, sparse(c)), False: layer(c, dense(c))}
     return Module(
         "Qwen2MoeModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=151936), _hidden(c)),
-        layers=Layers(kinds[is_routed] for is_routed in routed),
+        layers=Layers((kinds[is_routed] for is_routed in routed), windows=_windows(c)),
         norm=_norm(c),
     )
 

@@ -13,6 +13,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
 from ..layers.vision import plain_mlp, scaled
+from ..layers.windows import switched_windows
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -69,7 +70,11 @@ def text_model(name: str, c: ModelConfig, class_name: str | None = None) -> Modu
     return Module(
         class_name or f"{name}TextModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=152064), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=80), text_layer(name, c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=80),
+            text_layer(name, c),
+            windows=switched_windows(c, 4096, 80),
+        ),
         norm=RMSNorm(h, eps=eps, class_name=f"{name}RMSNorm"),
         rotary_emb=Activation(f"{name}RotaryEmbedding"),
     )

@@ -11,6 +11,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.experts import sparse_block, sparse_layers
 from ..layers.heads import decoder_classes
+from ..layers.windows import switched_windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
 
@@ -72,7 +73,10 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Qwen3MoeModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=151936), _hidden(c)),
-        layers=Layers(kinds[is_routed] for is_routed in routed),
+        layers=Layers(
+            (kinds[is_routed] for is_routed in routed),
+            windows=switched_windows(c, 4096, 0),
+        ),
         norm=_norm(c, _hidden(c)),
     )
 

@@ -19,6 +19,7 @@ from ..layers.blocks import Heads, gated_mlp, grouped_heads, layer_types
 from ..layers.experts import sparse_block, sparse_layers
 from ..layers.heads import decoder_classes
 from ..trees.catalog import Builder, register
+from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 #: The mixers that transformers knows for these families.
@@ -50,7 +51,8 @@ def delta_net(c: ModelConfig, name: str, hidden: int, *, fused: bool) -> Module:
     else four.
     """
     value_heads = c.dim("linear_num_value_heads", default=32)
-    key = c.dim("linear_key_head_dim", default=128) * c.dim("linear_num_key_heads", default=16)
+    key_dim = c.dim("linear_key_head_dim", default=128)
+    key = key_dim * c.dim("linear_num_key_heads", default=16)
     value_dim = c.dim("linear_value_head_dim", default=128)
     value = value_dim * value_heads
     mixed = key * 2 + value
@@ -80,6 +82,7 @@ def delta_net(c: ModelConfig, name: str, hidden: int, *, fused: bool) -> Module:
             "out_proj": Linear(value, hidden, bias=False),
         },
         component=Component.SSM,
+        keeps=(State("recurrent", (value, key_dim), "F32"),),
     )  # fmt: skip
 
 

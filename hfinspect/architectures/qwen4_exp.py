@@ -18,6 +18,7 @@ from ..layers.experts import sparse_block
 from ..layers.heads import causal_lm, lm_head
 from ..layers.primes import primes_from
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues
 from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention
@@ -56,6 +57,10 @@ def attention(c: ModelConfig) -> Module:
         q_layernorm=_norm(c, width),
         k_layernorm=_norm(c, width),
         kind="indexer",
+        keeps=(
+            KeysValues(c.dim("indexer_kv_heads") * width, 0, heads=1, name="indexer"),
+            KeysValues(3, 0, name="position", dtype="I64"),
+        ),
     )
     return block
 

@@ -12,7 +12,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -53,6 +55,7 @@ def recurrent(c: ModelConfig) -> Module:
         rg_lru=unit,
         act_fn=activation(_act(c)),
         component=Component.SSM,
+        keeps=(State("recurrent", (width,), "F32"),),
     )
 
 
@@ -84,7 +87,10 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "RecurrentGemmaModel",
         embed_tokens=Embedding(c.dim("vocab_size", default=256000), _hidden(c)),
-        layers=Layers(built[kind] for kind in kinds),
+        layers=Layers(
+            (built[kind] for kind in kinds),
+            windows=windows(c, 2048, key="attention_window_size"),
+        ),
         final_norm=_norm(c),
         rotary_emb=Activation("RecurrentGemmaRotaryEmbedding"),
     )

@@ -14,6 +14,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import classifier
 from ..trees.catalog import Builder, register
+from ..trees.keeps import Unknown
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 _KINDS = ("local", "lsh")
@@ -72,6 +73,7 @@ def attention(c: ModelConfig, kind: str) -> Module:
         self_attention=projections,
         output=output,
         component=Component.ATTENTION,
+        keeps=(Unknown("its attention keeps hidden states and buckets"),),
     )
 
 

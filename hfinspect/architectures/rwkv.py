@@ -11,6 +11,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import (
     Activation,
     Embedding,
@@ -51,6 +52,7 @@ def attention(c: ModelConfig) -> Module:
         receptance=Linear(h, width, bias=False, kind="gate"),
         output=Linear(width, h, bias=False, kind="output"),
         component=Component.SSM,
+        keeps=(State("shift", (h,)), *(State("recurrent", (width,), "F32") for _ in range(3))),
     )
 
 
@@ -66,6 +68,7 @@ def feed_forward(c: ModelConfig) -> Module:
         receptance=Linear(h, h, bias=False, kind="gate"),
         value=Linear(inner, h, bias=False, kind="down"),
         component=Component.MLP,
+        keeps=(State("shift", (h,)),),
     )
 
 

@@ -10,8 +10,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import nowhere, windows
 from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
+from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Windows
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -44,11 +45,23 @@ def layer(c: ModelConfig) -> Module:
     )
 
 
+def _windows(c: ModelConfig) -> Windows:
+    """Only with ``use_sliding_window``: the layers without rotary positions."""
+    if not c.flag("use_sliding_window", default=False):
+        return nowhere
+    rotary = c.raw("no_rope_layers")
+    step = int(c.dim("no_rope_layer_interval", default=4))
+    listed = rotary if isinstance(rotary, list) else ()
+    return windows(
+        c, None, lambda i, _: bool(listed[i]) if i < len(listed) else (i + 1) % step != 0
+    )
+
+
 def model(c: ModelConfig) -> Module:
     return Module(
         "SmolLM3Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=128256), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=36), layer(c)),
+        layers=Layers.of(c.count("num_hidden_layers", default=36), layer(c), windows=_windows(c)),
         norm=_norm(c),
         rotary_emb=Activation("SmolLM3RotaryEmbedding"),
     )

@@ -10,6 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module
 
@@ -45,7 +46,9 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "Starcoder2Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=49152), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=30), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=30), layer(c), windows=windows(c, None)
+        ),
         norm=_norm(c),
         rotary_emb=Activation("Starcoder2RotaryEmbedding"),
     )

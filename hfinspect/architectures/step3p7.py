@@ -22,6 +22,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides
 from ..layers.heads import lm_head
 from ..layers.vision import pair, patch_conv, patch_count
+from ..layers.windows import windows
 from ..trees.catalog import register
 from ..trees.modules import (
     Conv,
@@ -198,7 +199,9 @@ def text_model(c: ModelConfig, class_name: str = "Step3p7TextModel") -> Module:
     return Module(
         class_name,
         embed_tokens=Embedding(c.dim("vocab_size", default=128815), _hidden(c)),
-        layers=Layers(rows + next_token_layers(c, count)),
+        layers=Layers(
+            rows + next_token_layers(c, count), windows=windows(c, None, lambda _i, _n: True)
+        ),
         norm=_norm(c, _hidden(c)),
     )
 

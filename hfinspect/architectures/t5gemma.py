@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import classifier
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, Layers, Linear, Module, RMSNorm
 
@@ -69,7 +70,7 @@ def _stack(side: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
         name,
         embed_tokens=Embedding(_vocab(side), _hidden(side)),
         norm=_norm(side),
-        layers=Layers.of(layers, _layer(side, seen=seen)),
+        layers=Layers.of(layers, _layer(side, seen=seen), windows=windows(side, 4096, every(2))),
         rotary_emb=Activation("T5GemmaRotaryEmbedding"),
     )
 

@@ -7,12 +7,16 @@ encoder's states too, so that there is no cross-attention.  Files keep the text 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.heads import classifier
+from ..layers.windows import every, windows
 from ..trees.catalog import auto_model, register
+from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Activation,
     Dropout,
@@ -41,6 +45,8 @@ def _norm(side: ModelConfig, size: Dim) -> Module:
 def _layer(side: ModelConfig, *, decoder: bool) -> Module:
     h, inner = _hidden(side), side.dim("intermediate_size", default=9216)
     heads = grouped_heads(side, h, heads=8, kv=4, head_dim=256)
+    width = heads.kv * heads.dim
+    own = KeysValues(width, width, heads=heads.kv)
     return Module(
         f"{_NAME}DecoderLayer" if decoder else f"{_NAME}EncoderLayer",
         self_attn=grouped_attention(
@@ -50,6 +56,8 @@ def _layer(side: ModelConfig, *, decoder: bool) -> Module:
             bias=side.flag("attention_bias", default=False),
             norms=lambda: {"q_norm": _norm(side, heads.dim), "k_norm": _norm(side, heads.dim)},
         ),
+        # The decoder's one attention keeps what it reads of both sides.
+        keeps=(own, replace(own, cross=True)) if decoder else (own,),
         pre_self_attn_layernorm=_norm(side, h),
         post_self_attn_layernorm=_norm(side, h),
         mlp=gated_mlp(
@@ -81,7 +89,11 @@ def _parts(
     return {
         "embed_tokens": words,
         "norm": _norm(side, h),
-        "layers": Layers.of(count, _layer(side, decoder=decoder)),
+        "layers": Layers.of(
+            count,
+            _layer(side, decoder=decoder),
+            windows=windows(side, 4096, every(int(side.dim("sliding_window_pattern", default=6)))),
+        ),
         "rotary_emb": Activation(f"{_NAME}RotaryEmbedding"),
     }
 

@@ -9,6 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
 
@@ -51,7 +52,9 @@ def model(c: ModelConfig) -> Module:
             _hidden(c),
             class_name="VaultGemmaTextScaledWordEmbedding",
         ),
-        layers=Layers.of(c.count("num_hidden_layers", default=26), layer(c)),
+        layers=Layers.of(
+            c.count("num_hidden_layers", default=26), layer(c), windows=windows(c, 4096, every(2))
+        ),
         norm=_norm(c),
     )
 

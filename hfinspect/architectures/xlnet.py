@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import causal_lm, classifier, sequence_summary
 from ..trees.catalog import Builder, register
+from ..trees.keeps import Unknown
 from ..trees.modules import (
     Activation,
     Dropout,
@@ -50,6 +51,7 @@ def attention(c: ModelConfig) -> Module:
         layer_norm=_norm(c),
         dropout=Dropout(c.number("dropout", default=0.1)),
         component=Component.ATTENTION,
+        keeps=(Unknown("its memory is hidden states, as long as mem_len"),),
     )
 
 

@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.heads import lm_head
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
 
 _MODES = ("single", "fused")
@@ -75,6 +76,11 @@ def memory(c: ModelConfig) -> Module:
             "out_proj": Linear(value, h, bias=bias, kind="output"),
         },
         component=Component.SSM,
+        keeps=(
+            State("recurrent", (value, key // heads)),
+            State("recurrent", (key,)),
+            State("recurrent", (heads,)),
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, layer_types
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
+from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 from .zamba2 import tied_to
 
@@ -51,6 +52,7 @@ def mixer(c: ModelConfig) -> Module:
         in_proj=Linear(h, inner * 2, bias=bias),
         out_proj=Linear(inner, h, bias=bias),
         component=Component.SSM,
+        keeps=(State("recurrent", (heads, width, state), "F32"),),
     )  # fmt: skip
 
 

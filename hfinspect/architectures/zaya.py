@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
+from ..trees.keeps import KeysValues, State
 from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -32,6 +33,8 @@ def attention(c: ModelConfig) -> Module:
     dim = c.dim("head_dim", default=128)
     width, kv_width = heads * dim, kv * dim
     channels = kv_width + width
+    # Two convolutions in a row: the inputs that both look back on, less the token itself.
+    times = c.dim("cca_time0", default=2) + c.dim("cca_time1", default=2) - 2
     return Module(
         "ZayaAttention",
         o_proj=Linear(width, h, bias=bias, kind="output"),
@@ -50,6 +53,12 @@ def attention(c: ModelConfig) -> Module:
         ),
         qk_norm=Module("ZayaQKNorm", temp=Weight(kv), component=Component.NORM),
         component=Component.ATTENTION,
+        keeps=(
+            KeysValues(kv_width, kv_width, heads=kv),
+            State("conv", (channels, times)),
+            # The value of the token before.
+            State("recurrent", (kv_width // 2,)),
+        ),
     )  # fmt: skip
 
 

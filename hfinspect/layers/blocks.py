@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
+from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Linear, Module
 
 #: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).
@@ -88,6 +89,7 @@ def grouped_attention(
             **(norms() if norms else {}),
         },
         component=Component.ATTENTION,
+        keeps=(KeysValues(kv_width, kv_width, heads=heads.kv),),
     )
 
 

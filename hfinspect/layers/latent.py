@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Linear,
     Module,
@@ -77,4 +78,5 @@ def latent_attention(name: str, hidden: int, s: Latent, *, bias: bool) -> Module
             "o_proj": Linear(s.heads * s.value, hidden, bias=bias, kind="output"),
         },
         component=Component.ATTENTION,
+        keeps=(KeysValues(s.kv_rank, s.rotary, heads=1, latent=True),),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..trees.keeps import State
 from ..trees.modules import (
     Conv,
     Linear,
@@ -60,6 +61,7 @@ def mixer(class_name: str, m: Mixer, *, norm: str | None, act: str | None = "sil
         norm=gated,
         out_proj=Linear(m.inner, m.hidden, bias=m.bias),
         component=Component.SSM,
+        keeps=(State("recurrent", (m.inner, m.state), "F32"),),
     )
 
 

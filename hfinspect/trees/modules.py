@@ -14,13 +14,19 @@ Repeated layers are one template object listed many times, so that 256 experts c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..core.components import Component, Role
 from ..core.tensors import Packed
 
+if TYPE_CHECKING:
+    from .keeps import Keeps
+
 Shape = tuple[int, ...]
+#: For so many layers, how many tokens back each one's attention looks; None for all of them.
+Windows = Callable[[int], Sequence[int | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +69,13 @@ class Module:
     """A node: class name as print(model) shows it, and children by attribute name.
 
     Children that are None are left out, so optional parts can be written in place.
-    ``detail`` is what stands between the parentheses of a leaf.
+    ``detail`` is what stands between the parentheses of a leaf. ``keeps`` is what it holds between
+    tokens (``keeps.py``); None where its projections tell.
     """
 
     __slots__ = (
-        "active", "children", "class_name", "component", "detail", "kind", "part", "saved", "scope",
+        "active", "children", "class_name", "component", "detail", "keeps", "kind", "part", "saved",
+        "scope",
     )  # fmt: skip
 
     def __init__(
@@ -83,6 +91,7 @@ class Module:
         active: tuple[int, int] | None = None,
         detail: str = "",
         scope: bool = False,
+        keeps: tuple[Keeps, ...] | None = None,
         **more: Module | Parameter | None,
     ) -> None:
         self.class_name = class_name
@@ -96,6 +105,7 @@ class Module:
         self.active = active
         self.detail = detail
         self.scope = scope
+        self.keeps = keeps
 
     def __getitem__(self, name: str) -> Module | Parameter:
         return self.children[name]
@@ -139,10 +149,13 @@ class Layers(ModuleList):
     """The ModuleList whose members reports call layer 0, 1, 2 ... (blocks, not experts).
 
     For a decoder of equal blocks: ``Layers.of(n, block)``. Where layers differ, build each distinct
-    kind once and list it as often as it occurs.
+    kind once and list it as often as it occurs. ``windows`` gives, for so many layers, the tokens
+    that each one's attention looks back on (None: all of them); ``reused`` is how many layers at
+    the end take keys and values of earlier ones and keep none; ``passes`` how often a token goes
+    through all of them, each time with keys and values of its own.
     """
 
-    __slots__ = ()
+    __slots__ = ("passes", "reused", "windows")
 
     def __init__(
         self,
@@ -153,17 +166,31 @@ class Layers(ModuleList):
         saved: bool = True,
         start: int = 0,
         count: int | None = None,
+        windows: Windows | None = None,
+        reused: int = 0,
+        passes: int = 1,
     ) -> None:
         super().__init__(
             items, class_name=class_name, part=part, saved=saved, start=start, count=count
         )
         self.is_layers = True
+        self.windows = windows
+        self.reused = reused
+        self.passes = passes
 
     @classmethod
     def of(
-        cls, count: int, block: Module, *, class_name: str = "ModuleList", part: str | None = None
+        cls,
+        count: int,
+        block: Module,
+        *,
+        class_name: str = "ModuleList",
+        part: str | None = None,
+        windows: Windows | None = None,
     ) -> Layers:
-        return cls([block] * int(count), class_name=class_name, part=part, count=count)
+        return cls(
+            [block] * int(count), class_name=class_name, part=part, count=count, windows=windows
+        )
 
 
 def Sequential(

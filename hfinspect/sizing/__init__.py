@@ -1,0 +1,1 @@
+"""Memory: weights, caches, activations, training; engines. Imports inspecting and below."""

@@ -1,0 +1,201 @@
+"""Record what transformers keeps between tokens, for the tests of memory that need no torch.
+
+    pip install 'hfinspect[oracle]'
+    python -m tests.oracle.record_caches            # every family with a case file
+    python -m tests.oracle.record_caches llama t5
+
+Each small model of a case file whose class generates is built, run once over ``TOKENS`` tokens with
+``use_cache=True``, and every tensor of the returned cache is written down: the layer's class, the
+tensor's name, shape and dtype. Then once more with a StaticCache of ``STATIC`` tokens. Weights are
+bfloat16, so that parts which the model keeps in float32 show. Classes that do not run this way are
+listed with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import inspect
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from .record import FIXTURES, _build
+
+FOLDER = FIXTURES / "caches"
+#: Less than the window of the small models, and more.
+TOKENS = (3, 12)
+WINDOW = 8
+STATIC = 16
+#: How a model is run, the next where one fails: not every kernel knows every dtype and size.
+WAYS: tuple[tuple[str, Any], ...] = ()
+GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead")
+
+
+def tensors_of(cache: Any) -> list[list[Any]]:
+    """[layer, class, name, shape, dtype] of every tensor that a cache holds."""
+    found: list[list[Any]] = []
+    parts = [("", cache)]
+    if type(cache).__name__ == "EncoderDecoderCache":
+        parts = [("", cache.self_attention_cache), ("cross_", cache.cross_attention_cache)]
+    for prefix, part in parts:
+        if part is None:
+            continue
+        layers = getattr(part, "layers", None)
+        if layers is None:
+            found += [[0, type(part).__name__, *rest] for rest in _inside(part, "", 0)]
+            continue
+        for i, layer in enumerate(layers):
+            name = type(layer).__name__
+            found += [[i, name, prefix + rest[0], *rest[1:]] for rest in _inside(layer, "", 0)]
+        extra = {k: v for k, v in vars(part).items() if k != "layers"}
+        found += [[0, type(part).__name__, *rest] for rest in _inside(extra, "", 0)]
+    return found
+
+
+def _inside(value: Any, name: str, depth: int) -> Iterator[list[Any]]:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if value.dim():  # a number of its own counts something
+            dtype = str(value.dtype).removeprefix("torch.")
+            yield [name, list(value.shape), dtype]
+    elif depth > 4:
+        return
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _inside(item, f"{name}.{key}".lstrip("."), depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for key, item in enumerate(value):
+            yield from _inside(item, f"{name}.{key}".lstrip("."), depth + 1)
+    elif hasattr(value, "__dict__") and type(value).__module__.startswith("transformers"):
+        if hasattr(value, "to_diff_dict"):
+            return  # a config
+        yield from _inside(vars(value), name, depth + 1)
+
+
+#: Bookkeeping of the cache itself that grows with nothing.
+_COUNTERS = ("cumulative_length", "sliding_window_tensor", "position")
+
+
+def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
+    import torch
+    from transformers import EncoderDecoderCache, StaticCache
+
+    ids = torch.full((1, tokens), 7, dtype=torch.long)
+    arguments = inspect.signature(model.forward).parameters
+    inputs: dict[str, Any] = {"use_cache": True}
+    if model.config.is_encoder_decoder:
+        inputs["decoder_input_ids"] = ids
+        config = model.config.get_text_config(encoder=True)
+        if "input_features" in arguments:
+            bins = getattr(config, "num_mel_bins", None) or config.input_feat_per_channel
+            frames = 2 * getattr(config, "max_source_positions", 32)
+            shape = (1, bins, frames) if hasattr(config, "num_mel_bins") else (1, frames, bins)
+            inputs["input_features"] = torch.zeros(shape, dtype=model.dtype)
+        elif "input_values" in arguments:
+            inputs["input_values"] = torch.zeros((1, 4096), dtype=model.dtype)
+        else:
+            inputs["input_ids"] = torch.full((1, 5), 7, dtype=torch.long)
+    else:
+        inputs["input_ids"] = ids
+    if static is not None:
+        cache = StaticCache(config=model.config, max_cache_len=static)
+        if model.config.is_encoder_decoder:
+            cache = EncoderDecoderCache(cache, StaticCache(config=model.config, max_cache_len=5))
+        inputs["past_key_values"] = cache
+    with torch.no_grad():
+        out = model(**{k: v for k, v in inputs.items() if k in arguments or k == "use_cache"})
+    for name in ("past_key_values", "cache_params", "state", "mems"):
+        cache = getattr(out, name, None)
+        if cache is not None:
+            return [row for row in tensors_of(cache) if not row[2].startswith(_COUNTERS)]
+    raise LookupError("the output has no cache")
+
+
+def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    given = {k: v for k, v in entry.get("tiny", {}).items() if k not in case.get("remove", ())}
+    given = copy.deepcopy({**given, **case.get("config", {})})
+    model = _build(entry, case["architecture"], given)
+    _narrow(model.config, given)
+    if not model.can_generate():
+        raise LookupError("does not generate")
+    found: dict[str, Any] = {
+        "architecture": case["architecture"],
+        "given": given,
+        "model_type": entry["model_type"],
+        "is_decoder": bool(getattr(model.config, "is_decoder", False)),
+    }
+    errors: list[Exception] = []
+    for device, dtype in WAYS:
+        try:
+            with torch.device(device):
+                model = _build(entry, case["architecture"], given).eval().to(dtype=dtype)
+                if hasattr(model, "set_experts_implementation"):
+                    model.set_experts_implementation("eager" if device == "cpu" else "batched_mm")
+                for tokens in TOKENS:
+                    found[str(tokens)] = run(model, tokens)
+                try:
+                    found[f"static {STATIC}"] = run(model, 3, STATIC)
+                except Exception as error:
+                    found["not static"] = f"{type(error).__name__}: {str(error)[:120]}"
+        except Exception as error:  # noqa: PERF203
+            errors.append(error)
+        else:
+            return {**found, "dtype": str(dtype).removeprefix("torch.")}
+    raise errors[0]
+
+
+def _narrow(config: Any, given: dict[str, Any]) -> bool:
+    """Give a model with windows one that is shorter than what is run; whether it has any."""
+    text = config.get_text_config(decoder=True)
+    keys = [k for k in ("sliding_window", "attention_chunk_size") if getattr(text, k, None)]
+    inner = given
+    if text is not config:
+        section = next((k for k, v in vars(config).items() if v is text), None)
+        if section is None:
+            return False
+        inner = given.setdefault(section, {})
+    inner.update(dict.fromkeys(keys, WINDOW))
+    return bool(keys)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("families", nargs="*", help="case files by name; all if none is given")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    import torch
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    global WAYS
+    WAYS = (("cpu", torch.bfloat16), ("meta", torch.bfloat16), ("cpu", torch.float32))
+    FOLDER.mkdir(exist_ok=True)
+    for name in options.families or sorted(p.stem for p in (FIXTURES / "cases").glob("*.json")):
+        entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
+        found: dict[str, Any] = {}
+        for entry in entries if isinstance(entries, list) else [entries]:
+            for case in entry.get("cases", ()):
+                label = f"{entry['model_type']}-{case['name']}"
+                if entry.get("library") or not case["architecture"].endswith(GENERATES):
+                    continue
+                try:
+                    found[label] = record(entry, case)
+                except Exception as error:
+                    print(f"{label}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+                    found[label] = {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
+        if found:
+            lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
+            (FOLDER / f"{name}.json").write_text("{\n" + lines + "\n}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""What layers keep, against the caches that transformers filled (tests/oracle/record_caches.py)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hfinspect.sizing.cache import cache_size, kept_layers, unknown_layouts
+from hfinspect.sizing.engines import ENGINES
+from hfinspect.trees.prediction import predict
+
+from ..cli.program import ROOT
+
+FOLDER = ROOT / "fixtures" / "oracle" / "caches"
+FAMILIES = sorted(FOLDER.glob("*.json"))
+BYTES = {"bfloat16": 2, "float16": 2, "float32": 4, "int64": 8}
+DTYPES = {"bfloat16": "BF16", "float32": "F32"}
+
+#: Recordings that no rule should follow, with the reason.
+ODD = {
+    "qwen2-thirty-two-key-heads": "heads one wide, which the rotation makes two of the keys",
+    "trocr-sines": "the sinusoidal positions make the cache float32 where the model is not",
+    "minimax_m3_vl": "a StaticCache writes down each indexer's length",
+    "qwen4_exp": "a StaticCache keeps no positions of the indexer",
+}
+#: Of the encoder: what it makes of sound is shorter than the sound, and not said in the recording.
+SHORTENED = ("whisper", "moonshine", "speech_to_text", "speecht5")
+
+
+def recorded(rows: list[list[Any]]) -> Counter[str]:
+    """Bytes of keys and values, of cross-attention, and of states."""
+    found: Counter[str] = Counter()
+    for _, cls, name, shape, dtype in rows:
+        kind = "states"
+        if name.startswith(("keys", "values", "indexer_", "idx_")):
+            kind = "kv"
+        elif name.startswith("cross_"):
+            kind = "cross"
+        elif cls == "list" or "state" in name or "linear" in name:
+            kind = "states"
+        found[kind] += math.prod(shape) * BYTES[dtype]
+    return +found
+
+
+@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+def test_a_cache_is_what_transformers_holds(path: Path) -> None:
+    """To the byte, after fewer and after more tokens than a window, and in a StaticCache."""
+    differing = {}
+    for label, record in json.loads(path.read_text()).items():
+        if "not recorded" in record or ODD.keys() & {label, path.stem}:
+            continue
+        names = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
+        layers = kept_layers(predict({**record["given"], **names}).root)
+        if unknown_layouts(layers):
+            continue
+        for title in ("3", "12", "static 16"):
+            if title not in record:
+                continue
+            want = recorded(record[title])
+            size = cache_size(
+                layers,
+                ENGINES["transformers-static" if "static" in title else "transformers"],
+                tokens=int(title.split()[-1]),
+                batch=1,
+                dtype=DTYPES[record["dtype"]],
+                encoder_tokens=5,
+            )
+            got = Counter(kv=size.kv_bytes, states=size.state_bytes)
+            got["kv"] -= (cross := sum(g.nbytes for g in size.layers if g.rows and not g.grows))
+            got["cross"] = cross
+            if path.stem.startswith(SHORTENED):
+                del got["cross"], want["cross"]
+            if +got != want:
+                differing[f"{label} {title}"] = (dict(+got), dict(want))
+    assert differing == {}
+
+
+def test_most_are_recorded() -> None:
+    """And what is refused is refused for a reason, not for a family that was forgotten."""
+    records = [r for path in FAMILIES for r in json.loads(path.read_text()).values()]
+    assert sum("not recorded" not in record for record in records) > 900
+    refused = set()
+    for path in FAMILIES:
+        for record in json.loads(path.read_text()).values():
+            if "not recorded" not in record:
+                names = {"model_type": record["model_type"]}
+                config = {**record["given"], **names, "architectures": [record["architecture"]]}
+                if unknown_layouts(kept_layers(predict(config).root)):
+                    refused.add(path.stem)
+    assert refused == {"cpmant", "deepseek_v4", "xlnet"}
