@@ -77,6 +77,8 @@ def test_every_familys_aliases_come_first() -> None:
         if recordings.is_default(record) or kind in compared or not own:
             continue
         given = recordings.spellings(record)["given"]
+        if own.keys() & given.keys():
+            continue  # a case of its own for a key under both names
         sizes = {
             alias: given[key]
             for alias, key in own.items()
