@@ -99,7 +99,8 @@ def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
         cls=DefaultGroup,
         help="What is inside a Hugging Face model, before downloading it.\n\n"
         "hfinspect MODEL is short for hfinspect inspect MODEL. MODEL is a repo (org/name, "
-        "org/name@revision), an hf:// or Hub URL, a local directory, weight file or config.json.",
+        "org/name@revision), an hf:// or Hub URL, a local directory, weight file or config.json."
+        "\n\nGB is 10^9 bytes, as the Hub and disks count. NO_COLOR and FORCE_COLOR are respected.",
         epilog="Example: hfinspect openai-community/gpt2",
         no_args_is_help=True,
         pretty_exceptions_enable=False,

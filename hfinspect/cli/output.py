@@ -36,6 +36,11 @@ def canvas_of_stdout() -> Canvas:
     )
 
 
+def is_terminal() -> bool:
+    """Whether standard output is one: a person reads it, and no program."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def wants_color(terminal: bool) -> bool:
     """NO_COLOR turns colour off anywhere, FORCE_COLOR on in pipes too; either counts if it is not
     empty, whatever it says."""

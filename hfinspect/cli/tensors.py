@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
+from ..errors import UsageError
 from . import options
+
+SORTS = ("size", "name", "layer")
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +23,22 @@ def tensors(
     match: Annotated[
         str | None, typer.Option("--match", metavar="GLOB", help="Only names that match.")
     ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            help="size, name or layer; default: as in the files.",
+            autocompletion=lambda: list(SORTS),
+        ),
+    ] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="A row for each tensor; a table on a terminal has one for equal tensors of all "
+            "layers.",
+        ),
+    ] = False,
     revision: options.Revision = None,
     source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
     set_: options.Set = None,
@@ -35,11 +54,14 @@ def tensors(
 
     from .. import api
     from ..core.overrides import parse_overrides, titled
-    from ..reports.tensor_list import lay_out
-    from .output import checked_format, emit
+    from ..reports.headline import summary
+    from ..reports.tensor_list import in_order, lay_out
+    from .output import checked_format, emit, is_terminal
     from .reading_line import reading_line
 
     checked_format(format_)
+    if sort is not None and sort not in SORTS:
+        raise UsageError(f"--sort {sort}", "is unknown", expected=", ".join(SORTS))
     with reading_line() as progress:
         found = api.inspect(
             model,
@@ -51,10 +73,15 @@ def tensors(
             timeout=timeout,
             progress=progress,
         )
-    chosen = tuple(t for t in found.tensors if match is None or fnmatchcase(t.name, match))
+    fold = format_ == "table" and output is None and is_terminal() and not every
+    named = [t for t in found.tensors if match is None or fnmatchcase(t.name, match)]
+    chosen = in_order(named, sort)[: None if fold else top]
     emit(
         format_,
-        lambda: lay_out(titled(found.origin.name, found.overrides), chosen),
+        lambda: lay_out(
+            titled(found.origin.name, found.overrides), chosen, fold=fold, sort=sort, top=top,
+            summary=summary(found),
+        ),
         lambda: replace(found, tensors=chosen).to_dict(tensors=True),
         output,
-    )
+    )  # fmt: skip

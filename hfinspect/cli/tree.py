@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from . import options
 
 
 def register(app: typer.Typer) -> None:
-    app.command("tree", epilog="Example: hfinspect tree openai-community/gpt2")(tree)
+    app.command("tree", epilog="Example: hfinspect tree openai-community/gpt2 --depth 3")(tree)
 
 
 def tree(
@@ -16,30 +18,39 @@ def tree(
     revision: options.Revision = None,
     set_: options.Set = None,
     file: options.File = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=0, help="Only so many levels; 0 is the model.")
+    ] = None,
+    format_: options.Format = "table",
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
 ) -> None:
-    """The module structure with shapes, from config.json alone, without torch."""
+    """The modules with shapes, parameters and share, from config.json alone, without torch."""
     from .. import api
-    from ..core.overrides import parse_overrides
-    from ..core.text import clean
+    from ..core.overrides import parse_overrides, titled
     from ..errors import HfinspectError
-    from ..trees.structure import render
-    from .output import write
+    from ..reports.module_tree import PartTree, lay_out, to_dict
+    from ..trees.structure import outline
+    from .output import checked_format, emit
     from .reading_line import reading_line
 
+    checked_format(format_)
     with reading_line("reading config.json"):
-        parts, _ = api.predict_parts(
+        found, origin = api.predict_parts(
             model, revision=revision, token=token, overrides=parse_overrides(set_ or ()),
             file=file, timeout=timeout,
         )  # fmt: skip
-    blocks = [f"changed  {clean(str(one))}" for part in parts for one in part.overrides]
-    blocks = ["\n".join(blocks)] if blocks else []
-    for part in parts:
-        heading = f"{clean(part.name)} ({clean(part.declared)})\n" if part.name else ""
-        if isinstance(part.found, HfinspectError):
-            blocks.append(f"{heading}no tree: {part.found}")
-        else:
-            blocks.append(f"{heading}{render(part.found.root)}")
-    write("\n\n".join(blocks), output)
+    parts = [
+        PartTree(part.name, part.declared, problem=str(part.found))
+        if isinstance(part.found, HfinspectError)
+        else PartTree(part.name, part.declared, outline(part.found.root, part.found.specs, depth))
+        for part in found
+    ]
+    changed = tuple(one for part in found for one in part.overrides)
+    emit(
+        format_,
+        lambda: lay_out(titled(origin.name, changed), parts, [str(one) for one in changed]),
+        lambda: to_dict(model, parts),
+        output,
+    )

@@ -67,10 +67,16 @@ def _table(table: Table) -> str:
         "|" + "|".join(_rule(column) for column in columns) + "|",
     ]
     for row in table.rows:
-        cells = [escaped(shown(row[i], table.columns[i], canvas)) for i in kept]
+        cells = [_cell(shown(row[i], table.columns[i], canvas)) for i in kept]
         lines.append("| " + " | ".join(cells) + " |")
     title = [f"**{escaped(table.title)}**", ""] if table.title else []
     return "\n".join([*title, *lines])
+
+
+def _cell(text: str) -> str:
+    """A cell that keeps the spaces it begins with: they show what is inside what."""
+    inner = text.lstrip(" ")
+    return "&nbsp;" * (len(text) - len(inner)) + escaped(inner)
 
 
 def _rule(column: Column) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.tensors import TensorInfo
-from .document import Column, Document, Paragraph, Table
+from .document import Block, Cell, Column, Document, Paragraph, Table
+from .folded import folded, single
 
 _COLUMNS = (
     Column("name", "name"),
     Column("shape", "shape"),
     Column("dtype", "dtype"),
     Column("parameters", "parameters", "int"),
-    Column("component", "component"),
+    Column("component", "component", "component"),
     Column("layer", "layer", "int"),
     Column("role", "role"),
     Column("part", "part"),
@@ -22,35 +23,84 @@ _COLUMNS = (
 )
 
 
-def lay_out(title: str, tensors: Sequence[TensorInfo]) -> Document:
-    """One row a tensor; columns from the right are left out where a terminal is too narrow."""
-    rows = tuple(
-        (
-            t.name,
-            "x".join(str(int(size)) for size in t.shape) or "scalar",
-            t.dtype or "unknown",
-            t.parameters,
-            str(t.component),
-            "" if t.layer is None else t.layer,
-            str(t.role),
-            t.part,
-            t.file or "",
-            t.tied_to or "",
-            t.view_of or "",
-        )
-        for t in tensors
+def in_order(tensors: Sequence[TensorInfo], sort: str | None) -> tuple[TensorInfo, ...]:
+    """Largest first, by name, or by layer; as in the files for None."""
+    if sort == "size":
+        return tuple(sorted(tensors, key=lambda t: -(t.nbytes or t.parameters or 0)))
+    if sort == "name":
+        return tuple(sorted(tensors, key=lambda t: t.name))
+    if sort == "layer":
+        return tuple(sorted(tensors, key=lambda t: (t.part, t.stack or "", t.layer or -1)))
+    return tuple(tensors)
+
+
+def lay_out(
+    title: str,
+    tensors: Sequence[TensorInfo],
+    *,
+    fold: bool = False,
+    sort: str | None = None,
+    top: int | None = None,
+    summary: str = "",
+) -> Document:
+    """One row a tensor, or with ``fold`` one for equal tensors of all layers; ``top`` rows of them.
+    Columns from the right are left out where a terminal is too narrow."""
+    every = folded(tensors) if fold else single(tensors)
+    if fold and sort == "size":
+        every.sort(key=lambda row: -(row.nbytes or row.parameters or 0))
+    rows = every[:top]
+    columns = (*_COLUMNS[:1], Column("tensors", "tensors", "int"), *_COLUMNS[1:])
+    cells = tuple(
+        (name, len(alike), *_cells(first)[1:3], fold_.parameters, *_cells(first)[4:])
+        for fold_ in rows
+        for name, first, alike in (fold_,)
     )
-    used = [i for i, column in enumerate(_COLUMNS) if _says_something(column.name, i, rows)]
+    used = [i for i, c in enumerate(columns) if _says_something(c.name, i, cells)]
+    if fold:
+        used = [i for i in used if columns[i].name not in ("layer", "file")]
     table = Table(
-        tuple(_COLUMNS[i] for i in used),
-        tuple(tuple(row[i] for i in used) for row in rows),
-        optional=("component", "dtype", "layer", "role", "part", "file", "tied_to", "view_of"),
+        tuple(columns[i] for i in used),
+        tuple(tuple(row[i] for i in used) for row in cells),
+        optional=(
+            "dtype", "component", "tensors", "layer", "role", "part", "file", "tied_to", "view_of",
+        ),
+    )  # fmt: skip
+    full = Table(_COLUMNS, tuple(_cells(tensor) for row in rows for tensor in row.tensors))
+    blocks: list[Block] = [table if cells else Paragraph("No tensor has a name that matches.")]
+    remark = _remark(len(rows), len(every), len(tensors), fold)
+    if remark:
+        blocks.append(Paragraph(remark))
+    return Document(title, tuple(blocks), full, summary)
+
+
+def _remark(rows: int, every: int, tensors: int, fold: bool) -> str:
+    """What the rows leave out, and how to see it."""
+    texts = []
+    if rows < every:
+        texts.append(f"{rows:,} of {every:,} rows")
+    if fold and every < tensors:
+        texts.append(f"{tensors:,} tensors, equal ones of all layers in one row; --all lists each")
+    return "; ".join(texts)
+
+
+def _cells(t: TensorInfo) -> tuple[Cell, ...]:
+    return (
+        t.name,
+        "x".join(str(int(size)) for size in t.shape) or "scalar",
+        t.dtype or "unknown",
+        t.parameters,
+        str(t.component),
+        "" if t.layer is None else t.layer,
+        str(t.role),
+        t.part,
+        t.file or "",
+        t.tied_to or "",
+        t.view_of or "",
     )
-    full = Table(_COLUMNS, rows)
-    none = Paragraph("No tensor has a name that matches.")
-    return Document(title, (table,) if rows else (none,), full)
 
 
 def _says_something(name: str, at: int, rows: Sequence[tuple[object, ...]]) -> bool:
-    dull = {"role": "parameter", "part": "text", "file": "", "tied_to": "", "view_of": ""}
+    dull: dict[str, object] = {
+        "tensors": 1, "role": "parameter", "part": "text", "file": "", "tied_to": "", "view_of": "",
+    }  # fmt: skip
     return name not in dull or any(row[at] != dull[name] for row in rows)

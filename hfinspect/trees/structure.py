@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ..core.components import Role
+from ..core.tensors import TensorSpec
 from ..core.text import clean
 from .modules import Module, ModuleList
 
@@ -55,6 +60,118 @@ def _folded(modules: ModuleList, seen: dict[int, str]) -> list[str]:
         else f"({first}-{last}): {int(last) - int(first) + 1} x {text}"
         for first, last, text in runs
     ]
+
+
+class Branch(NamedTuple):
+    """One module of an outline, or equal neighbours of a list as one.
+
+    ``path`` is dotted, with ``0-23`` for folded neighbours, ``times`` their number, ``depth`` 0 for
+    the root. ``parameters`` are the unique ones of all of them; ``is_tied`` says that all weights
+    are counted elsewhere. ``is_open`` tells whether the modules inside follow, ``has_more`` whether
+    there are any.
+    """
+
+    path: str
+    name: str
+    class_name: str
+    detail: str
+    times: int
+    depth: int
+    parameters: int
+    is_tied: bool
+    is_open: bool
+    has_more: bool
+
+    @property
+    def label(self) -> str:
+        """``(0-23): 24 x BloomBlock(``, as ``print(model)`` begins it."""
+        many = f"{self.times} x " if self.times > 1 else ""
+        end = "(" if self.is_open else "(...)" if self.has_more else f"({self.detail})"
+        return (
+            f"({self.name}): {many}{self.class_name}{end}"
+            if self.name
+            else (f"{self.class_name}{end}")
+        )
+
+
+def outline(root: Module, specs: Iterable[TensorSpec], depth: int | None = None) -> list[Branch]:
+    """The modules of a tree in the order of ``render``, down to ``depth`` (the root is 0), each
+    with the parameters in it. ``specs`` are the tree's tensors, tied ones included."""
+    counts: dict[str, int] = {}
+    tied: dict[str, bool] = {}
+    for spec in specs:
+        if not spec.saved or spec.role is not Role.PARAMETER:
+            continue
+        place = spec.name
+        while place:
+            place = place.rpartition(".")[0]
+            tied[place] = tied.get(place, True) and spec.tied_to is not None
+            if spec.tied_to is None:
+                counts[place] = counts.get(place, 0) + spec.parameters
+    return list(_branches(root, (("", ""),), "", 0, depth, (counts, tied), {}))
+
+
+def _branches(
+    module: Module,
+    places: tuple[tuple[str, str], ...],
+    path: str,
+    level: int,
+    depth: int | None,
+    sums: tuple[dict[str, int], dict[str, bool]],
+    seen: dict[int, str],
+) -> Iterator[Branch]:
+    """``places`` are (name, path) of the module and its equal neighbours."""
+    counts, tied = sums
+    name = places[0][0] if len(places) == 1 else f"{places[0][0]}-{places[-1][0]}"
+    children = _runs(module, seen)
+    is_open = bool(children) and (depth is None or level < depth)
+    yield Branch(
+        path=path, name=clean(name), class_name=clean(module.class_name),
+        detail=clean(module.detail), times=len(places), depth=level,
+        parameters=sum(counts.get(place, 0) for _, place in places),
+        is_tied=tied.get(places[0][1], False), is_open=is_open, has_more=bool(children),
+    )  # fmt: skip
+    if not is_open:
+        return
+    for names, child in children:
+        # Each of the neighbours has the child; those in front stand for all of them.
+        inner = tuple(
+            (child_name, f"{place}.{child_name}" if place else child_name)
+            for _, place in places
+            for child_name in names
+        )
+        label = names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
+        below = f"{path}.{label}" if path else label
+        yield from _children(child, names, inner, below, level + 1, depth, sums, seen)
+
+
+def _children(
+    child: Module,
+    names: tuple[str, ...],
+    inner: tuple[tuple[str, str], ...],
+    path: str,
+    level: int,
+    depth: int | None,
+    sums: tuple[dict[str, int], dict[str, bool]],
+    seen: dict[int, str],
+) -> Iterator[Branch]:
+    """A child's own line says how many there are in one parent."""
+    first, *rest = _branches(child, inner, path, level, depth, sums, seen)
+    name = names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
+    yield first._replace(name=clean(name), times=len(names))
+    yield from rest
+
+
+def _runs(module: Module, seen: dict[int, str]) -> list[tuple[tuple[str, ...], Module]]:
+    """Children; of a list equal neighbours together."""
+    runs: list[tuple[tuple[str, ...], Module]] = []
+    for name, child in _shown(module):
+        alike = runs and isinstance(module, ModuleList)
+        if alike and _render(runs[-1][1], seen) == _render(child, seen):
+            runs[-1] = ((*runs[-1][0], name), runs[-1][1])
+        else:
+            runs.append(((name,), child))
+    return runs
 
 
 def _indented(text: str) -> str:

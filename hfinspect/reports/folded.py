@@ -1,0 +1,75 @@
+"""Tensors of equal layers and experts as one row: ``model.layers.[0-31].mlp.up_proj.weight``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..core.tensors import TensorInfo
+from ..explaining.count_tree import numbered
+
+#: A number between dots: of a layer, an expert, a stage.
+_NUMBER = re.compile(r"(?<![^./])\d+(?![^./])")
+
+
+class Fold(NamedTuple):
+    """Tensors that differ in numbers of their names alone; ``first`` stands for them. ``layer`` is
+    the least, for sorting."""
+
+    name: str
+    first: TensorInfo
+    tensors: tuple[TensorInfo, ...]
+
+    @property
+    def parameters(self) -> int | None:
+        """Of all of them; None where one is unknown."""
+        counts = [tensor.parameters for tensor in self.tensors]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    @property
+    def nbytes(self) -> int | None:
+        """Of all of them; None where one is unknown."""
+        sizes = [tensor.nbytes for tensor in self.tensors]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def single(tensors: Iterable[TensorInfo]) -> list[Fold]:
+    """Every tensor by itself."""
+    return [Fold(tensor.name, tensor, (tensor,)) for tensor in tensors]
+
+
+def folded(tensors: Iterable[TensorInfo]) -> list[Fold]:
+    """Rows in order of first appearance. Only tensors that agree in all but numbers, file and
+    place of a tie are one row, and only where every combination of the numbers is there."""
+    alike: dict[object, list[tuple[tuple[int, ...], TensorInfo]]] = {}
+    for tensor in tensors:
+        numbers = tuple(int(number) for number in _NUMBER.findall(tensor.name))
+        masked = _NUMBER.sub("#", tensor.name)
+        key = (
+            masked, tensor.shape, tensor.dtype, tensor.component, tensor.role, tensor.part,
+            tensor.tied_to is None, tensor.view_of is None, tensor.beyond,
+        )  # fmt: skip
+        alike.setdefault(key, []).append((numbers, tensor))
+    return [fold for group in alike.values() for fold in _rows(group, 0)]
+
+
+def _rows(group: Sequence[tuple[tuple[int, ...], TensorInfo]], place: int) -> list[Fold]:
+    """One row for a group that is a full grid of numbers, else one for each value at ``place``."""
+    values = [sorted(set(column)) for column in zip(*(n for n, _ in group), strict=True)]
+    cells = 1
+    for column in values:
+        cells *= len(column)
+    if cells == len(group) or place >= len(values):
+        tensors = tuple(tensor for _, tensor in group)
+        return [Fold(_named(tensors[0].name, values), tensors[0], tensors)]
+    split: dict[int, list[tuple[tuple[int, ...], TensorInfo]]] = {}
+    for item in group:
+        split.setdefault(item[0][place], []).append(item)
+    return [fold for part in split.values() for fold in _rows(part, place + 1)]
+
+
+def _named(name: str, values: Sequence[Sequence[int]]) -> str:
+    """The name with a range for each number that varies."""
+    ranges = iter(values)
+    return _NUMBER.sub(lambda _: numbered(tuple(next(ranges)), False), name)
