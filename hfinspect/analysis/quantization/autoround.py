@@ -46,8 +46,8 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
     named = blocks.split(",") if isinstance(blocks, str) else blocks
     if isinstance(named, list) and named:
         selection.add(named, scheme, inside=False)
-        return Plan(None, selection, group=said.whole("group_size"))
-    return Plan(scheme, selection, layers_only=True, group=said.whole("group_size"))
+        return Plan(None, selection)
+    return Plan(scheme, selection, layers_only=True)
 
 
 def _scheme(said: Declared) -> Scheme:

@@ -59,7 +59,6 @@ def plan(said: Declared) -> Plan:
     selection = Selection()
     _select(selection, said.names("ignore") or [], KEEP)
     scheme: Scheme | None = None
-    sizes = set()
     groups = list(said.section("config_groups").values())[:_MAX_GROUPS]
     if not groups:
         raise UndeterminedError("it has no config_groups")
@@ -67,15 +66,13 @@ def plan(said: Declared) -> Plan:
         group: Mapping[str, object] = entry if isinstance(entry, Mapping) else {}
         found = _settings(said, group)
         own = _scheme(found)
-        sizes.add(found.group)
         targets = group.get("targets")
         named = targets if isinstance(targets, list) else []
         if _CLASS in named:
             scheme = own
         _select(selection, [target for target in named if target != _CLASS], own)
     cache = "attention" if said.values.get("kv_cache_scheme") else ""
-    size = sizes.pop() if len(sizes) == 1 else None
-    return Plan(scheme, selection, heads=True, cache_scales=cache, group=size)
+    return Plan(scheme, selection, heads=True, cache_scales=cache)
 
 
 def _select(selection: Selection, patterns: list[object], label: object) -> None:

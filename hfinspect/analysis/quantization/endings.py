@@ -175,12 +175,11 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
         selection.add(said.names("modules_to_not_convert") or (), KEEP)
     else:
         scheme = _gptq_plan(said, selection)
-    group = said.whole("group_size", "q_group_size")
     heads = said.values.get("lm_head") is True
     if heads:
         selection.add(["lm_head"], scheme)
     # AutoGPTQ and AutoAWQ load and save in float16.
-    return Plan(scheme, selection, layers_only=True, group=group, dtype="F16")
+    return Plan(scheme, selection, layers_only=True, dtype="F16")
 
 
 def _gptq_plan(said: Declared, selection: Selection) -> Scheme | None:

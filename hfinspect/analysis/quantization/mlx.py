@@ -109,8 +109,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
         elif isinstance(entry, Mapping):
             merged = Declared(said.method, {**said.values, **entry}, said.where)
             selection.add([name], _packing(merged), inside=False)
-    group = said.whole("group_size")
-    return Plan(_packing(said), selection, heads=True, embeddings=True, group=group)
+    return Plan(_packing(said), selection, heads=True, embeddings=True)
 
 
 def _packing(said: Declared) -> Scheme:

@@ -33,7 +33,6 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
     selection.add(kept or (), KEEP)
     algorithm = said.text("quant_algo")
     scheme: Scheme | None = None
-    group = None
     if algorithm == "mixed_precision":
         layers = said.section("quantized_layers")
         if not layers:
@@ -50,8 +49,7 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
             raise UndeterminedError("it does not list which modules stay as they are")
         size = said.values.get("group_size") or _size_in_groups(said)
         scheme = scheme_of(algorithm, size)
-        group = _GROUP if "nvfp4" in algorithm else None
-    return Plan(scheme, selection, heads=True, cache_scales=_cache(said), group=group)
+    return Plan(scheme, selection, heads=True, cache_scales=_cache(said))
 
 
 def _size_in_groups(said: Declared) -> object:

@@ -44,7 +44,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
         raise UndeterminedError("its layout is known for gpt-oss alone")
     selection = Selection()
     selection.add(said.names("modules_to_not_convert") or (), KEEP)
-    return Plan(None, selection, fused=_pack, dtype="BF16", group=32)
+    return Plan(None, selection, fused=_pack, dtype="BF16")
 
 
 def _pack(name: str, shape: tuple[int, ...]) -> Pieces:

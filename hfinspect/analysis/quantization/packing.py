@@ -83,7 +83,7 @@ def packing(
     alike = _alike(found.tensors, dtype)
     return replace(
         found,
-        summary=_summary(said, plan, alike),
+        summary=_summary(said, alike),
         findings=(*walk.findings, *_unsized(alike)),
     )
 
@@ -133,7 +133,7 @@ def _undetermined(said: Declared, why: str) -> Packing:
     return Packing(None, summary, None, (Finding("layout-undetermined", text, severity="note"),))
 
 
-def _summary(said: Declared, plan: Plan, alike: Alike) -> Quantization:
+def _summary(said: Declared, alike: Alike) -> Quantization:
     roles: dict[str, int] = {}
     widths: dict[int | None, int] = {}
     schemes: set[str] = set()
@@ -156,7 +156,7 @@ def _summary(said: Declared, plan: Plan, alike: Alike) -> Quantization:
         roles=roles if sized else {},
         scheme=", ".join(sorted(schemes - {""})),
         widths={str(bits): parameters for bits, parameters in sorted(known.items())},
-        group_size=plan.group or group_size_of(said),
+        group_size=group_size_of(said),
         declared_in=said.where,
     )
 

@@ -55,7 +55,7 @@ class Plan:
     model's layers (if ``layers_only``), and an embedding only if ``embeddings``. ``fused`` packs
     experts that are one tensor. ``dtype`` is that of all other tensors where config.json names
     none. ``cache_scales`` are the modules with the scales of the KV cache: ``projections``,
-    ``attention`` or none. ``group`` is the group size, if there is one for all.
+    ``attention`` or none.
     """
 
     scheme: Scheme | None
@@ -66,7 +66,6 @@ class Plan:
     fused: FusedScheme | None = None
     dtype: str | None = None
     cache_scales: str = ""
-    group: int | None = None
 
 
 def weights(
