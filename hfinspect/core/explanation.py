@@ -228,7 +228,8 @@ class Explanation:
     """The derivation of a model's parameter count from its config.json.
 
     ``parameters`` is the exact unique count and equals that of ``inspect`` on the same config;
-    ``beyond`` is what files hold, or may hold, next to it.
+    ``beyond`` is what files hold, or may hold, next to it. ``nbytes`` are the bytes as stored, None
+    where they are unknown, and ``quantization`` the method if the weights are quantised.
     """
 
     target: str
@@ -255,6 +256,8 @@ class Explanation:
     measured: Measurement | None = None
     against: Against | None = None
     overrides: tuple[Override, ...] = ()
+    nbytes: int | None = None
+    quantization: str | None = None
     display: Callable[[Explanation], str] | None = field(default=None, repr=False, compare=False)
 
     @property

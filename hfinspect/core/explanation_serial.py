@@ -52,6 +52,8 @@ def explanation_to_dict(e: Explanation) -> dict[str, Any]:
         "embedding": e.embedding,
         "non_embedding": e.parameters - e.embedding,
         "memory": e.memory,
+        "nbytes": e.nbytes,
+        "quantization": e.quantization,
         "tied": dict(e.tied),
         "attention": [_attention(block) for block in e.attention],
         "notes": [{"about": about, "text": text} for about, text in e.notes],

@@ -66,6 +66,8 @@ def explained(
         name_size=name_size_of(target, counts, active),
         measured=measured(inspection, prediction) if inspection.source == "checkpoint" else None,
         overrides=inspection.overrides,
+        nbytes=inspection.nbytes,
+        quantization=inspection.quantization.method if inspection.quantization else None,
         display=display,
     )
 

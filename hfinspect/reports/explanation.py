@@ -87,13 +87,21 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
         yield "sum", _by_layers(e)
     yield "split", _split(e)
     sizes = ", ".join(f"{name} {byte_size(size)}" for name, size in e.memory.items())
-    yield "memory", f"at {sizes} (weights alone)"
+    yield "memory", f"{_as_stored(e)}at {sizes} (weights alone)"
     if e.measured is not None and e.measured.parameters != e.parameters:
         yield "files", measured_text(e, e.measured)
 
 
 def _has_room(closed: Formula, e: Explanation) -> bool:
     return len(closed.text) <= (MAX_CLOSED_BEYOND if e.beyond else MAX_CLOSED)
+
+
+def _as_stored(e: Explanation) -> str:
+    """Of quantised weights, which are stored in none of the usual widths."""
+    if e.quantization is None:
+        return ""
+    size = "unknown" if e.nbytes is None else byte_size(e.nbytes)
+    return f"{size} as stored ({e.quantization}); "
 
 
 def _by_layers(e: Explanation) -> str:

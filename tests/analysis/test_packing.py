@@ -14,6 +14,7 @@ import hfinspect
 from hfinspect import Inspection
 from hfinspect.analysis.quantization import Packing, packing
 from hfinspect.core.tensors import nbytes_of
+from hfinspect.scanning.rows import COLUMNS
 from hfinspect.trees.modules import Linear, Module
 from hfinspect.trees.prediction import Prediction, predict
 
@@ -162,6 +163,9 @@ def tensors_of(config: dict[str, Any], **companions: Any) -> tuple[Packing, dict
     return found, sizes
 
 
+SIZES = ("quantization", "bits", "nbytes")
+#: total_size of openai/gpt-oss-120b's model.safetensors.index.json.
+GPT_OSS_BYTES = 65_248_815_744
 GPT_OSS = {
     "architectures": ["GptOssForCausalLM"],
     "model_type": "gpt_oss",
@@ -188,7 +192,7 @@ GPT_OSS = {
 def test_gpt_oss_has_the_bytes_of_its_index() -> None:
     """openai/gpt-oss-120b: total_size of model.safetensors.index.json; dtype and method shown."""
     found = hfinspect.inspect(GPT_OSS)
-    assert found.nbytes == 65_248_815_744
+    assert found.nbytes == GPT_OSS_BYTES
     assert found.parameters == 116_829_156_672
     assert set(found.dtypes) == {"BF16", "U8"}
     quantised = found.quantization
@@ -390,3 +394,22 @@ def test_gguf_and_plain_configs_are_as_before() -> None:
     assert found.quantization is None
     assert set(found.dtypes) == {"BF16"}
     assert found.nbytes == 2 * (found.parameters or 0)
+
+
+def test_every_command_gives_the_same_bytes() -> None:
+    """inspect, explain, scan's row and compare; one that is not known is unknown in all."""
+    unknown = {**twins.CONFIG, **section("torchao")}
+    for config, size, method, shown in (
+        (GPT_OSS, GPT_OSS_BYTES, "mxfp4", "65.2 GB as stored (mxfp4)"),
+        (unknown, None, "torchao", "unknown as stored (torchao)"),
+    ):
+        found = hfinspect.inspect(config).to_dict()
+        assert (found["nbytes"], found["quantization"]["method"]) == (size, method)
+        explained = hfinspect.explain(config)
+        assert (explained.nbytes, explained.quantization) == (size, method)
+        assert shown in (explained._repr_markdown_() or "")
+        conforms(explained.to_dict(), "explanation")
+        row = {name: COLUMNS[name].value(hfinspect.inspect(config)) for name in SIZES}
+        assert row == {"quantization": method, "bits": 4 if size else None, "nbytes": size}
+    models = hfinspect.compare(GPT_OSS, unknown).inspections
+    assert [model.nbytes for model in models] == [GPT_OSS_BYTES, None]

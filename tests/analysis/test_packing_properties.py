@@ -27,7 +27,7 @@ from .twins import groups_of, section
 Config = dict[str, Any]
 
 
-def _integers(bits: int, group: int, **more: object) -> Config:
+def _integers(bits: int, group: int, **more: Any) -> Config:
     return ct("pack-quantized", groups_of(bits, group=group, **more), version="0.20.0")
 
 
