@@ -10,7 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..trees.catalog import register
+from ..layers.multimodal import tower_width
+from ..trees.catalog import auto_model, register
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .aria_text import hidden
 from .aria_text import model as text_model
@@ -50,9 +51,16 @@ def cross_attention(h: Dim) -> Module:
     )
 
 
+def tower(vision: ModelConfig) -> Module:
+    if vision.kind == "idefics3_vision":
+        return vision_model("Idefics3", vision)
+    return auto_model(vision, part="vision")
+
+
 def projector(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
-    h, width = vision.dim("hidden_size", default=1152), hidden(text)
+    usual = 1152 if vision.kind == "idefics3_vision" else tower_width(tower(vision))
+    h, width = vision.dim("hidden_size", default=usual), hidden(text)
     return Module(
         "AriaProjector",
         query=Weight(_queries(c), h),
@@ -73,7 +81,7 @@ def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
     vision = c.section("vision_config")
     text = Module("AriaTextForCausalLM", model=text_model(c.section("text_config")), lm_head=head)
     return {
-        "vision_tower": vision_model("Idefics3", vision),
+        "vision_tower": tower(vision),
         "multi_modal_projector": projector(c),
         "language_model": text,
     }

@@ -116,7 +116,7 @@ def encoder(c: ModelConfig, latent: Dim) -> Module:
 
 def decoder(c: ModelConfig, latent: Dim) -> Module:
     widths = _widths(c)[1][::-1]
-    times = _in_time(c, len(widths))[: len(widths) - 1][::-1]
+    times = _in_time(c, len(widths))[::-1]  # of all flags, be they more than there are steps
     layers, stages = int(c.count("num_res_blocks", default=2)) + 1, []
     for i, outputs in enumerate(widths):
         # What came up was halved.

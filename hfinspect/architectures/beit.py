@@ -24,6 +24,7 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
+    Parameter,
     Sequential,
     Weight,
 )
@@ -228,8 +229,14 @@ def backbone(c: ModelConfig) -> Module:
     refined = pyramid(c) if c.flag("add_fpn", default=False) else {}
     inner = model(c, pooling=False)
     # A norm after the layers, where there is one, keeps the prefix that files leave out elsewhere.
-    norm = Module("BeitModel", layernorm=inner.children.pop("layernorm"))
-    return Module("BeitBackbone", {**inner.children, "beit": norm, **refined}, part="vision")
+    kept: dict[str, Module | Parameter] = {"layernorm": inner.children.pop("layernorm")}
+    encoder = inner["encoder"]
+    assert isinstance(encoder, Module)
+    if "relative_position_bias" in encoder.children:  # and so does the table that layers share
+        table = encoder.children.pop("relative_position_bias")
+        kept["encoder"] = Module("BeitEncoder", relative_position_bias=table)
+    rest = Module("BeitModel", kept)
+    return Module("BeitBackbone", {**inner.children, "beit": rest, **refined}, part="vision")
 
 
 register(

@@ -105,11 +105,13 @@ def register_convnext(name: str, model_type: str, *, second: bool) -> None:
     def backbone(c: ModelConfig) -> Module:
         """The stages, and a norm for each that is handed on."""
         seen = widths(c)
-        sizes = (seen[0], *seen)[: int(c.count("num_stages", "num_hidden_layers", default=4)) + 1]
-        names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
+        sizes = (seen[0], *seen)
+        # As many names as depths, be it more than there are stages.
+        depths = len(stage_depths(c, (3, 3, 9, 3)))
+        names = ["stem", *(f"stage{i}" for i in range(1, depths + 1))]
         norms = {
             names[i]: LayerNorm(sizes[i], eps=1e-6, class_name=f"{name}LayerNorm")
-            for i in chosen_stages(c, names)
+            for i in chosen_stages(c, names[: len(sizes)])
         }
         parts = {
             **_body(name, c, second=second),

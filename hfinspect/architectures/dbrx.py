@@ -36,7 +36,8 @@ def attention(c: ModelConfig) -> Module:
 
 
 def ffn(c: ModelConfig) -> Module:
-    h, f = _hidden(c), c.section("ffn_config")
+    f = c.section("ffn_config")
+    wide = _hidden(c.fields)  # the config class hands it on before it takes aliases into account
     count = f.count("moe_num_experts", default=4, minimum=1)
     rows = count * f.dim("ffn_hidden_size", default=3584)
     per_token = f.dim("moe_top_k", default=1)
@@ -47,15 +48,15 @@ def ffn(c: ModelConfig) -> Module:
     return Module(
         "DbrxFFN",
         router=Module(
-            "DbrxRouter", layer=Linear(h, count, bias=False), component=Component.ROUTER
+            "DbrxRouter", layer=Linear(wide, count, bias=False), component=Component.ROUTER
         ),
         experts=Module(
             "DbrxExperts",
             mlp=Module(
                 "DbrxExpertGLU",
-                w1=Weight(rows, h),
-                v1=Weight(rows, h),
-                w2=Weight(rows, h),
+                w1=Weight(rows, wide),
+                v1=Weight(rows, wide),
+                w2=Weight(rows, wide),
                 activation_fn=activation(act),
             ),
             kind="expert",

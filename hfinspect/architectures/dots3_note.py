@@ -200,7 +200,12 @@ def audio_encoder(c: ModelConfig) -> Module:
         conv2d1=Conv(1, narrow, 3, stride=2),
         conv2d2=Conv(narrow, narrow, 3, stride=2),
         conv2d3=Conv(narrow, narrow, 3, stride=2),
-        conv_out=Linear(narrow * bands, h, bias=False, component=Component.CONV),
+        conv_out=Linear(
+            c.dim("conv_output_size", default=narrow * bands),
+            h,
+            bias=False,
+            component=Component.CONV,
+        ),
         layers=Layers.of(c.count("num_hidden_layers", default=32), audio_layer(c, h)),
         layer_norm=_norm(h),
     )

@@ -122,9 +122,9 @@ def indexer_types(c: ModelConfig, layers: int) -> tuple[str, ...]:
         words = {"F": "full", "S": "shared"}
         listed = list(pattern) if isinstance(pattern, (str, list)) else []
         found = tuple(words.get(word, str(word)) for word in listed)
-        if len(found) != layers:
+        if len(found) < layers:
             raise c.error("index_topk_pattern", pattern, f"one for each of {layers} layers")
-        return found
+        return found[:layers]
     step = max(int(c.dim("index_topk_freq", default=1, minimum=0)), 1)
     skipped = int(c.dim("index_skip_topk_offset", default=2, minimum=0))
     return layer_types(

@@ -41,7 +41,9 @@ def mlp(c: ModelConfig, kind: str) -> Module:
     inner = c.dim("moe_intermediate_size", default=1536)
     count = c.count("num_experts", "num_local_experts", default=192)
     per_token = c.dim("num_experts_per_tok", default=8)
-    shared = inner * c.dim("num_shared_experts", default=1)
+    shared = inner * c.count("num_shared_experts", default=1)
+    if not shared:  # None of them leaves one of the usual width (HYV3MLP).
+        shared = c.dim("intermediate_size", default=13312)
     return Module(
         "HYV3MoE",
         expert_bias=Parameter(

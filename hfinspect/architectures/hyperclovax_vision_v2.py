@@ -10,11 +10,14 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, lm_head
-from ..trees.catalog import register
+from ..trees.catalog import auto_model, register
 from ..trees.modules import Linear, Module
-from . import qwen2_5_vl
 
 _NAME = "HyperCLOVAXVisionV2"
+
+
+def _tower(c: ModelConfig) -> Module:
+    return auto_model(c.section("vision_config"), default_type="qwen2_5_vl_vision", part="vision")
 
 
 def _projector(c: ModelConfig, hidden: int) -> Module:
@@ -28,7 +31,7 @@ def base(c: ModelConfig) -> Module:
     text = decoder(c, "hyperclovax")
     return Module(
         f"{_NAME}Model",
-        vision_model=qwen2_5_vl.vision_model(c.section("vision_config")),
+        vision_model=_tower(c),
         projector=_projector(c, text.hidden),
         language_model=text.base,
     )
@@ -41,7 +44,7 @@ def generation(c: ModelConfig) -> Module:
     text.base.children["lm_head"] = lm_head(text, to)
     model = Module(
         f"{_NAME}Model",
-        vision_model=qwen2_5_vl.vision_model(c.section("vision_config")),
+        vision_model=_tower(c),
         vision_projector=_projector(c, text.hidden),
         language_model=text.base,
     )

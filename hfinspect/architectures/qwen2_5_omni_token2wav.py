@@ -161,15 +161,14 @@ def bigvgan(c: ModelConfig) -> Module:
     kernels = c.dims("upsample_kernel_sizes", default=(11, 7, 4, 4, 4, 4))
     inner = c.dims("resblock_kernel_sizes", default=(3, 7, 11))
     dilations = c.raw("resblock_dilation_sizes")
-    if isinstance(dilations, list) and len(dilations) < len(inner):
-        raise c.error("resblock_dilation_sizes", dilations, "as many as resblock_kernel_sizes")
-    stages = min(len(rates), len(kernels))
+    inner = inner[: len(dilations) if isinstance(dilations, list) else 3]  # a pair for each block
+    stages = len(rates)
     widths = [first // 2**i if i else first for i in range(min(stages, 64) + 1)]
-    if widths[-1] < 1 or stages > 64 or len(rates) > stages:
+    if widths[-1] < 1 or stages > 64:
         raise c.error("upsample_rates", c.raw("upsample_rates"), "stages that halve the channels")
     ups = [
         ModuleList([Conv(widths[i], widths[i + 1], kernels[i], dims=1, transposed=True)])
-        for i in range(stages)
+        for i in range(min(stages, len(kernels)))
     ]
     blocks = [_residual(widths[i + 1], kernel) for i in range(stages) for kernel in inner]
     return Module(

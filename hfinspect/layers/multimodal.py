@@ -15,7 +15,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.catalog import auto_class, auto_model, register
-from ..trees.modules import Linear, Module, Parameter
+from ..trees.modules import Linear, Module, Parameter, without_part
 from .blocks import activation
 
 #: Prefixes of files that spell the LLaVA kind as it is in memory, and towers as they once were.
@@ -60,7 +60,7 @@ def tower_width(vision: Module) -> Dim:
     """The width of a vision tower: what its patch embedding puts out."""
     found = _patches(vision)
     if found is None:
-        raise AssertionError(f"{vision.class_name} has no patch embedding")
+        raise without_part(vision, "patch embedding")
     return _dim(found.shape[0])
 
 
@@ -103,6 +103,8 @@ def decoder(
     )
     assert isinstance(base, Module)
     table = _token_table(base)
+    if table is None:
+        raise without_part(base, "token embedding")
     vocab, hidden = table.shape
     head = _head(causal)
     base.scope = True
@@ -115,13 +117,13 @@ def _dim(size: int) -> Dim:
     return size if isinstance(size, Dim) else Dim(size)
 
 
-def _token_table(base: Module) -> Parameter:
+def _token_table(base: Module) -> Parameter | None:
     for child in base.children.values():
         if isinstance(child, Module) and child.kind == "token":
             weight = child["weight"]
             assert isinstance(weight, Parameter)
             return weight
-    raise AssertionError(f"{base.class_name} has no token embedding")
+    return None
 
 
 def _head(causal: Module) -> Parameter | None:
@@ -229,6 +231,9 @@ def register_joined(model_type: str, j: Joined, *, inside: bool) -> None:
             parts["language_model"] = model["model"]
         else:
             del model.children["lm_head"]
+            # A file of the model alone has no prefix before what a whole file keeps in ``model``.
+            within = parts.pop("model", None)
+            parts |= dict(within.children) if isinstance(within, Module) else {}
         return Module(f"{j.name}Model", parts)
 
     def generation(c: ModelConfig) -> Module:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ..core.components import Component, Role
 from ..core.tensors import Packed
+from ..errors import UnknownArchitectureError
 
 if TYPE_CHECKING:
     from .keeps import Keeps
@@ -108,7 +109,21 @@ class Module:
         self.keeps = keeps
 
     def __getitem__(self, name: str) -> Module | Parameter:
-        return self.children[name]
+        """The child of that name. Raises UnknownArchitectureError: a section may describe a model
+        of another form than the composite's class can hold."""
+        found = self.children.get(name)
+        if found is None:
+            raise without_part(self, name)
+        return found
+
+
+def without_part(module: Module, name: str) -> UnknownArchitectureError:
+    """The error of a composite with a part of a form that its class cannot hold."""
+    return UnknownArchitectureError(
+        f"class {module.class_name}",
+        f"has no {name}, which the class around it needs",
+        hint="a section of the config names a model_type that this class does not take",
+    )
 
 
 class ModuleList(Module):

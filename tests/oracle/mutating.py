@@ -38,7 +38,7 @@ _WORDS = {
     "feat_extract_norm": ("group", "layer"),
 }
 #: Models that may stand in a section which names its own type.
-_TEXTS = ("llama", "qwen2", "mistral", "gemma", "opt", "gpt2", "bert", "t5", "phi3")
+_TEXTS = ("llama", "qwen2", "mistral", "gemma", "opt", "phi3", "qwen3", "gemma2")
 _SIGHTS = ("clip_vision_model", "siglip_vision_model", "vit", "dinov2")
 
 

@@ -25,18 +25,28 @@ PLACE = Path(__file__).resolve().parents[2] / "hfinspect" / "core" / "config_key
 
 def config_classes() -> dict[str, Any]:
     """Every config class by its model_type, those of nested configs included."""
-    from transformers import CONFIG_MAPPING, PreTrainedConfig
+    from transformers import CONFIG_MAPPING
 
-    waiting = [CONFIG_MAPPING[model_type] for model_type in CONFIG_MAPPING]
-    found: dict[str, Any] = {}
+    # Some types are read by the class of another: gpt-sw3 by GPT2Config.
+    found: dict[str, Any] = {
+        model_type: CONFIG_MAPPING[model_type] for model_type in CONFIG_MAPPING
+    }
+    waiting = [cls for outer in found.values() for cls in _fixed(outer)]
     while waiting:
         cls = waiting.pop()
         if not cls.model_type or cls.model_type in found:
             continue
         found[cls.model_type] = cls
-        specs = cls.sub_configs_defaults.values()
-        waiting += [s.config_class for s in specs if issubclass(s.config_class, PreTrainedConfig)]
+        waiting += _fixed(cls)
     return found
+
+
+def _fixed(cls: Any) -> list[Any]:
+    """Classes of nested configs that can be no other."""
+    from transformers import PreTrainedConfig
+
+    specs = cls.sub_configs_defaults.values()
+    return [spec.config_class for spec in specs if issubclass(spec.config_class, PreTrainedConfig)]
 
 
 def aliases(cls: Any) -> dict[str, str]:

@@ -13,10 +13,15 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def config_for(cls: Any, values: Mapping[str, Any]) -> Any:
-    """The config that ``from_pretrained`` of a model class makes of a config.json."""
-    own = cls.config_class
-    if own.model_type == values.get("model_type"):
+    """The config that a model class is built from: where an auto class takes the class for the
+    config's type that type's, else what ``from_pretrained`` of the class makes of a config.json."""
+    from transformers import CONFIG_MAPPING
+
+    own, model_type = cls.config_class, str(values.get("model_type"))
+    if own.model_type == model_type:
         return own.from_dict(dict(values))
+    if cls.__name__ in _auto_classes(model_type) and not _is_part(own, model_type):
+        return CONFIG_MAPPING[model_type].from_dict(dict(values))
     # A part of a composite: the library itself looks for its section.
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "config.json").write_text(json.dumps(values))
@@ -46,14 +51,30 @@ def classes_of(model_type: str) -> list[str]:
     """Every public model class whose config class is the type's own, and those that an auto class
     would build for it."""
     from transformers import CONFIG_MAPPING
+
+    found = {*_public_classes().get(CONFIG_MAPPING[model_type], ()), *_auto_classes(model_type)}
+    return sorted(name for name in found if _class(name) is not None)
+
+
+@cache
+def _auto_classes(model_type: str) -> frozenset[str]:
+    """Names of what the auto classes build for a type."""
     from transformers.models.auto import modeling_auto
 
-    found = set(_public_classes().get(CONFIG_MAPPING[model_type], ()))
+    found: set[str] = set()
     for attribute, mapping in vars(modeling_auto).items():
         if attribute.endswith("_MAPPING_NAMES") and model_type in mapping:
             named = mapping[model_type]
             found.update(named if isinstance(named, tuple) else (named,))
-    return sorted(name for name in found if _class(name) is not None)
+    return frozenset(found)
+
+
+def _is_part(config_class: Any, model_type: str) -> bool:
+    """Whether a config class is that of a section of the type's."""
+    from transformers import CONFIG_MAPPING
+
+    specs = CONFIG_MAPPING[model_type].sub_configs_defaults.values()
+    return any(spec.model_type == config_class.model_type for spec in specs)
 
 
 @cache
