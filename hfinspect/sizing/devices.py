@@ -13,8 +13,8 @@ from ..errors import UsageError
 
 _MIB: Final = 1024**2
 
-#: Name -> MiB in all, as the driver reports it (``nvidia-smi`` memory.total, ``rocm-smi``): a little
-#: less than the number on the box, and in binary units.
+#: Name -> MiB in all, as the driver reports it (``nvidia-smi`` memory.total, ``rocm-smi``): in
+#: binary units, and a little less than the number on the box.
 CARDS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "T4": 15360, "V100": 16384, "V100 32GB": 32768, "A10": 23028, "A10G": 23028, "L4": 23034,
