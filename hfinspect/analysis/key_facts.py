@@ -70,10 +70,13 @@ _LISTED = ("layers_block_type", "hybrid_override_pattern", "layer_types")
 
 #: Sections of a composite, as a prefix of dotted keys; the text model comes first.
 _TEXT = (
-    "text_config.", "thinker_config.text_config.", "llm_config.", "language_config.",
-    "decoder.", "",
+    "text_config.", "text_config_dict.", "thinker_config.text_config.", "llm_config.",
+    "language_config.", "decoder.", "",
 )  # fmt: skip
-_VISION = ("vision_config.", "thinker_config.vision_config.", "vision_tower.", "vit_config.")
+_VISION = (
+    "vision_config.", "vision_config_dict.", "thinker_config.vision_config.", "vision_tower.",
+    "vit_config.",
+)  # fmt: skip
 _AUDIO = (
     "audio_config.", "thinker_config.audio_config.", "speech_config.", "audio_encoder.",
     "encoder_config.",

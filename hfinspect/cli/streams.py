@@ -68,8 +68,12 @@ def complain(text: str) -> None:
 
 
 def complain_of(error: HfinspectError) -> None:
-    """One sentence and a hint on standard error."""
-    complain(f"error: {clean(str(error), MAX_SHOWN)}")
+    """One sentence and a hint on standard error; ``error:`` is red where there is colour."""
+    from .output import wants_color
+
+    red = wants_color(sys.stderr is not None and sys.stderr.isatty())
+    label = "\033[31merror:\033[0m" if red else "error:"
+    complain(f"{label} {clean(str(error), MAX_SHOWN)}")
     hint = hint_of(error)
     if hint:
         complain(f"hint: {clean(hint, MAX_SHOWN)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization
 from ..core.text import byte_size, spelled
-from .document import Cell, Column, Table
+from .document import Cell, Column, Facts, Table
 from .headline import build
 
 #: Names that fit on a line.
@@ -108,20 +108,23 @@ def members(inspection: Inspection, *, exact: bool = False) -> Table:
         Column("parameters", "parameters", "int"),
         Column("dtype", "dtypes"),
         Column("nbytes", "bytes" if exact else "size", "int"),
-        Column("build", "build"),
     ]
     rows: list[tuple[Cell, ...]] = []
     for member in inspection.members:
         name = (member.declared or member.architecture or "").rpartition(".")[2]
         dtypes = "/".join(member.dtypes)
         size = member.nbytes if exact else _size(member.nbytes)
-        rows.append((member.name, name, member.parameters, dtypes, size, build(member.facts)))
+        rows.append((member.name, name, member.parameters, dtypes, size))
     size = inspection.nbytes if exact else _size(inspection.nbytes)
-    rows.append(("total", "", inspection.parameters, "", size, ""))
-    if exact:
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    optional = ("dtype", "nbytes", "build")
+    rows.append(("total", "", inspection.parameters, "", size))
+    optional = ("dtype", "nbytes")
     return Table(tuple(columns), tuple(rows), title="parts", total=True, optional=optional)
+
+
+def builds(inspection: Inspection) -> Facts:
+    """How each part is built, as far as its config says."""
+    items = ((member.name, build(member.facts)) for member in inspection.members)
+    return Facts(tuple((name, text) for name, text in items if text))
 
 
 def _size(nbytes: int | None) -> str:

@@ -11,7 +11,7 @@ from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .headline import build, hub_line, summary
-from .layouts import adapter, contents, members, quantized, roles, variants
+from .layouts import adapter, builds, contents, members, quantized, roles, variants
 
 #: Findings shown on the one screen; the rest is counted (all of them are in the JSON form).
 MAX_FINDINGS = 5
@@ -43,7 +43,7 @@ def lay_out(
     blocks: list[Block] = [_build(inspection)]
     if by == "component" and inspection.members:
         main = members(inspection, exact=True)
-        blocks.append(members(inspection))
+        blocks += [members(inspection), builds(inspection)]
     blocks += [table, _totals(inspection)]
     if by == "component" and len(inspection.parts) > 1 and not inspection.members:
         blocks.append(_groups(inspection, "part", inspection.parts, {}, exact=False))

@@ -61,6 +61,8 @@ def test_a_decoder() -> None:
           "text_config": {"num_hidden_layers": 2},
           "vision_config": {"num_hidden_layers": 3, "hidden_size": 96, "patch_size": 32}},
          {"layers": 3, "width": 96, "vision_layers": None, "patch_size": 32}),
+        ({"model_type": "clip", "architectures": ["CLIPModel"]},  # the class's defaults
+         {"layers": 12, "width": 512, "vision_layers": 12, "vision_width": 768}),
         ({"model_type": "swin", "architectures": ["SwinModel"], "depths": [1, 2],
           "num_heads": [2, 4], "embed_dim": 8, "image_size": 32},
          {"depths": (1, 2), "layers": None, "heads": None, "image_size": 32}),
