@@ -183,7 +183,6 @@ def explain(
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
     from .explaining.reconcile import compared, parse_count
-    from .reports.explanation import markdown
 
     asked = None if against is None else parse_count(against)
     found = inspect(
@@ -195,7 +194,7 @@ def explain(
     if found.config is None:
         raise no_config(found.target)
     derivation = Derivation(predict_config(found.config), found.config)
-    explanation = explained(found.target, found, derivation, display=markdown)
+    explanation = explained(found.target, found, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)
 
 

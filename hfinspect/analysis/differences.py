@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.components import Role
+from ..core.display import Shown, counted
 from ..core.results import SCHEMA_VERSION, Inspection
 from ..core.tensors import TensorInfo
 from .common_names import by_common_name
@@ -50,19 +51,23 @@ class Difference:
 
     target: str
     changes: tuple[Change, ...]
-    config: Mapping[str, tuple[Any, Any]]
+    config: Mapping[str, tuple[Any, Any]] = field(hash=False)
 
     @property
     def same_structure(self) -> bool:
         return not any(change.structural for change in self.changes)
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Models side by side, and every other one against the first."""
 
     inspections: tuple[Inspection, ...]
     differences: tuple[Difference, ...]
+
+    def _in_a_line(self) -> str:
+        models = ", ".join(f"{one.target}: {counted(one.parameters)}" for one in self.inspections)
+        return f"{'of one structure' if self.same_structure else 'different'}; {models}"
 
     @property
     def same_structure(self) -> bool:

@@ -33,7 +33,7 @@ class Shard:
     tensors: tuple[StoredTensor, ...]
     size: int | None
     header_bytes: int
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
     findings: tuple[Finding, ...] = ()
 
 
@@ -45,8 +45,8 @@ class ShardIndex:
     """
 
     file: str
-    weight_map: Mapping[str, str]
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    weight_map: Mapping[str, str] = field(hash=False)
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
     findings: tuple[Finding, ...] = ()
 
 
@@ -66,7 +66,7 @@ class Checkpoint:
     chosen_because: str = ""
     findings: tuple[Finding, ...] = ()
     missing: tuple[str, ...] = ()
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def complete(self) -> bool:

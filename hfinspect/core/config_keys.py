@@ -21,9 +21,9 @@ class ConfigKeys:
     """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config.
     ``in_order``: aliases that replace only a key which stands before them in the file."""
 
-    own: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict, hash=False)
     in_order: Collection[str] = ()
-    sections: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def aliased(self, values: Mapping[str, Any]) -> dict[str, str]:
         """key -> the alias that has a value; of two the one that stands later in the file."""

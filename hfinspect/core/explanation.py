@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .display import Shown, counted
 from .formula import Formula
 from .overrides import Override
 from .refs import Origin
@@ -166,7 +167,7 @@ class Measurement:
     tensor by tensor, do not account for."""
 
     parameters: int | None
-    components: Mapping[str, int | None]
+    components: Mapping[str, int | None] = field(hash=False)
     differences: tuple[Difference, ...]
     unexplained: int | None
     complete: bool = True
@@ -223,8 +224,8 @@ class Against:
         return self.fits[0] <= self.number - self.difference < self.fits[1]
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """The derivation of a model's parameter count from its config.json.
 
     ``parameters`` is the exact unique count and equals that of ``inspect`` on the same config;
@@ -245,7 +246,7 @@ class Explanation:
     parameters_with_head: int | None
     active_parameters: int | None
     embedding: int
-    tied: Mapping[str, str]
+    tied: Mapping[str, str] = field(hash=False)
     attention: tuple[Attention, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
     beyond: tuple[Beyond, ...] = ()
@@ -255,10 +256,9 @@ class Explanation:
     name_size: NameSize | None = None
     measured: Measurement | None = None
     against: Against | None = None
-    overrides: tuple[Override, ...] = ()
+    overrides: tuple[Override, ...] = field(default=(), hash=False)
     nbytes: int | None = None
     quantization: str | None = None
-    display: Callable[[Explanation], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def memory(self) -> dict[str, int]:
@@ -271,6 +271,5 @@ class Explanation:
 
         return {"schema_version": SCHEMA_VERSION, **explanation_to_dict(self)}
 
-    def _repr_markdown_(self) -> str | None:
-        """What a notebook shows. The renderer is handed in, since this room knows no reports."""
-        return self.display(self) if self.display else None
+    def _in_a_line(self) -> str:
+        return f"{self.target}: {counted(self.parameters)}, {self.architecture}"

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..errors import HfinspectError
 from .checkpoint import Finding
+from .display import Shown, counted
 from .model_facts import ModelFacts
 from .overrides import Override
 from .refs import Origin
@@ -112,7 +113,9 @@ class Expectation:
     parameters: int
     missing: tuple[str, ...] = ()
     unexpected: tuple[str, ...] = ()
-    reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+    reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
+        default_factory=dict, hash=False
+    )
     unsaved: tuple[str, ...] = ()
 
     @property
@@ -138,10 +141,10 @@ class Quantization:
     bits: int | None = None
     packed_parameters: int | None = None
     packed_bytes: int | None = 0
-    roles: Mapping[str, int] = field(default_factory=dict)
+    roles: Mapping[str, int] = field(default_factory=dict, hash=False)
     findings: tuple[Finding, ...] = ()
     scheme: str = ""
-    widths: Mapping[str, int] = field(default_factory=dict)
+    widths: Mapping[str, int] = field(default_factory=dict, hash=False)
     group_size: int | None = None
     declared_in: str = ""
 
@@ -217,8 +220,8 @@ class Adapter:
     base_parameters: int | None
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Shown):
     """What is inside a model.
 
     ``source`` is ``checkpoint`` (read from headers) or ``config`` (predicted from config.json).
@@ -245,34 +248,38 @@ class Inspection:
     buffers: int
     bookkeeping: int
     nbytes: int | None
-    components: Mapping[str, Totals]
-    parts: Mapping[str, Totals]
-    dtypes: Mapping[str, Totals]
+    components: Mapping[str, Totals] = field(hash=False)
+    parts: Mapping[str, Totals] = field(hash=False)
+    dtypes: Mapping[str, Totals] = field(hash=False)
     model_type: str | None = None
     architecture: str | None = None
     catalogued: bool = False
     format: str | None = None
     files: tuple[WeightFile, ...] = ()
-    other_files: Mapping[str, str] = field(default_factory=dict)
+    other_files: Mapping[str, str] = field(default_factory=dict, hash=False)
     chosen_because: str = ""
     missing_files: tuple[str, ...] = ()
-    tied: Mapping[str, str] = field(default_factory=dict)
+    tied: Mapping[str, str] = field(default_factory=dict, hash=False)
     parameters_with_head: int | None = None
     active_parameters: int | None = None
     expectation: Expectation | None = None
     quantization: Quantization | None = None
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
     findings: tuple[Finding, ...] = ()
     config: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     layout: str = "model"
     members: tuple[Member, ...] = ()
     variants: tuple[VariantFile, ...] = ()
     adapter: Adapter | None = None
-    contents: Mapping[str, object] = field(default_factory=dict)
+    contents: Mapping[str, object] = field(default_factory=dict, hash=False)
     beyond: tuple[Beyond, ...] = ()
     assumed: Assumed | None = None
-    overrides: tuple[Override, ...] = ()
+    overrides: tuple[Override, ...] = field(default=(), hash=False)
     facts: ModelFacts = field(default_factory=ModelFacts)
+
+    def _in_a_line(self) -> str:
+        known = self.architecture or self.model_type or self.layout
+        return f"{self.target}: {counted(self.parameters)}, {known}"
 
     @property
     def repo_id(self) -> str | None:
@@ -322,12 +329,15 @@ def weight_memory(parameters: int) -> dict[str, int]:
     }
 
 
-@dataclass(frozen=True)
-class Failure:
+@dataclass(frozen=True, repr=False)
+class Failure(Shown):
     """A target that could not be inspected, as a value: one bad model never stops a list."""
 
     target: str
     error: HfinspectError
+
+    def _in_a_line(self) -> str:
+        return f"{self.target}: {self.error}"
 
     @property
     def kind(self) -> str:

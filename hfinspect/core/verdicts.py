@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from .display import Shown
 from .refs import Origin
 from .results import SCHEMA_VERSION
 
@@ -49,8 +50,8 @@ class Unchecked(NamedTuple):
         return self._asdict()
 
 
-@dataclass(frozen=True)
-class AuditResult:
+@dataclass(frozen=True, repr=False)
+class AuditResult(Shown):
     """What an audit of one target found.
 
     ``rules`` are the codes that were applied, ``files`` the number of weight files whose headers
@@ -66,6 +67,10 @@ class AuditResult:
     tensors: int = 0
     deep: bool = False
     reference: str | None = field(default=None)
+
+    def _in_a_line(self) -> str:
+        found = ", ".join(f"{count} {severity}s" for severity, count in self.counts.items())
+        return f"{self.target}: {found}, {self.files} files"
 
     @property
     def counts(self) -> Mapping[str, int]:

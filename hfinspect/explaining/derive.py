@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +27,9 @@ def explained(
     target: str,
     inspection: Inspection,
     d: Derivation,
-    *,
-    display: Callable[[Explanation], str] | None = None,
 ) -> Explanation:
     """The explanation of a derivation; what ``inspection`` measured stands beside it where it
-    read headers. ``display`` makes what a notebook shows."""
+    read headers."""
     prediction, config, ledger = d.prediction, d.config, d.ledger
     closed = d.closed(d.polynomial)
     substituted = closed is not d.polynomial and closed.terms != d.polynomial.terms
@@ -68,7 +66,6 @@ def explained(
         overrides=inspection.overrides,
         nbytes=inspection.nbytes,
         quantization=inspection.quantization.method if inspection.quantization else None,
-        display=display,
     )
 
 

@@ -43,10 +43,10 @@ class Family:
     """
 
     model_types: tuple[str, ...]
-    classes: Mapping[str, Builder]
+    classes: Mapping[str, Builder] = field(hash=False)
     base: str | None = None
     base_prefix: str = ""
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict, hash=False)
     category: str = ""
     source: str = "transformers"
     file: str = ""
@@ -64,8 +64,8 @@ class Family:
 class Index(NamedTuple):
     """model_type -> family file; class name -> (family file, a model_type of the family or "")."""
 
-    types: Mapping[str, str]
-    classes: Mapping[str, tuple[str, str]]
+    types: Mapping[str, str] = field(hash=False)
+    classes: Mapping[str, tuple[str, str]] = field(hash=False)
 
 
 _BY_TYPE: dict[str, Family] = {}

@@ -12,6 +12,7 @@ from typing import Any
 from ..core.components import Role
 from ..core.config import ModelConfig, Reads, reads_noted
 from ..core.config_keys import keys_of
+from ..core.display import Shown, counted
 from ..core.tensors import TORCH_DTYPES, TensorSpec
 from ..errors import ConfigError
 from .catalog import Choice, Family, choose
@@ -19,8 +20,8 @@ from .expand import expected_tensors
 from .modules import Module
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, repr=False)
+class Prediction(Shown):
     """What a config describes, from the catalog alone.
 
     ``root`` is the module tree; everything else is read off it. ``dtype`` is the one that the
@@ -35,6 +36,9 @@ class Prediction:
     dtype: str | None = None
     because: str = ""
     read: Reads = field(default_factory=dict, repr=False, compare=False)
+
+    def _in_a_line(self) -> str:
+        return f"{self.architecture}: {counted(self.parameters)}"
 
     @cached_property
     def specs(self) -> tuple[TensorSpec, ...]:

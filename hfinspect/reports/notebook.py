@@ -1,0 +1,66 @@
+"""What a notebook shows of each result: its report, as Markdown, HTML or a DataFrame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..analysis.count import per_layer
+from ..analysis.differences import Comparison
+from ..core.explanation import Explanation
+from ..core.refs import Origin
+from ..core.results import Failure, Inspection
+from ..core.verdicts import AuditResult
+from ..errors import UsageError
+from ..inspecting.build import from_prediction
+from ..trees.prediction import Prediction
+from . import comparison, explanation, overview, verdict
+from . import html as html_report
+from . import markdown as markdown_report
+from .document import Document, Paragraph, Table
+
+Result = Inspection | Explanation | AuditResult | Comparison | Prediction | Failure
+
+
+def document_of(result: Result, *, short: bool = False) -> Document:
+    """The report on a result; ``short`` leaves out what does not fit a page."""
+    if isinstance(result, Inspection):
+        return overview.lay_out(result, layers=per_layer(result.tensors))
+    if isinstance(result, Explanation):
+        return explanation.lay_out(result, depth="model" if short else None)
+    if isinstance(result, AuditResult):
+        return verdict.lay_out([result])
+    if isinstance(result, Comparison):
+        return comparison.lay_out(result)
+    if isinstance(result, Prediction):
+        origin = Origin("mapping", result.architecture)
+        return document_of(from_prediction(result.architecture, origin, result))
+    return Document(result.target, (Paragraph(str(result.error), "error"),))
+
+
+def markdown(result: Result) -> str:
+    """As ``--format markdown`` writes it."""
+    return markdown_report.render(document_of(result))
+
+
+def html(result: Result) -> str:
+    """One element without scripts, below 20,000 characters."""
+    return html_report.render(document_of(result, short=True))
+
+
+def frame(result: Result) -> Any:
+    """The main table as a DataFrame: plain numbers under the names of the csv's columns.
+
+    Raises UsageError where pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise UsageError(
+            "to_pandas", "needs pandas", hint="pip install pandas, or use to_dict()"
+        ) from None
+    document = document_of(result)
+    blocks = [block for block in document.blocks if isinstance(block, Table)]
+    table = document.main or (blocks[0] if blocks else Table((), ()))
+    kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]
+    rows = [[row[i] for i in kept] for row in table.rows]
+    return pandas.DataFrame(rows, columns=[table.columns[i].name for i in kept])

@@ -1,0 +1,149 @@
+"""What results show of themselves: one line, tables in a notebook, a DataFrame, a hash."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+from hfinspect.core.display import MAX_REPR
+from hfinspect.errors import UsageError
+
+from .builders import write_config, write_safetensors
+
+MODELS = Path(__file__).resolve().parents[1] / "fixtures" / "models"
+LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 16,
+         "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+         "num_attention_heads": 2}  # fmt: skip
+HOSTILE = "<script>alert('x')</script>\x1b[31m\n<b>"
+
+
+def results(model: Path, missing: Path) -> dict[str, Any]:
+    """One of every result."""
+    config = hfinspect.inspect(model).config
+    assert config is not None
+    (failure,) = hfinspect.scan([missing])
+    return {
+        "inspection": hfinspect.inspect(model),
+        "explanation": hfinspect.explain(model),
+        "audit": hfinspect.audit(model),
+        "comparison": hfinspect.compare(model, model),
+        "prediction": hfinspect.predict(config),
+        "failure": failure,
+    }
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A model whose names are markup and control characters, in a folder with a long name."""
+    folder = tmp_path_factory.mktemp("m") / ("<i>" + "x" * 200)
+    tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(LLAMA).tensors}
+    write_config(folder, {**LLAMA, "quantization_config": {"quant_method": HOSTILE}})
+    write_safetensors(folder / "model.safetensors", {**tensors, HOSTILE: ("F32", (3,))})
+    return results(folder, folder / "none")
+
+
+@pytest.fixture(scope="module")
+def largest() -> dict[str, Any]:
+    return results(MODELS / "deepseek-v3", MODELS / "none")
+
+
+KINDS = ("inspection", "explanation", "audit", "comparison", "prediction", "failure")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_result_is_one_short_line(
+    kind: str, hostile: dict[str, Any], largest: dict[str, Any]
+) -> None:
+    for found in (hostile[kind], largest[kind]):
+        text = repr(found)
+        assert len(text) <= MAX_REPR
+        assert text.isprintable()
+        assert text.startswith(f"<{type(found).__name__} ")
+        assert text.endswith(">")
+        assert str(found) == text
+
+
+def test_the_line_says_what_it_is(largest: dict[str, Any]) -> None:
+    assert "671,026,404,352 parameters, DeepseekV3ForCausalLM" in repr(largest["inspection"])
+    assert "671,026,404,352 parameters" in repr(largest["prediction"])
+
+
+class _Elements(HTMLParser):
+    """The names of all elements and attributes; open ones must be closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.attributes: list[Any] = []
+
+    def handle_starttag(self, tag: str, attrs: list[Any]) -> None:
+        self.open.append(tag)
+        self.seen.add(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_html_is_small_and_escapes_everything(
+    kind: str, hostile: dict[str, Any], largest: dict[str, Any]
+) -> None:
+    for found in (hostile[kind], largest[kind]):
+        text = found._repr_html_()
+        assert len(text) < 20_000
+        elements = _Elements()
+        elements.feed(text)
+        assert elements.open == []
+        assert elements.attributes == []
+        plain = {"div", "h4", "p", "b", "pre", "table", "thead", "tbody", "tr", "th", "td"}
+        assert elements.seen <= plain
+        assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_markdown_escapes_and_is_what_a_notebook_shows(kind: str, hostile: dict[str, Any]) -> None:
+    found = hostile[kind]
+    text = found.to_markdown()
+    assert text == found._repr_markdown_()
+    assert text
+    assert not re.search(r"(?<!\\)<(script|b|i)>", text)
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_hashable(kind: str, hostile: dict[str, Any]) -> None:
+    found = hostile[kind]
+    assert hash(found) == hash(found)
+    assert len({found, found}) == 1
+
+
+def test_equal_results_have_equal_hashes() -> None:
+    first, second = (hfinspect.inspect(LLAMA, overrides={"hidden_size": 16}) for _ in range(2))
+    assert first == second
+    assert hash(first) == hash(second)
+
+
+def test_without_pandas_the_error_says_so(hostile: dict[str, Any]) -> None:
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        with pytest.raises(UsageError, match="needs pandas") as caught:
+            hostile["inspection"].to_pandas()
+        assert caught.value.hint is not None
+        assert "pip install pandas" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_hold_plain_numbers(kind: str, largest: dict[str, Any]) -> None:
+    pytest.importorskip("pandas")
+    frame = largest[kind].to_pandas()
+    if kind == "inspection":
+        whole = frame[frame["component"] == "total"]["parameters"]
+        assert [int(value) for value in whole] == [671_026_404_352]
