@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ..analysis.quantization import packing
 from ..core.checkpoint import Finding
 from ..core.config import keys_read
 from ..core.overrides import WITHOUT_EFFECT, Override, applied, value_at
@@ -149,8 +150,11 @@ def _without_effect(
     for key in overrides:
         others = {other: value for other, value in overrides.items() if other != key}
         try:
-            without = predict(_set(config, others, names))
+            before = _set(config, others, names)
+            without = predict(before)
             same = (without.specs, without.dtype) == (prediction.specs, prediction.dtype)
+            after = _set(config, overrides, names)
+            same = same and packing(without, before) == packing(prediction, after)
         except HfinspectError:  # without it the config is malformed: it does change something
             same = False
         if same:

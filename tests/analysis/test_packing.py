@@ -413,3 +413,25 @@ def test_every_command_gives_the_same_bytes() -> None:
         assert row == {"quantization": method, "bits": 4 if size else None, "nbytes": size}
     models = hfinspect.compare(GPT_OSS, unknown).inspections
     assert [model.nbytes for model in models] == [GPT_OSS_BYTES, None]
+
+
+def test_a_list_of_other_names_is_not_followed() -> None:
+    """Where none of many names is in the tree, the files' modules have other names."""
+    listed = [f"decoder.blocks.{layer}.attn.{letter}" for layer in range(2) for letter in "qkvo"]
+    found = hfinspect.inspect({**twins.CONFIG, **blocks(modules_to_not_convert=listed)})
+    assert found.nbytes is None
+    assert "other names" in found.findings[-1].text
+    known = blocks(modules_to_not_convert=[*listed, "lm_head"])
+    assert hfinspect.inspect({**twins.CONFIG, **known}).nbytes is not None
+
+
+def test_settings_of_the_packing_can_be_changed() -> None:
+    """They change tensors; those that nothing reads are a note."""
+    config = {**twins.CONFIG, **CONFIGS["gptq-4"]}
+    found = hfinspect.inspect(config, overrides={"quantization_config.group_size": 64})
+    assert found.quantization is not None
+    assert found.quantization.group_size == 64
+    assert found.nbytes != hfinspect.inspect(config).nbytes
+    assert found.findings == ()
+    idle = hfinspect.inspect(config, overrides={"quantization_config.desc_act": False})
+    assert [finding.rule for finding in idle.findings] == ["override-without-effect"]

@@ -26,6 +26,9 @@ _FORMATS = {
 _LISTS = ("modules_to_not_convert", "ignored_layers")
 #: Model types whose files keep scales of the format ue8m0 as float32.
 _WIDE_SCALES = frozenset({"deepseek_v3", "deepseek_v32"})
+#: What released files keep as it is without saying so: the ends of a layer of multi-token
+#: prediction (DeepSeek-V3), the weights of the indexer's heads (DeepSeek-V3.2, GLM-5).
+_KEPT = ("eh_proj", "shared_head.head", "indexer.weights_proj")
 
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
@@ -45,8 +48,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
         raise UndeterminedError("the names of the KV cache's scales are not known")
     selection = Selection()
     selection.add(kept or (), KEEP)
-    # Released files keep the ends of a multi-token-prediction layer as they are (DeepSeek-V3).
-    selection.add(["eh_proj", "shared_head.head"], KEEP)
+    selection.add(_KEPT, KEEP)
     return Plan(_scheme(said, prediction), selection, heads=kept is not None)
 
 

@@ -73,6 +73,8 @@ def packing(
         plan = find_plan(said, config or {}, prediction)
         walk = _Walk(plan, prediction.dtype or plan.dtype)
         root = walk.module(prediction.root, plan.selection.start(), _Place())
+        if plan.selection.names_nothing:
+            raise UndeterminedError("it names modules by other names than the files have")
         specs = tuple(expected_tensors(root))
     except UnreadablePatternError as error:
         return _undetermined(said, f"the pattern {str(error)!r:.80} is not read")

@@ -16,6 +16,8 @@ from .expressions import Automaton
 
 #: Real configs have up to 2,000 entries.
 MAX_ENTRIES = 50_000
+#: A shorter list may well be about modules that this model does not have.
+MIN_LIST = 6
 
 _NONE: frozenset[int] = frozenset()
 
@@ -54,6 +56,7 @@ class Selection:
         self._named: dict[int, int] = {}
         self._named_inside: dict[int, int] = {}
         self._entered: dict[tuple[State, str], State] = {}
+        self._matched: set[int] = set()
 
     def add(self, patterns: Iterable[object], label: Hashable, *, inside: bool = True) -> None:
         """Plain names and globs; what is no string is passed over."""
@@ -121,13 +124,20 @@ class Selection:
         inner = self._below(begins, segment)
         kept |= {self._named[node] for node in outer if node in self._named}
         kept |= {self._named_inside[node] for node in inner if node in self._named_inside}
-        return State(False, positions, outer, inner, frozenset(kept), ended - kept)
+        here = ended - kept
+        self._matched |= kept | here
+        return State(False, positions, outer, inner, frozenset(kept), here)
 
     def _below(self, nodes: frozenset[int], segment: str) -> frozenset[int]:
         if not nodes:
             return nodes
         found = (self._children[node].get(segment) for node in nodes)
         return frozenset(node for node in found if node is not None)
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether of a list of patterns none has held for any module so far."""
+        return len(self._labels) >= MIN_LIST and not self._matched
 
     def label(self, state: State) -> Hashable | None:
         """The first label that holds for the module, or None."""
