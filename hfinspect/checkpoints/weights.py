@@ -249,12 +249,14 @@ def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]
 def check_number(source: Source, files: int) -> None:
     """Raises LimitError for more files of a repo than are worth asking for one by one."""
     if files > MAX_WEIGHT_FILES and not is_local(source):
-        raise LimitError(
+        error = LimitError(
             source.origin.name,
             f"has {files:,} weight files to be read one by one",
             expected=f"at most {MAX_WEIGHT_FILES:,}",
-            hint="--file NAME reads one of them or a folder, --source config none",
+            hint="name one of them or a folder as its file, or read the config alone",
         )
+        error.argument = ("fewer", "")
+        raise error
 
 
 def _good(result: T | HfinspectError) -> T:

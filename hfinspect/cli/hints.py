@@ -20,6 +20,7 @@ _ARGUMENTS: Final = {
     "file": "--file {}",
     "recursive": "or all of them: hfinspect scan --recursive {}",
     "audit": "hfinspect audit --recursive {} takes a directory of checkpoints",
+    "fewer": "--file NAME or --source config",
     "resume": "leave --resume out to begin anew",
 }
 

@@ -160,7 +160,7 @@ def _other_pickle(path: str, names: Sequence[PickleGlobal]) -> UnsupportedFormat
     return PlainPickleError(
         path,
         f"{what}, no PyTorch checkpoint",
-        hint="a pickle can run any code; `hfinspect audit` names what it asks for",
+        hint="a pickle can run any code; an audit names what it asks for",
     )
 
 
