@@ -179,7 +179,8 @@ def test_a_finished_parquet_file_is_resumed_without_a_request(
 def test_text_formats_show_a_table(tmp_path: Path, format_: str) -> None:
     local_model(tmp_path / "mine")
     (tmp_path / "list").write_text("./mine\n./none\n")
-    done = hfinspect("scan", "list", "--format", format_, "--quiet", "--no-cache", cwd=tmp_path)
+    asked = ["scan", "list", "--format", format_, "--quiet", "--no-cache"]
+    done = hfinspect(*asked, cwd=tmp_path, env={"COLUMNS": ""})
     assert done.code == 1
     assert "./mine" in done.out
     assert "2,344" in done.out
