@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from hfinspect.cli.output import wants_color
 
-from .program import hfinspect
+from .program import ROOT, hfinspect
 
 BLOOM = "fixtures/models/bloom-1b4-zh"
 
@@ -48,3 +52,15 @@ def test_a_pipe_and_a_file_keep_all_columns(tmp_path: Path) -> None:
     narrow = hfinspect("tensors", BLOOM, env={"COLUMNS": "60"}).out
     assert "left out at 60 columns:" in narrow
     assert "-f csv has" in narrow
+
+
+def test_tensors_fold_on_a_terminal() -> None:
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "hfinspect", "tensors", BLOOM]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    subprocess.run(command, cwd=ROOT, env=env, stdout=child, timeout=60, check=True)
+    os.close(child)
+    shown = os.read(parent, 100_000).decode()
+    os.close(parent)
+    assert "transformer.h.[0-23].mlp.dense_h_to_4h.weight" in shown
+    assert "--all" in shown
