@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from ..errors import UsageError
+from ..errors import UnreadableError, UsageError
 from ..scanning import parquet
 from ..scanning import whole as session
 from ..scanning.journal import Journal
 from ..scanning.lines import FORMATS
+from ..scanning.lock import OutputLock
 from ..scanning.resume import Early, left_to_do, not_there, with_rows
 from ..scanning.rows import Row, types_of
 from ..scanning.whole import Item
+from ..sources.descriptors import at_once, limit
 from .dask import executor_of
 from .output import checked_format
 from .progress import Progress
+from .streams import standard_output
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -94,11 +98,15 @@ class Tally:
 def execute(plan: Plan, job: Job) -> bool:
     """Run the scan and write its rows; whether any target failed."""
     tally = Tally(plan.most_failures)
-    with executor_of(plan.dask) as executor:
+    plan = _with_fewer_jobs(plan)
+    with _locked(plan), executor_of(plan.dask) as executor:
         if plan.format_ in ("table", "markdown"):
             _as_document(plan, job, executor, tally)
         elif plan.output is None:
-            _to_stdout(plan, job, executor, tally)
+            _to_stream(plan, job, executor, tally, standard_output)
+        elif _is_stream(plan.output):
+            with _opened(plan.output) as written:
+                _to_stream(plan, job, executor, tally, written)
         elif plan.format_ == "parquet":
             _to_parquet(plan, plan.output, job, executor, tally)
         elif plan.refresh:
@@ -108,6 +116,54 @@ def execute(plan: Plan, job: Job) -> bool:
     if tally.enough:
         plan.say(f"stopped after {tally.failures:,} failed")
     return tally.any_failed
+
+
+def _with_fewer_jobs(plan: Plan) -> Plan:
+    """The plan with as many targets at once as this process may have files open for."""
+    jobs = at_once(plan.jobs)
+    if plan.dask is not None or jobs == plan.jobs:
+        return plan
+    plan.say(f"only {limit()} files may be open (ulimit -n): {jobs} at once, not {plan.jobs}")
+    return replace(plan, jobs=jobs)
+
+
+def _locked(plan: Plan) -> AbstractContextManager[object]:
+    """Nobody else writes the output meanwhile. Raises UsageError if somebody does."""
+    if plan.output is None or _is_stream(plan.output):
+        return nullcontext()
+    return OutputLock(plan.output)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a pipe or a device, where rows can only be appended."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
+Written: TypeAlias = "Callable[[], AbstractContextManager[TextIO]]"
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Written]:
+    """A stream by its path, and what is written to it: its errors in our words."""
+
+    @contextmanager
+    def written() -> Iterator[TextIO]:
+        try:
+            yield stream
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise UnreadableError(str(path), f"cannot be written: {error.strerror}") from None
+
+    try:
+        stream = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise UnreadableError(str(path), f"cannot be written: {error.strerror}") from None
+    try:
+        yield written
+    finally:
+        with suppress(OSError):  # what could not be written was said
+            stream.close()
 
 
 def _followed(
@@ -146,14 +202,20 @@ def _as_document(plan: Plan, job: Job, executor: Executor | None, tally: Tally) 
         emit(plan.format_, lambda: lay_out(rows, job.types, job.named), dict, plan.output)
 
 
-def _to_stdout(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:
+def _to_stream(
+    plan: Plan, job: Job, executor: Executor | None, tally: Tally, written: Written
+) -> None:
+    """Rows as they come. Raises UnreadableError where the stream takes no more."""
     lines = FORMATS[plan.format_]
     head = lines.header(tuple(job.types))
     if plan.header and head is not None:
-        sys.stdout.write(head + "\n")
+        with written() as out:
+            out.write(head + "\n")
+            out.flush()
     for row in _followed(plan, job, executor, tally):
-        sys.stdout.write(lines.line(row) + "\n")
-        sys.stdout.flush()
+        with written() as out:
+            out.write(lines.line(row) + "\n")
+            out.flush()
 
 
 def _to_file(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:

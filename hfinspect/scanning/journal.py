@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -125,7 +126,8 @@ class Journal:
                 written += os.write(self._file, data[written:])
             self._end += len(data)
         except OSError as error:
-            os.ftruncate(self._file, self._end)
+            with suppress(OSError):
+                os.ftruncate(self._file, self._end)
             raise self._unwritable(error) from None
 
     def _unwritable(self, error: OSError) -> UnreadableError:

@@ -6,6 +6,7 @@ Many ``HubSource`` objects may share one ``HubClient``; it is safe to use from s
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 from ...core.refs import masked
 from ...errors import HfinspectError, LimitError, NetworkError, OfflineError, RateLimitedError
 from ..deadline import Deadline, checked_timeout
+from ..descriptors import are_used_up
 from .answer import (
     Answer,
     BrokenAnswerError,
@@ -206,6 +208,8 @@ class HubClient:
 
     def _attempts(self, error: Exception, ask: Ask) -> int:
         """How often in all a request is sent that fails like this."""
+        if are_used_up(error):  # until the deadline: others close theirs
+            return sys.maxsize
         names = {cls.__name__ for cls in type(error).__mro__}
         most = self.policy.attempts if ask.attempts is None else ask.attempts
         if isinstance(error, ErrorAnswerError):

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..descriptors import at_once
 from .http import IN_FLIGHT, Session, Times, own_session, users_session
 
 #: Connections in one pool.
@@ -21,12 +22,13 @@ _IN_POOL = 4
 
 
 class Pipeline:
-    """``IN_FLIGHT`` requests at once; who comes later waits. Safe to use from several threads."""
+    """``IN_FLIGHT`` requests at once, or as many as there may be open files; who comes later waits.
+    Safe to use from several threads."""
 
     def __init__(self) -> None:
         # Last in, first out: few requests use few connections.
         self._slots: queue.LifoQueue[int] = queue.LifoQueue()
-        for slot in reversed(range(IN_FLIGHT)):
+        for slot in reversed(range(at_once(IN_FLIGHT))):
             self._slots.put(slot)
         self._lock = threading.Lock()
         self._sessions: dict[int, Session | None] = {}

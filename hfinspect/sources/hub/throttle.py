@@ -31,7 +31,7 @@ class RetryPolicy:
 
     def backoff(self, failures: int) -> float:
         """Seconds before the next try after ``failures`` failures, without jitter."""
-        return min(self.cap, self.base * 2.0 ** (failures - 1))
+        return min(self.cap, self.base * 2.0 ** min(failures - 1, 60))
 
 
 def _no_blocks() -> dict[str, float]:
