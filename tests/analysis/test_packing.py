@@ -435,3 +435,14 @@ def test_settings_of_the_packing_can_be_changed() -> None:
     assert found.findings == ()
     idle = hfinspect.inspect(config, overrides={"quantization_config.desc_act": False})
     assert [finding.rule for finding in idle.findings] == ["override-without-effect"]
+
+
+def test_an_awq_index_has_these_bytes() -> None:
+    """DeepSeek-R1 by AutoAWQ in groups of 64: total_size of an index of 74 files. All in float16,
+    the router's correction too, which the original keeps in float32."""
+    config = corpus_config("deepseek-ai--DeepSeek-R1")
+    kept = {"modules_to_not_convert": ["mlp.gate"], "zero_point": True}
+    awq = section("awq", bits=4, group_size=64, version="gemm", **kept)
+    found = hfinspect.inspect({**config, "torch_dtype": "float16", **awq})
+    assert found.nbytes == 364_589_799_936
+    assert found.parameters == 671_026_404_352

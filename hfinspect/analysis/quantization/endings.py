@@ -178,8 +178,9 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
     heads = said.values.get("lm_head") is True
     if heads:
         selection.add(["lm_head"], scheme)
-    # AutoGPTQ and AutoAWQ load and save in float16.
-    return Plan(scheme, selection, layers_only=True, dtype="F16")
+    # AutoGPTQ and AutoAWQ load and save in float16, AutoAWQ without exception.
+    floats = "F16" if said.method.startswith("awq") else None
+    return Plan(scheme, selection, layers_only=True, dtype="F16", floats=floats)
 
 
 def _gptq_plan(said: Declared, selection: Selection) -> Scheme | None:

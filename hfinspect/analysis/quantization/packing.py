@@ -246,6 +246,8 @@ class _Walk:
         self, node: Module, name: str, tensor: Parameter, state: State, place: _Place
     ) -> Mapping[str, Parameter]:
         """A tensor that is no Linear's weight: as it is, unless it holds experts."""
+        if tensor.dtype == "F32" and self._plan.floats is not None:
+            tensor = replace(tensor, dtype=self._plan.floats)
         is_expert = place.is_expert or tensor.active is not None or tensor.kind == "expert"
         if not is_expert or not _has_matrices(node, name, tensor):
             return {name: tensor}

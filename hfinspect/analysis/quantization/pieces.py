@@ -54,7 +54,8 @@ class Plan:
     ``scheme``, but not an output head (unless ``heads``), not a module outside the language
     model's layers (if ``layers_only``), and an embedding only if ``embeddings``. ``fused`` packs
     experts that are one tensor. ``dtype`` is that of all other tensors where config.json names
-    none. ``cache_scales`` are the modules with the scales of the KV cache: ``projections``,
+    none; ``floats`` is what the tool casts tensors to that the architecture keeps in float32.
+    ``cache_scales`` are the modules with the scales of the KV cache: ``projections``,
     ``attention`` or none.
     """
 
@@ -65,6 +66,7 @@ class Plan:
     embeddings: bool = False
     fused: FusedScheme | None = None
     dtype: str | None = None
+    floats: str | None = None
     cache_scales: str = ""
 
 
