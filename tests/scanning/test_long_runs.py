@@ -64,7 +64,7 @@ def test_a_full_disk_is_a_sentence_in_every_command(tmp_path: Path) -> None:
         ["scan", "list", "-q"], ["scan", "list", "-q", "-f", "csv"],
         ["scan", "list", "-q", "-f", "table"],
     ]  # fmt: skip
-    to_files = [commands[0], *commands[5:]]  # the others write as the first does
+    to_files = [commands[0], commands[5], *commands[7:]]  # the others write as the first does
     commands += [[*command, "-o", str(FULL)] for command in to_files]
     commands += [["cache", "info"], ["--help"]]
     done = subprocess.run(
