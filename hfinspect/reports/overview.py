@@ -91,6 +91,8 @@ def _described(inspection: Inspection) -> str:
         return ", ".join(filter(None, ("GGUF architecture name", facts)))
     if inspection.catalogued:
         return facts or f"model_type {inspection.model_type or 'unknown'}"
+    if not inspection.architecture and not inspection.model_type:
+        return "no config names a class"
     known = f"model_type {inspection.model_type or 'unknown'}, not in the catalog"
     return ", ".join(filter(None, (facts, known)))
 
