@@ -211,6 +211,26 @@ def test_patterns_are_bounded() -> None:
     with pytest.raises(LimitError):
         Selection().add(map(str, range(60_000)), "named")
     many = Selection()
+    many.expression("a" * 1_900, "named")
     with pytest.raises(LimitError):
-        for number in range(1_000):
-            many.expression(f"{number}" + "a" * 1_900, "named")
+        for _ in range(1_000):
+            many.expression("(((((a|b)|b)|b)|b)|b)" * 90, "named")
+
+
+def test_the_work_of_all_patterns_together_is_bounded() -> None:
+    listed = [".*".join("abcdefgh" * 60) for _ in range(10)]
+    groups = {"g": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float"}}}
+    values = {"format": "float-quantized", "config_groups": groups}
+    ignored = [f"re:(.*)*{text}" for text in listed]
+    config = section("compressed-tensors", **values, ignore=ignored)
+    begin = time.perf_counter()
+    found = packing(wide_model(), config)
+    assert time.perf_counter() - begin < 20
+    assert found is not None
+    assert found.specs is None
+    assert "take too long" in found.findings[0].text
+
+
+def wide_model() -> Prediction:
+    children = {f"{'abcdefgh' * 20}{number}": Linear(128, 128) for number in range(40)}
+    return Prediction(None, "Tiny", Module("Tiny", children), dtype="BF16")

@@ -16,7 +16,9 @@ MAX_LENGTH = 2_000
 #: Groups in groups.
 MAX_DEPTH = 20
 #: States of all expressions of a config together; real ones need some 10,000.
-MAX_STATES = 200_000
+MAX_STATES = 100_000
+#: Steps of all names together, a second or two; the largest real config takes 12,000.
+MAX_STEPS = 500_000
 
 Test = Callable[[str], bool]
 _QUANTIFIERS = "*+?"
@@ -50,6 +52,7 @@ class Automaton:
         self._free: list[list[int]] = []
         self._at_end: list[list[int]] = []
         self._steps: dict[tuple[frozenset[int], str], frozenset[int]] = {}
+        self._taken = 0
 
     def expression(self, text: str, number: int) -> int:
         """Adds a regular expression; its first state. Raises UnreadablePatternError, LimitError."""
@@ -86,11 +89,15 @@ class Automaton:
         return frozenset(found)
 
     def step(self, states: frozenset[int], character: str) -> frozenset[int]:
-        """The states after one more character."""
+        """The states after one more character. Raises LimitError beyond MAX_STEPS."""
         if not states:
             return states
         known = self._steps.get((states, character))
         if known is None:
+            self._taken += len(states)
+            if self._taken > MAX_STEPS:
+                raise LimitError("quantization_config", "has patterns that take too long to match",
+                                 expected=f"at most {MAX_STEPS:,} steps")  # fmt: skip
             reached = {
                 target for state in states for test, target in self._edges[state] if test(character)
             }
