@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "hfinspect"
@@ -93,6 +93,43 @@ def test_only_the_hub_source_imports_the_client() -> None:
         or "from huggingface_hub" in path.read_text()
     }
     assert {user for user in users if not user.startswith("sources/hub")} <= {"sources/opening.py"}
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(name: str, path: Path, known: Collection[str]) -> set[str]:
+    """Modules of the package that one imports: at its head, in a function, or for types only."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    found = set()
+    for node in statements(path.read_text()):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            whole = ".".join([*base, *([node.module] if node.module else [])])
+            inner = {f"{whole}.{alias.name}" for alias in node.names}
+            found |= {one if one in known else whole for one in inner}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & set(known) - {name}
+
+
+def test_no_import_goes_round_in_a_circle() -> None:
+    """Modules are taken away as long as one imports nothing that is left; a circle remains."""
+    known = modules()
+    left = {name: imported(name, path, known) for name, path in known.items()}
+    while free := [name for name, others in left.items() if not others & left.keys()]:
+        for name in free:
+            del left[name]
+    while outer := [name for name in left if not any(name in one for one in left.values())]:
+        for name in outer:  # imports a circle, and is in none
+            del left[name]
+    assert sorted(left) == []
 
 
 def modules_after(code: str) -> set[str]:

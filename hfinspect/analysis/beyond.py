@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.components import Role
-from ..core.results import Beyond
+from ..core.expectation import Beyond
 from ..core.tensors import TensorInfo, TensorSpec
 from ..trees.prediction import Prediction
 from .labels.place import Placed

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from ..errors import UnreadableError, UsageError
 from ..reports.registry import FORMATS, render
 from ..reports.table import PIPE_WIDTH, Canvas
-from .streams import standard_output
+from .streams import standard_output, wants_color
 
 #: What a file gets.
 FILE: Final = Canvas(PIPE_WIDTH, unlimited=True)
@@ -39,16 +39,6 @@ def canvas_of_stdout() -> Canvas:
 def is_terminal() -> bool:
     """Whether standard output is one: a person reads it, and no program."""
     return sys.stdout is not None and sys.stdout.isatty()
-
-
-def wants_color(terminal: bool) -> bool:
-    """NO_COLOR turns colour off anywhere, FORCE_COLOR on in pipes too; either counts if it is not
-    empty, whatever it says."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return terminal and os.environ.get("TERM") != "dumb"
 
 
 def _given_width() -> int | None:

@@ -67,10 +67,18 @@ def complain(text: str) -> None:
         _drop(sys.stderr)  # or Python tries again at exit
 
 
+def wants_color(terminal: bool) -> bool:
+    """NO_COLOR turns colour off anywhere, FORCE_COLOR on in pipes too; either counts if it is not
+    empty, whatever it says."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return terminal and os.environ.get("TERM") != "dumb"
+
+
 def complain_of(error: HfinspectError) -> None:
     """One sentence and a hint on standard error; ``error:`` is red where there is colour."""
-    from .output import wants_color
-
     red = wants_color(sys.stderr is not None and sys.stderr.isatty())
     label = "\033[31merror:\033[0m" if red else "error:"
     complain(f"{label} {clean(str(error), MAX_SHOWN)}")

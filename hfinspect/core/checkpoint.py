@@ -18,6 +18,16 @@ class Finding:
     tensor: str | None = None
     severity: str = "warning"
 
+    def to_dict(self) -> dict[str, str | None]:
+        """The JSON form."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "text": self.text,
+            "file": self.file,
+            "tensor": self.tensor,
+        }
+
 
 @dataclass(frozen=True)
 class Shard:

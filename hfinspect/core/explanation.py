@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .display import Shown, counted
+from .expectation import Assumed, Beyond
 from .formula import Formula
 from .overrides import Override
 from .refs import Origin
-from .results import SCHEMA_VERSION, Assumed, Beyond, weight_memory
+from .results import SCHEMA_VERSION, dict_of, weight_memory
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,15 @@ class Letter:
     key: str
     value: int
     meaning: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "letter": self.letter,
+            "key": self.key,
+            "value": self.value,
+            "meaning": self.meaning,
+        }
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,23 @@ class Row:
         """What the row adds: 0 unless it is counted."""
         return self.count.value if self.status == "counted" else 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "path": self.path,
+            "label": self.label,
+            "indent": self.indent,
+            "level": self.level,
+            "component": self.component,
+            "kind": self.kind,
+            "status": self.status,
+            "tied_to": self.tied_to,
+            "weights": dict_of(self.weights),
+            "biases": dict_of(self.biases),
+            "formula": self.count.to_dict(),
+            "parameters": self.value,
+        }
+
 
 @dataclass(frozen=True)
 class Share:
@@ -67,6 +94,16 @@ class Share:
     @property
     def value(self) -> int:
         return self.weights + self.biases
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "component": self.component,
+            "weights": self.weights,
+            "biases": self.biases,
+            "parameters": self.value,
+            "formula": dict_of(self.formula),
+        }
 
 
 @dataclass(frozen=True)
@@ -95,6 +132,21 @@ class Section:
     def parameters(self) -> int:
         return self.value * self.copies
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "title": self.title,
+            "path": self.path,
+            "layers": list(self.layers),
+            "times": dict_of(self.times),
+            "rows": [row.to_dict() for row in self.rows],
+            "components": [share.to_dict() for share in self.shares],
+            "one": dict_of(self.one),
+            "one_value": self.value,
+            "total": dict_of(self.total),
+            "parameters": self.parameters,
+        }
+
 
 @dataclass(frozen=True)
 class Projection:
@@ -106,6 +158,16 @@ class Projection:
     heads: int | None
     letter: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "weights": self.weights.to_dict(),
+            "per_head": dict_of(self.per_head),
+            "heads": self.heads,
+            "letter": self.letter,
+        }
+
 
 @dataclass(frozen=True)
 class Attention:
@@ -114,6 +176,14 @@ class Attention:
     path: str
     sentence: str
     projections: tuple[Projection, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "path": self.path,
+            "sentence": self.sentence,
+            "projections": [one.to_dict() for one in self.projections],
+        }
 
 
 @dataclass(frozen=True)
@@ -130,6 +200,16 @@ class Approximation:
     def left_over(self) -> int:
         return self.total - self.embedding - self.formula.value
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "formula": self.formula.to_dict(),
+            "embedding": self.embedding,
+            "non_embedding": self.non_embedding,
+            "left_over": self.left_over,
+            "left_over_formula": dict_of(self.rest),
+        }
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -137,6 +217,10 @@ class Candidate:
 
     name: str
     value: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"convention": self.name, "parameters": self.value}
 
 
 @dataclass(frozen=True)
@@ -151,6 +235,17 @@ class NameSize:
     reached: tuple[Candidate, ...]
     nearest: Candidate
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "text": self.text,
+            "says": self.says,
+            "low": self.low,
+            "high": self.high,
+            "reached": [c.to_dict() for c in self.reached],
+            "nearest": self.nearest.to_dict(),
+        }
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -159,6 +254,10 @@ class Difference:
     tensor: str
     reason: str
     parameters: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"tensor": self.tensor, "reason": self.reason, "parameters": self.parameters}
 
 
 @dataclass(frozen=True)
@@ -172,6 +271,16 @@ class Measurement:
     unexplained: int | None
     complete: bool = True
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "parameters": self.parameters,
+            "components": dict(self.components),
+            "complete": self.complete,
+            "unexplained": self.unexplained,
+            "differences": [one.to_dict() for one in self.differences],
+        }
+
 
 @dataclass(frozen=True)
 class Convention:
@@ -182,6 +291,15 @@ class Convention:
     delta: Formula | None
     value: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "text": self.text,
+            "delta": dict_of(self.delta),
+            "value": self.value,
+        }
+
 
 @dataclass(frozen=True)
 class Term:
@@ -191,6 +309,10 @@ class Term:
     value: int
     right: str
     other: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"term": self.text, "value": self.value, "right": self.right, "other": self.other}
 
 
 @dataclass(frozen=True)
@@ -222,6 +344,22 @@ class Against:
     def agrees(self) -> bool:
         """Whether the exact total is what was asked about."""
         return self.fits[0] <= self.number - self.difference < self.fits[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "text": self.text,
+            "number": self.number,
+            "rounds_from": self.fits[0],
+            "rounds_to": self.fits[1] - 1,
+            "difference": self.difference,
+            "readings": [[c.to_dict() for c in reading] for reading in self.readings],
+            "searched": self.searched,
+            "at_most": self.at_most,
+            "closed_form": dict_of(self.closed),
+            "other_form": dict_of(self.other),
+            "terms": [term.to_dict() for term in self.terms],
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,9 +405,37 @@ class Explanation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form (schema version ``SCHEMA_VERSION``)."""
-        from .explanation_serial import explanation_to_dict
-
-        return {"schema_version": SCHEMA_VERSION, **explanation_to_dict(self)}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "origin": self.origin.to_dict(),
+            "overrides": [one.to_dict() for one in self.overrides],
+            "model_type": self.model_type,
+            "architecture": self.architecture,
+            "symbols": [one.to_dict() for one in self.letters],
+            "sections": [section.to_dict() for section in self.sections],
+            "components": [share.to_dict() for share in self.shares],
+            "parameters": self.parameters,
+            "closed_form": dict_of(self.closed),
+            "closed_form_note": self.closed_note,
+            "parameters_with_head": self.parameters_with_head,
+            "active_parameters": self.active_parameters,
+            "beyond": [group.to_dict() for group in self.beyond],
+            "assumed": dict_of(self.assumed),
+            "embedding": self.embedding,
+            "non_embedding": self.parameters - self.embedding,
+            "memory": self.memory,
+            "nbytes": self.nbytes,
+            "quantization": self.quantization,
+            "tied": dict(self.tied),
+            "attention": [block.to_dict() for block in self.attention],
+            "notes": [{"about": about, "text": text} for about, text in self.notes],
+            "counts": [c.to_dict() for c in self.counts],
+            "approximation": dict_of(self.approximation),
+            "name_size": dict_of(self.name_size),
+            "measured": dict_of(self.measured),
+            "against": dict_of(self.against),
+        }
 
     def _in_a_line(self) -> str:
         return f"{self.target}: {counted(self.parameters)}, {self.architecture}"

@@ -64,6 +64,17 @@ class Origin:
     path: str | None = None
     hub: HubInfo | None = None
 
+    def to_dict(self) -> dict[str, str | None]:
+        """The JSON form; what the Hub said has one of its own."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "repo_id": self.repo_id,
+            "revision": self.revision,
+            "commit": self.commit,
+            "path": self.path,
+        }
+
 
 def parse_ref(
     text: str,

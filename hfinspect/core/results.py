@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from ..errors import HfinspectError
 from .checkpoint import Finding
 from .display import Shown, counted
+from .expectation import Assumed, Beyond, Expectation
 from .model_facts import ModelFacts
 from .overrides import Override
 from .refs import Origin
@@ -32,6 +33,10 @@ class Totals:
     tensors: int
     nbytes: int | None
 
+    def to_dict(self) -> dict[str, int | None]:
+        """The JSON form."""
+        return {"parameters": self.parameters, "tensors": self.tensors, "nbytes": self.nbytes}
+
 
 @dataclass(frozen=True)
 class WeightFile:
@@ -43,85 +48,15 @@ class WeightFile:
     tensors: int
     header_bytes: int
 
-
-#: Why parameters in the files are not those of the class.
-BEYOND = {
-    "mtp": "multi-token prediction, which this class does not load",
-    "unloaded": "transformers neither loads nor saves them",
-    "unexpected": "of names that this class does not have",
-}
-
-
-@dataclass(frozen=True)
-class Beyond:
-    """What the files hold beyond the class: a key of ``BEYOND``, parameters (None where a packing
-    is unknown), tensors, bytes (None where only the config was read) and the first tensor."""
-
-    kind: str
-    parameters: int | None
-    tensors: int
-    nbytes: int | None
-    first: str
-
-    @property
-    def text(self) -> str:
-        """``13,463,426,048 more: multi-token prediction, which this class does not load``."""
-        count = "unknown" if self.parameters is None else f"{self.parameters:,}"
-        also = f" and {self.tensors - 1:,} more" if self.tensors > 1 else ""
-        which = "" if self.kind == "mtp" else f" ({self.first}{also})"
-        held = "" if self.nbytes is not None else " where files hold them"
-        return f"{count} more{held}: {BEYOND[self.kind]}{which}"
-
-
-@dataclass(frozen=True)
-class Assumed:
-    """The class that was taken where the config names none, and why. ``other`` is the other common
-    class (the base model, or one with a language model's head), None where there is none."""
-
-    architecture: str
-    because: str
-    other: str | None = None
-    other_parameters: int | None = None
-
-    def text(self, parameters: int) -> str:
-        """A sentence; the other class is in it where its count is not ``parameters``."""
-        text = f"config.json names no class: {self.architecture} is assumed, {self.because}"
-        if self.other is None or self.other_parameters in (None, parameters):
-            return text
-        return f"{text}; {self.other} has {self.other_parameters:,} parameters"
-
-    def to_dict(self) -> dict[str, str | int | None]:
+    def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {
-            "architecture": self.architecture,
-            "because": self.because,
-            "other": self.other,
-            "other_parameters": self.other_parameters,
+            "path": self.path,
+            "format": self.format,
+            "size": self.size,
+            "tensors": self.tensors,
+            "header_bytes": self.header_bytes,
         }
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """What config.json predicts next to what the headers hold.
-
-    ``parameters`` is the catalog's unique count. ``missing`` are predicted tensors that no file
-    holds, ``unexpected`` are held and not predicted, ``reshaped`` maps name -> (held, predicted).
-    ``unsaved`` are held and known, but the class ties them to others or does not save them, and
-    the count of the files has them all the same.
-    """
-
-    parameters: int
-    missing: tuple[str, ...] = ()
-    unexpected: tuple[str, ...] = ()
-    reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
-        default_factory=dict, hash=False
-    )
-    unsaved: tuple[str, ...] = ()
-
-    @property
-    def agrees(self) -> bool:
-        """Whether names and shapes are just those predicted."""
-        return not (self.missing or self.unexpected or self.reshaped)
 
 
 @dataclass(frozen=True)
@@ -163,6 +98,22 @@ class Quantization:
             return None
         return 8 * sum(self.roles.values()), self.packed_parameters
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "method": self.method,
+            "bits": self.bits,
+            "packed_parameters": self.packed_parameters,
+            "packed_bytes": self.packed_bytes,
+            "roles": dict(self.roles),
+            "scheme": self.scheme,
+            "widths": dict(self.widths),
+            "weight_bits": _ratio(self.weight_bits),
+            "effective_bits": _ratio(self.effective_bits),
+            "group_size": self.group_size,
+            "declared_in": self.declared_in,
+        }
+
 
 @dataclass(frozen=True)
 class Member:
@@ -185,6 +136,23 @@ class Member:
     quantization: Quantization | None = None
     facts: ModelFacts = field(default_factory=ModelFacts)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "declared": self.declared,
+            "architecture": self.architecture,
+            "catalogued": self.catalogued,
+            "parameters": self.parameters,
+            "predicted": self.predicted,
+            "nbytes": self.nbytes,
+            "dtypes": list(self.dtypes),
+            "files": list(self.files),
+            "complete": self.complete,
+            "quantization": dict_of(self.quantization),
+            "facts": self.facts.to_dict(),
+        }
+
 
 @dataclass(frozen=True)
 class VariantFile:
@@ -204,6 +172,16 @@ class VariantFile:
             return None
         return 8 * self.size, self.parameters
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "label": self.label,
+            "files": list(self.files),
+            "size": self.size,
+            "bits_per_weight": _ratio(self.bits_per_weight),
+            "read": self.read,
+        }
+
 
 @dataclass(frozen=True)
 class Adapter:
@@ -218,6 +196,19 @@ class Adapter:
     task: str | None
     base: str | None
     base_parameters: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "type": self.type,
+            "rank": self.rank,
+            "alpha": self.alpha,
+            "targets": list(self.targets),
+            "saved": list(self.saved),
+            "task": self.task,
+            "base": self.base,
+            "base_parameters": self.base_parameters,
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -314,9 +305,67 @@ class Inspection(Shown):
 
     def to_dict(self, *, tensors: bool = False) -> dict[str, Any]:
         """The JSON form (schema version ``SCHEMA_VERSION``); ``tensors`` adds every tensor."""
-        from .serial import inspection_to_dict
+        result: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "origin": self.origin.to_dict(),
+            "hub": dict_of(self.origin.hub),
+            "source": self.source,
+            "overrides": [one.to_dict() for one in self.overrides],
+            "model_type": self.model_type,
+            "architecture": self.architecture,
+            "catalogued": self.catalogued,
+            "format": self.format,
+            "complete": self.complete,
+            "facts": self.facts.to_dict(),
+            "parameters": self.parameters,
+            "parameters_with_head": self.parameters_with_head,
+            "active_parameters": self.active_parameters,
+            "logical": self.logical,
+            "stored": self.stored,
+            "buffers": self.buffers,
+            "bookkeeping": self.bookkeeping,
+            "nbytes": self.nbytes,
+            "components": _groups(self.components),
+            "parts": _groups(self.parts),
+            "dtypes": _groups(self.dtypes),
+            "memory": self.memory,
+            "tied": dict(self.tied),
+            "files": [file.to_dict() for file in self.files],
+            "other_files": dict(self.other_files),
+            "missing_files": list(self.missing_files),
+            "chosen_because": self.chosen_because,
+            "beyond": [group.to_dict() for group in self.beyond],
+            "assumed": dict_of(self.assumed),
+            "expectation": dict_of(self.expectation),
+            "quantization": dict_of(self.quantization),
+            "layout": self.layout,
+            "members": [member.to_dict() for member in self.members],
+            "variants": [variant.to_dict() for variant in self.variants],
+            "adapter": dict_of(self.adapter),
+            "contents": dict(self.contents),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+        if tensors:
+            result["tensors"] = [tensor.to_dict() for tensor in self.tensors]
+        return result
 
-        return inspection_to_dict(self, tensors=tensors)
+
+class HasDict(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def dict_of(part: HasDict | None) -> dict[str, Any] | None:
+    """The JSON form of what a result may lack."""
+    return None if part is None else part.to_dict()
+
+
+def _groups(groups: Mapping[str, Totals]) -> dict[str, dict[str, int | None]]:
+    return {name: totals.to_dict() for name, totals in groups.items()}
+
+
+def _ratio(pair: tuple[int, int] | None) -> dict[str, int] | None:
+    return None if pair is None else {"bits": pair[0], "parameters": pair[1]}
 
 
 def weight_memory(parameters: int) -> dict[str, int]:

@@ -9,7 +9,7 @@ These are NamedTuples, not dataclasses: a checkpoint may hold 500,000 of them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .components import Component, Role
 from .extents import Extent
@@ -123,7 +123,8 @@ class TensorInfo(NamedTuple):
     ``tied_to`` is set on every tensor but one of a tied group; those are not counted again.
     ``view_of`` names the tensor of the same file whose bytes it consists of, wholly or in part;
     ``shared`` are the elements and bytes of it that are counted with that tensor, None if none are.
-    ``beyond`` says why the class does not hold it (a key of ``results.BEYOND``), None if it does.
+    ``beyond`` says why the class does not hold it (a key of ``BEYOND`` in
+    expectation.py), None if it does.
     """
 
     name: str
@@ -156,3 +157,25 @@ class TensorInfo(NamedTuple):
         if self.nbytes is None or self.shared is None:
             return self.nbytes
         return self.nbytes - self.shared[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, with all labels."""
+        return {
+            "name": self.name,
+            "shape": [int(size) for size in self.shape],
+            "dtype": self.dtype,
+            "parameters": self.parameters,
+            "elements": self.elements,
+            "nbytes": self.nbytes,
+            "component": str(self.component),
+            "kind": self.kind,
+            "role": str(self.role),
+            "part": self.part,
+            "stack": self.stack,
+            "layer": self.layer,
+            "file": self.file,
+            "tied_to": self.tied_to,
+            "view_of": self.view_of,
+            "shared_nbytes": self.shared[1] if self.shared else 0,
+            "beyond": self.beyond,
+        }

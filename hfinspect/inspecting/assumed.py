@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.checkpoint import Finding
-from ..core.results import Assumed
+from ..core.expectation import Assumed
 from ..errors import HfinspectError
 from ..trees.catalog import MOST_COMMON
 from ..trees.prediction import Prediction, predict

@@ -17,9 +17,10 @@ from ..analysis.labels.routing import routing_of
 from ..analysis.quantization import Decoded, Decoding, packing
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
+from ..core.expectation import Expectation
 from ..core.overrides import Override
 from ..core.refs import Origin
-from ..core.results import Expectation, Inspection, WeightFile
+from ..core.results import Inspection, WeightFile
 from ..core.tensors import TensorInfo, TensorSpec
 from ..formats.strict_json import collector_paused
 from ..trees.prediction import Prediction

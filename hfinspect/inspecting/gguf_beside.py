@@ -8,7 +8,8 @@ from dataclasses import replace
 from ..analysis.gguf.expected import Verdict, compare_names
 from ..analysis.gguf.own_config import config_of
 from ..core.checkpoint import Finding
-from ..core.results import Expectation, Inspection
+from ..core.expectation import Expectation
+from ..core.results import Inspection
 from ..errors import HfinspectError
 from ..formats.gguf.gguf import describe
 from ..trees.prediction import Prediction, predict

@@ -9,9 +9,10 @@ from fractions import Fraction
 
 from ..core.dims import expr_of
 from ..core.memory import CacheGroup, CacheSize
-from ..trees.keeps import Keeps, KeysValues, State, Unknown, kept
+from ..trees.keeps import Keeps, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module
 from .engines import Engine, Settings, bytes_an_element, rows_held
+from .kept import kept
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..core.components import Component, Role
 from ..core.tensors import Packed
 from ..errors import UnknownArchitectureError
-
-if TYPE_CHECKING:
-    from .keeps import Keeps
+from .keeps import Keeps
 
 Shape = tuple[int, ...]
 #: For so many layers, how many tokens back each one's attention looks; None for all of them.

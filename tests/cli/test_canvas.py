@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hfinspect.cli.output import wants_color
+from hfinspect.cli.streams import wants_color
 
 from .program import ROOT, hfinspect
 

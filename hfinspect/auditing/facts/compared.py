@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ...core.components import Role
 from ...core.config import ModelConfig
-from ...core.results import Expectation, Inspection
+from ...core.expectation import Expectation
+from ...core.results import Inspection
 from ...core.tensors import TensorInfo, TensorSpec
 from ...errors import ConfigError
 from ...trees.prediction import Prediction, config_dtype

@@ -1,0 +1,109 @@
+"""What the class of a model expects next to what its files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Why parameters in the files are not those of the class.
+BEYOND = {
+    "mtp": "multi-token prediction, which this class does not load",
+    "unloaded": "transformers neither loads nor saves them",
+    "unexpected": "of names that this class does not have",
+}
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What the files hold beyond the class: a key of ``BEYOND``, parameters (None where a packing
+    is unknown), tensors, bytes (None where only the config was read) and the first tensor."""
+
+    kind: str
+    parameters: int | None
+    tensors: int
+    nbytes: int | None
+    first: str
+
+    @property
+    def text(self) -> str:
+        """``13,463,426,048 more: multi-token prediction, which this class does not load``."""
+        count = "unknown" if self.parameters is None else f"{self.parameters:,}"
+        also = f" and {self.tensors - 1:,} more" if self.tensors > 1 else ""
+        which = "" if self.kind == "mtp" else f" ({self.first}{also})"
+        held = "" if self.nbytes is not None else " where files hold them"
+        return f"{count} more{held}: {BEYOND[self.kind]}{which}"
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """The JSON form."""
+        return {
+            "kind": self.kind,
+            "parameters": self.parameters,
+            "tensors": self.tensors,
+            "nbytes": self.nbytes,
+            "first": self.first,
+        }
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """The class that was taken where the config names none, and why. ``other`` is the other common
+    class (the base model, or one with a language model's head), None where there is none."""
+
+    architecture: str
+    because: str
+    other: str | None = None
+    other_parameters: int | None = None
+
+    def text(self, parameters: int) -> str:
+        """A sentence; the other class is in it where its count is not ``parameters``."""
+        text = f"config.json names no class: {self.architecture} is assumed, {self.because}"
+        if self.other is None or self.other_parameters in (None, parameters):
+            return text
+        return f"{text}; {self.other} has {self.other_parameters:,} parameters"
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """The JSON form."""
+        return {
+            "architecture": self.architecture,
+            "because": self.because,
+            "other": self.other,
+            "other_parameters": self.other_parameters,
+        }
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What config.json predicts next to what the headers hold.
+
+    ``parameters`` is the catalog's unique count. ``missing`` are predicted tensors that no file
+    holds, ``unexpected`` are held and not predicted, ``reshaped`` maps name -> (held, predicted).
+    ``unsaved`` are held and known, but the class ties them to others or does not save them, and
+    the count of the files has them all the same.
+    """
+
+    parameters: int
+    missing: tuple[str, ...] = ()
+    unexpected: tuple[str, ...] = ()
+    reshaped: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(
+        default_factory=dict, hash=False
+    )
+    unsaved: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether names and shapes are just those predicted."""
+        return not (self.missing or self.unexpected or self.reshaped)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "parameters": self.parameters,
+            "missing": list(self.missing),
+            "unexpected": list(self.unexpected),
+            "unsaved": list(self.unsaved),
+            "reshaped": {
+                name: {"found": list(found), "expected": list(expected)}
+                for name, (found, expected) in self.reshaped.items()
+            },
+        }
