@@ -55,6 +55,14 @@ def test_an_alias_replaces_the_own_key(parameters: int, config: dict[str, object
     assert predict(config).parameters == parameters
 
 
+def test_dbrx_hands_on_its_width_before_aliases() -> None:
+    """To the experts, whose config is another; recorded from transformers 5.23."""
+    config = {"model_type": "dbrx", "d_model": 32, "hidden_size": 24, "n_heads": 4, "n_layers": 1}
+    shapes = {spec.name: spec.shape for spec in predict(config).tensors}
+    assert shapes["transformer.wte.weight"][1] == 24
+    assert shapes["transformer.blocks.0.ffn.router.layer.weight"][1] == 32
+
+
 def test_in_a_section_too() -> None:
     """The section's class is known from its composite, whether or not it names its type."""
     sections: list[dict[str, int]] = [{"depth": 3, "num_hidden_layers": 1}, {"depth": 1}]
