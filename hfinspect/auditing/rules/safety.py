@@ -113,7 +113,7 @@ def pickle_unfollowed(facts: Facts) -> Iterator[Found]:
                 yield Found(f"{clean(member, 80)}: {clean(scan.error.found, 200)}", path)
     for path, error in facts.pickle_errors.items():
         weight = facts.weights.get(path)
-        reported = weight is not None and weight.refused is not None
+        reported = weight is not None and any(p.severity == "error" for p in weight.problems)
         if error.exit_code == 4 and not reported and path not in facts.stand_ins:
             yield Found(error.found, path)
 

@@ -24,7 +24,7 @@ MAX_BYTES = 2**62
 MAX_FIELDS = 256
 
 #: Numbers, times, text, bytes: kind and size in bytes (or characters of four bytes).
-_DTYPE = re.compile(r"(?P<kind>[biufcmMSUVO])(?P<size>\d{1,9})", re.ASCII)
+_DTYPE = re.compile(r"[|<>=]?(?P<kind>[biufcmMSUVO])(?P<size>\d{1,9})", re.ASCII)
 _NUMBERS = "biufcmM"
 #: A state that says nothing about the size: numbers have that of their name.
 _FIELDS, _ITEM_SIZE = 4, 5

@@ -218,7 +218,7 @@ def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
     """
     reading = _Reading(file, head)
     scans: list[tuple[str, PickleScan]] = []
-    data, base, start, last = head, 0, 0, MAX_PICKLES
+    data, base, start, is_legacy = head, 0, 0, False
     for number in range(1, MAX_PICKLES + 2):
         if number > MAX_PICKLES:
             found = f"more than {MAX_PICKLES:,} pickles follow each other: the rest is not checked"
@@ -228,14 +228,13 @@ def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
         scan = scan_pickle(
             data, subject=file.path, start=start - base, base=base, more=reading.more
         )
-        expected = last == LEGACY_PICKLES or (number == 1 and magic_of(head) == "pickle")
+        expected = is_legacy or (number == 1 and magic_of(head) == "pickle")
         if scan.is_no_pickle and not expected:
             break
         scans.append((f"pickle {number}", scan))
-        if number == 1 and scan.value == MAGIC_NUMBER:
-            last = LEGACY_PICKLES
+        is_legacy |= number == 1 and scan.value == MAGIC_NUMBER
         start = scan.stop
-        if scan.error is not None or number == last:
+        if scan.error is not None or (is_legacy and number == LEGACY_PICKLES):
             break
         if start >= base + len(data):
             base, data = start, reading.more(start, 0)

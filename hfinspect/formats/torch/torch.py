@@ -11,7 +11,7 @@ from ..window import Windows
 from .archive import read_zip, scan_zip
 from .legacy import old_pickle, read_legacy, scan_pickles
 from .others import scan_array, scan_tar
-from .zip_directory import TAIL_BYTES, read_directory
+from .zip_directory import TAIL_BYTES, read_directories
 
 #: Read from the beginning at first: data.pkl is the archive's first member and takes about 150
 #: bytes a tensor, a legacy file's pickles about 200; so this is room for more than 1,000 tensors.
@@ -108,7 +108,7 @@ def scan_file(reader: Reader, depth: int = 0) -> list[tuple[str, PickleScan]]:
 def _behind_pickles(file: Windows, depth: int) -> list[tuple[str, PickleScan]]:
     """A file may be a pickle to one reader and, by its end, a zip archive to another."""
     try:
-        if not read_directory(file).entries:
+        if not any(directory.entries for directory in read_directories(file)[0]):
             return []
         return scan_zip(file, lambda path, data: _scan_bytes(path, data, depth))
     except (FormatError, LimitError):

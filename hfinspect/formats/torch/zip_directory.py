@@ -104,6 +104,7 @@ class _End(NamedTuple):
     length: int
     start: int
     trailing: int
+    shift: int = 0  # of the members' offsets too
 
 
 def read_directory(file: Windows) -> ZipDirectory:
@@ -127,28 +128,26 @@ def read_directories(file: Windows) -> tuple[list[ZipDirectory], list[str]]:
     believe the offset in it. Raises as ``read_directory`` does, of the first directory alone.
     """
     tail, tail_start = _tail(file)
-    main = read_directory(file)
-    found, differences = [main], []
     places = _signatures(tail)
+    if not places:
+        read_directory(file)  # which says so
+    found: list[ZipDirectory] = []
+    differences: list[str] = []
     last = places[-1]
-    if _comment_end(tail, last) != len(tail) and (
-        _comment_end(tail, last) > len(tail) or tail.rfind(b"PK\x05\x06") != last
-    ):
-        differences.append("its last end record is not one that fits the end of the file")
     for at in reversed(places):
-        end = _read_end(file, tail, tail_start, at)
-        choices = [end, *_other_readings(end)]
-        for choice in choices:
-            if at != last and _inside_member(main, tail_start + at):
-                continue  # an archive in an archive, which is looked at as a member
-            if (other := _try_directory(file, choice)) is None:
+        if at != last and found and _inside_member(found[0], tail_start + at):
+            continue  # an archive in an archive, which is looked at as a member
+        for choice in _readings(file, tail, tail_start, at):
+            other = _try_directory(file, choice)
+            if other is None:
                 continue
             if all((other.start, other.entries) != (d.start, d.entries) for d in found):
                 found.append(other)
             if at != last:
                 differences.append(f"a second directory ends at byte {tail_start + at:,}")
-    end = _read_end(file, tail, tail_start, last)
-    differences += _doubts(file, tail, tail_start, end)
+    if not found:
+        return [read_directory(file)], []
+    differences += _doubts(file, tail, tail_start, last)
     if len(found) > 1:
         differences.append(f"readers find {len(found)} directories in it")
     return found, list(dict.fromkeys(differences))
@@ -186,17 +185,28 @@ def _read_end(file: Windows, tail: bytes, tail_start: int, at: int) -> _End:
     return _End(stop, (disk, start_disk), count, length, start, trailing)
 
 
-def _other_readings(end: _End) -> list[_End]:
-    """The same end record as zipfile reads it, with the directory right in front of it."""
-    return [] if end.start + end.length == end.at else [end._replace(start=end.at - end.length)]
+def _readings(file: Windows, tail: bytes, tail_start: int, at: int) -> list[_End]:
+    """An end record as miniz reads it, and as zipfile does, with the directory right before it."""
+    try:
+        end = _read_end(file, tail, tail_start, at)
+    except FormatError:
+        return []
+    start = end.at - end.length
+    if start == end.start:
+        return [end]
+    return [end, end._replace(start=start, shift=start - end.start)]
 
 
-def _doubts(file: Windows, tail: bytes, tail_start: int, end: _End) -> list[str]:
-    """What of the end record different readers take differently."""
+def _doubts(file: Windows, tail: bytes, tail_start: int, at: int) -> list[str]:
+    """What of the last end record different readers take differently."""
     doubts = []
+    end = _read_end(file, tail, tail_start, at)
+    if _comment_end(tail, at) != len(tail) and (
+        _comment_end(tail, at) > len(tail) or tail.rfind(b"PK\x05\x06") != at
+    ):
+        doubts.append("its last end record is not one that fits the end of the file")
     if end.start + end.length != end.at:
         doubts.append("the directory does not end where its end record begins")
-    at = _signatures(tail)[-1]
     fields = _END.unpack_from(tail, at)
     said, full = (fields[4], fields[5], fields[6]), (_FULL16, _FULL32, _FULL32)
     wide = (end.entries, end.length, end.start)
@@ -238,6 +248,8 @@ def _directory(file: Windows, end: _End) -> ZipDirectory:
         raise _broken(file.path, f"the zip directory does not lie in bytes {start} to {at}", at)
     data = file.read(start, start + length)
     entries = _parse_entries(file.path, data, start, end.entries)
+    if end.shift:
+        entries = tuple(e._replace(header_offset=e.header_offset + end.shift) for e in entries)
     return ZipDirectory(entries, start, start + length, end.trailing)
 
 

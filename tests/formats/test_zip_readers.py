@@ -1,0 +1,121 @@
+"""Archives that two readers read differently are refused, and looked at in every reading."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hfinspect
+from hfinspect.errors import HfinspectError
+from hfinspect.formats.base import BytesReader, Reader
+from hfinspect.formats.torch.torch import FORMAT, scan_file
+from hfinspect.formats.torch.zip_directory import name_doubts, read_directories
+from hfinspect.formats.window import Windows
+
+from ..trust.attacks import BENIGN, EVIL_PICKLE, samples, two_archives
+from ..trust.benign import benign_files
+from .torch_files import ZipWriter, state_zip, torch_zip
+
+SHAPES = {"a.weight": (2, 2)}
+TRICKS = [s for s in samples() if s.category == "archives that readers differ on"]
+#: Not tricks of the archive itself: every reader finds the same pickle in them.
+SAME = {"bytes after the archive", "a long comment", "a wrong checksum", "capitals",
+        "a first member that hides"}  # fmt: skip
+
+
+def differences(data: bytes) -> list[str]:
+    directories, found = read_directories(Windows(BytesReader("x.bin", data)))
+    return found + [text for directory in directories for text in name_doubts(directory)]
+
+
+@pytest.mark.parametrize("trick", [t for t in TRICKS if t.title not in SAME], ids=lambda t: t.title)
+def test_readers_that_differ_are_an_error(trick: object, tmp_path: Path) -> None:
+    data = trick.data  # type: ignore[attr-defined]
+    (tmp_path / "pytorch_model.bin").write_bytes(data)
+    codes = {f.code for f in hfinspect.audit(str(tmp_path)).findings if f.severity == "error"}
+    assert codes & {"HI403", "HI124", "HI111"}
+    with pytest.raises(HfinspectError):
+        hfinspect.inspect(str(tmp_path))
+
+
+@pytest.mark.parametrize("comment", [True, False])
+@pytest.mark.parametrize("evil_is_last", [True, False])
+def test_every_directory_is_looked_at(comment: bool, evil_is_last: bool) -> None:
+    parts = (BENIGN, EVIL_PICKLE) if evil_is_last else (EVIL_PICKLE, BENIGN)
+    scans = scan_file(BytesReader("x.bin", two_archives(*parts, comment=comment)))
+    assert "os.system" in {item.dotted for _, scan in scans for item in scan.globals}
+    assert any(scan.error is not None for _, scan in scans)
+
+
+def test_what_torch_and_zipfile_write_has_one_reading() -> None:
+    for name, data in benign_files().items():
+        if data.startswith(b"PK"):
+            assert differences(data) == [], name
+    assert differences(state_zip(SHAPES)) == []
+
+
+def test_an_archive_inside_of_a_member_is_no_second_directory() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a/model.json", "{}")
+        archive.writestr("a/sample_inputs/model.pt", state_zip(SHAPES))
+    assert differences(out.getvalue()) == []
+    assert scan_file(BytesReader("x.pt2", out.getvalue()))
+
+
+def test_names_that_differ_in_case_alone() -> None:
+    writer = ZipWriter()
+    for member in ("archive/data.pkl", "archive/DATA.PKL", "archive/version"):
+        writer.add(member, BENIGN)
+    assert any("but for case" in text for text in differences(writer.bytes()))
+
+
+def test_a_name_that_ends_early_and_one_with_another_spelling() -> None:
+    writer = ZipWriter()
+    writer.add("archive/data.pkl\0.txt", BENIGN)
+    assert any("ends early" in text for text in differences(writer.bytes()))
+    data = state_zip(SHAPES)
+    at = data.index(b"PK\x01\x02")
+    extra = struct.pack("<2H", 0x7075, 5) + bytes(5)
+    length = 46 + struct.unpack_from("<H", data, at + 28)[0]
+    changed = bytearray(data[: at + length] + extra + data[at + length :])
+    struct.pack_into("<H", changed, at + 30, len(extra))
+    end = changed.rindex(b"PK\x05\x06")
+    struct.pack_into("<L", changed, end + 12, struct.unpack_from("<L", changed, end + 12)[0] + 9)
+    assert any("another name" in text for text in differences(bytes(changed)))
+
+
+def test_a_pickle_with_an_archive_behind_it_is_both() -> None:
+    data = BENIGN + torch_zip(EVIL_PICKLE, {})
+    scans = scan_file(BytesReader("x.pkl", data))
+    assert "os.system" in {item.dotted for _, scan in scans for item in scan.globals}
+
+
+SEEDS = [state_zip(SHAPES), two_archives(BENIGN, EVIL_PICKLE, comment=True), TRICKS[3].data]
+
+
+@given(st.sampled_from(SEEDS), st.lists(st.tuples(st.integers(0, 900), st.binary(max_size=4))))
+@settings(max_examples=200)
+def test_any_archive_is_read_or_refused_in_our_words(
+    data: bytes, patches: list[tuple[int, bytes]]
+) -> None:
+    changed = bytearray(data)
+    for back, piece in patches:
+        at = max(0, len(changed) - back)
+        changed[at : at + len(piece)] = piece
+    _read_or_refuse(scan_file, bytes(changed))
+    _read_or_refuse(FORMAT.read_header, bytes(changed))
+
+
+def _read_or_refuse(read: Callable[[Reader], object], data: bytes) -> None:
+    try:
+        read(BytesReader("x.bin", data))
+    except HfinspectError as error:
+        assert "x.bin" in str(error)
