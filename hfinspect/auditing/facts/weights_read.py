@@ -14,7 +14,7 @@ from ...formats.pickles.scan import PickleScan
 from ...formats.registry import get_format
 from ...formats.safetensors.safetensors import inspect_header
 from ...formats.sniff import SNIFF_BYTES, raise_if_not_weights
-from ...formats.torch.legacy import PlainPickleError
+from ...formats.torch.legacy import is_plain_pickle
 from ...formats.torch.torch import scan_file
 from ...formats.window import Windows
 from ...sources.source import Source
@@ -94,10 +94,10 @@ def _refused(name: WeightName, size: int | None, error: HfinspectError) -> Weigh
     elif isinstance(error, LimitError):
         rule = "limit"
     elif isinstance(error, UnsupportedFormatError):
-        if isinstance(error, PlainPickleError) and name.kind in (Kind.MODEL, Kind.ADAPTER):
+        plain = is_plain_pickle(error)
+        if plain and name.kind in (Kind.MODEL, Kind.ADAPTER):
             problem = Finding("no-tensors", error.found, name.path, None, "warning")
             return WeightFact(name, size, None, (problem,), error)
-        plain = isinstance(error, PlainPickleError)
         if plain or name.kind is Kind.TRAINING or name.path.lower().endswith(".pkl"):
             return WeightFact(name, size, None, (), error)  # a plain pickle, as its name says
         rule, severity = "unsupported", "warning"

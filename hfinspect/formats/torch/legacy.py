@@ -140,8 +140,13 @@ def _first_pickle(source: _Growing, path: str) -> tuple[PickleMachine, object]:
         return machine, None
 
 
-class PlainPickleError(UnsupportedFormatError):
-    """A pickle as a pickle's name promises, of other objects than a checkpoint."""
+#: What to do with a pickle of other objects than a checkpoint, and the mark of that refusal.
+PLAIN_PICKLE_HINT = "a pickle can run any code; an audit names what it asks for"
+
+
+def is_plain_pickle(error: Exception) -> bool:
+    """Whether a file was refused as the pickle that its name promises, of other objects."""
+    return isinstance(error, UnsupportedFormatError) and error.hint == PLAIN_PICKLE_HINT
 
 
 def old_pickle(file: Windows, head: bytes) -> UnsupportedFormatError | None:
@@ -157,10 +162,10 @@ def _other_pickle(path: str, names: Sequence[PickleGlobal]) -> UnsupportedFormat
     what = f"a pickle of {library} objects" if library else "a Python pickle"
     if names:
         what += f" ({names[0].dotted!a:.120})"
-    return PlainPickleError(
+    return UnsupportedFormatError(
         path,
         f"{what}, no PyTorch checkpoint",
-        hint="a pickle can run any code; an audit names what it asks for",
+        hint=PLAIN_PICKLE_HINT,
     )
 
 
