@@ -70,6 +70,24 @@ def test_an_archive_inside_of_a_member_is_no_second_directory() -> None:
     assert scan_file(BytesReader("x.pt2", out.getvalue()))
 
 
+def test_the_last_of_many_end_records_is_looked_at() -> None:
+    decoys = b"PK\x05\x06".ljust(22, b"\0") * 40
+    data = ZipWriter().bytes()
+    whole = torch_zip(EVIL_PICKLE, {}, members={"notes.bin": decoys})
+    scans = scan_file(BytesReader("x.bin", whole))
+    assert "os.system" in {item.dotted for _, scan in scans for item in scan.globals}
+    assert any("end records" in str(scan.error) for _, scan in scans)
+    assert differences(data) == []
+
+
+def test_a_large_packed_member_under_any_name_is_looked_into() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/weights", EVIL_PICKLE[:-1] + b"0" + b"N0" * 700_000 + b"N.")
+    scans = scan_file(BytesReader("x.mar", out.getvalue()))
+    assert "os.system" in {item.dotted for _, scan in scans for item in scan.globals}
+
+
 def test_names_that_differ_in_case_alone() -> None:
     writer = ZipWriter()
     for member in ("archive/data.pkl", "archive/DATA.PKL", "archive/version"):

@@ -26,6 +26,7 @@ from .zip_directory import (
     ZipEntry,
     crc_matches,
     data_offset,
+    member_head,
     name_doubts,
     read_directories,
     read_member,
@@ -35,8 +36,6 @@ from .zip_directory import (
 MAX_PICKLE_BYTES = 64 * 1024 * 1024
 #: Members of an archive that are looked through for names; the storages are none of them.
 MAX_PICKLES = 1_000
-#: A compressed member is unpacked to see what it is up to here, whatever its name.
-MAX_SNIFFED_BYTES = 1024 * 1024
 #: Members that are pickles by their name ...
 PICKLE_MEMBERS = (".pkl", ".pickle", ".debug_pkl")
 _PICKLE_ENDINGS = (".joblib", ".dill", ".p", ".pck", ".pcl", ".th")
@@ -205,10 +204,7 @@ def _looks_inside(file: Windows, entry: ZipEntry) -> bool:
     """Whether a member under another name begins as a pickle or an archive does."""
     if entry.name.lower().endswith((*ARCHIVE_SUFFIXES, ".npy", *_PICKLE_ENDINGS)):
         return True
-    if entry.method:
-        return entry.size <= MAX_SNIFFED_BYTES
-    begin = data_offset(file, entry, read_along=SNIFF_BYTES)
-    return magic_of(file.read(begin, begin + min(entry.size, SNIFF_BYTES))) is not None
+    return magic_of(member_head(file, entry, SNIFF_BYTES)) is not None
 
 
 def _inside(module: str, archive: Archive) -> bool:

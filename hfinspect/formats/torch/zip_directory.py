@@ -23,7 +23,7 @@ MAX_ENTRIES = 600_000
 #: Where readers look for an end record: it takes 22 bytes, its comment at most 65,535.
 MAX_END_BYTES = 22 + 65_535
 #: End records that are tried; an honest archive has one.
-MAX_END_RECORDS = 16
+MAX_END_RECORDS = 4
 #: Findings about names of one archive.
 MAX_DOUBTS = 20
 #: An extra field of a local header.
@@ -134,7 +134,9 @@ def read_directories(file: Windows) -> tuple[list[ZipDirectory], list[str]]:
     found: list[ZipDirectory] = []
     differences: list[str] = []
     last = places[-1]
-    for at in reversed(places):
+    if len(places) > MAX_END_RECORDS:
+        differences.append(f"it has {len(places):,} end records: not all of them are checked")
+    for at in dict.fromkeys([*reversed(places[1 - MAX_END_RECORDS :]), places[0]]):
         if at != last and found and _inside_member(found[0], tail_start + at):
             continue  # an archive in an archive, which is looked at as a member
         for choice in _readings(file, tail, tail_start, at):
@@ -163,7 +165,7 @@ def _signatures(tail: bytes) -> list[int]:
     """Where end records may begin, in the part of the file that readers search."""
     found: list[int] = []
     at = max(0, len(tail) - MAX_END_BYTES) - 1
-    while (at := tail.find(b"PK\x05\x06", at + 1)) >= 0 and len(found) < MAX_END_RECORDS:
+    while (at := tail.find(b"PK\x05\x06", at + 1)) >= 0:
         if at + _END.size <= len(tail):
             found.append(at)
     return found
@@ -406,6 +408,20 @@ def read_member(file: Windows, entry: ZipEntry, limit: int) -> bytes:
             "zip-member",
         )  # fmt: skip
     return data
+
+
+def member_head(file: Windows, entry: ZipEntry, count: int) -> bytes:
+    """The first bytes of a member, stored or deflated; empty where they cannot be had."""
+    begin = data_offset(file, entry, read_along=count)
+    packed = file.read(begin, begin + min(entry.packed, count))
+    if entry.method == _STORED:
+        return packed
+    if entry.method != _DEFLATED:
+        return b""
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, count)
+    except zlib.error:
+        return b""
 
 
 def crc_matches(entry: ZipEntry, data: bytes) -> bool:
