@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from . import fuzz, mutating
+from .deliberate import MODULE_NAMES, TABLE, passed_over, something
 from .mutating import Edit
 
 
@@ -24,6 +25,25 @@ def test_edits_are_laid_over_the_base() -> None:
 def test_a_difference_names_each_kind_once() -> None:
     wanted = {"a.0.w": (1, 2), "a.1.w": (1, 2), "b": (3,)}
     assert fuzz.difference(wanted, {"b": (4,), "c.7": ()}) == "~b (3,)->(4,); -a.N.w; +c.N"
+
+
+def test_the_table_of_what_is_deliberate_is_the_recordings_too() -> None:
+    recorded = set()
+    for path in fuzz.CASES.glob("*.json"):
+        entries = json.loads(path.read_text())
+        for entry in entries if isinstance(entries, list) else [entries]:
+            if entry.get("names") == "module":
+                recorded.add(entry["model_type"])
+    assert recorded == MODULE_NAMES
+    assert all(row.what and row.reason for row in TABLE)
+
+
+def test_what_is_deliberate_is_passed_over() -> None:
+    assert passed_over("kimi_k25", False, {"text_config": {"model_type": "qwen2"}})
+    assert not passed_over("kimi_k25", False, {"text_config": {"model_type": "deepseek_v3"}})
+    assert passed_over("gemma4", True, {"audio_config": None})
+    assert not passed_over("gemma4", False, {"audio_config": None})
+    assert something({"a": (0, 4), "b": (2,), "c": ()}) == {"b": (2,), "c": ()}
 
 
 @pytest.mark.oracle
