@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..analysis.labels.lookup import spec_finder
 from ..core.components import Component
-from ..core.explanation import Approximation, Explanation, Letter
+from ..core.explanation import Approximation, Difference, Explanation, Letter, Measurement
 from ..core.formula import Formula
 from ..core.overrides import WITHOUT_EFFECT
 from ..core.results import Inspection
+from ..trees.prediction import Prediction
 from .attention import described
+from .conventions import counts_of
 from .derivation import Derivation
 from .ledger import MAX_PRINTED_TERMS, sections_of, shares_of
 from .letters import meaning_of
-from .measured import measured
 from .nominal_size import name_size_of
 from .notes import notes_of
-from .other_counts import counts_of
 from .polynomials import unknown
 
 
@@ -128,3 +130,56 @@ def _approximation(d: Derivation) -> Approximation | None:
     return Approximation(
         formula, embedding.value, d.polynomial.value - embedding.value, d.polynomial.value, left
     )
+
+
+# ---- estimate next to measurement: what differs, tensor by tensor
+
+
+def measured(inspection: Inspection, prediction: Prediction) -> Measurement:
+    """An inspection of headers beside the prediction of the same model's config."""
+    differences = tuple(_differences(inspection, prediction))
+    unexplained = None
+    if inspection.parameters is not None:
+        explained = prediction.parameters + sum(d.parameters for d in differences)
+        unexplained = inspection.parameters - explained
+    return Measurement(
+        inspection.parameters,
+        {name: totals.parameters for name, totals in inspection.components.items()},
+        differences,
+        unexplained,
+        inspection.complete,
+    )
+
+
+def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Difference]:
+    expectation = inspection.expectation
+    if expectation is None:
+        return
+    predicted = {spec.name: spec for spec in prediction.tensors}
+    for name in expectation.missing:
+        if predicted[name].parameters:
+            yield Difference(name, "predicted, in no file", -predicted[name].parameters)
+    unexpected, find = set(expectation.unexpected), spec_finder(prediction)
+    for info in inspection.tensors:
+        if info.tied_to is not None or info.beyond is not None or not info.parameters:
+            continue
+        if info.name in unexpected:
+            yield Difference(info.name, "not predicted", info.parameters)
+            continue
+        spec = find(info.name)
+        if info.name in expectation.reshaped:
+            held, expected = expectation.reshaped[info.name]
+            size = predicted[spec.name].parameters if spec and spec.name in predicted else 0
+            if spec is None:  # told from a name that is not the tree's (GGUF)
+                size = math.prod(expected)
+            if info.parameters != size:
+                text = f"of shape {_shape(held)}, predicted {_shape(expected)}"
+                yield Difference(info.name, text, info.parameters - size)
+        elif spec is not None and not spec.saved:
+            yield Difference(info.name, "transformers neither loads nor saves it", info.parameters)
+        elif spec is not None and spec.tied_to is not None:
+            yield Difference(info.name, "stored, though the class ties it", info.parameters)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "x".join(str(size) for size in shape) or "scalar"

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 from ..analysis.beyond import beyond_config, beyond_of, with_beyond
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally
-from ..analysis.gguf.implied import model_type_of, unstored_head
-from ..analysis.gguf.own_facts import gguf_facts
+from ..analysis.gguf.own_facts import gguf_facts, model_type_of, unstored_head
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of

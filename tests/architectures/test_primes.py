@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hfinspect.layers.primes import is_prime, primes_from
+from hfinspect.architectures.qwen4_exp import is_prime, primes_from
 
 
 def by_division(value: int) -> bool:

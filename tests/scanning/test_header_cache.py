@@ -16,9 +16,9 @@ from hfinspect import Inspection
 from hfinspect.errors import HfinspectError
 from hfinspect.scanning.engine import ScanOptions, close_shared, inspect_one
 from hfinspect.sources import header_cache
+from hfinspect.sources.caching import Segments
 from hfinspect.sources.header_cache import HeaderCache
 from hfinspect.sources.hub.client import HubClient
-from hfinspect.sources.segments import Segments
 
 from ..formats.test_http_cost import stored
 from ..formats.test_torch import sparse_archive
