@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .core.components import Component, Role
     from .core.explanation import Explanation
     from .core.results import Failure, Inspection, Totals
-    from .core.tensors import TensorInfo, TensorSpec
+    from .core.tensor import TensorInfo, TensorSpec
     from .core.verdicts import AuditFinding, AuditResult
     from .errors import HfinspectError
     from .scanning import scan
@@ -40,8 +40,8 @@ _HOMES = {
     "Failure": "core.results",
     "Inspection": "core.results",
     "Totals": "core.results",
-    "TensorInfo": "core.tensors",
-    "TensorSpec": "core.tensors",
+    "TensorInfo": "core.tensor",
+    "TensorSpec": "core.tensor",
     "HfinspectError": "errors",
 }
 

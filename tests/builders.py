@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hfinspect.core.tensors import nbytes_of
+from hfinspect.core.tensor import nbytes_of
 
 Tensors = Mapping[str, tuple[str, tuple[int, ...]]]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.core.tensors import TensorSpec
+from hfinspect.core.tensor import TensorSpec
 from hfinspect.scanning.rows import COLUMNS, row_of
 from hfinspect.trees.prediction import Prediction, predict
 

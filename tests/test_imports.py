@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -130,6 +131,13 @@ def test_no_import_goes_round_in_a_circle() -> None:
         for name in outer:  # imports a circle, and is in none
             del left[name]
     assert sorted(left) == []
+
+
+def test_a_file_name_occurs_once() -> None:
+    """But for what each room has; a file is then found by its name alone."""
+    names = Counter(path.name for path in PACKAGE.rglob("*.py"))
+    several = {name for name, times in names.items() if times > 1}
+    assert several <= {"__init__.py", "registry.py"}
 
 
 def modules_after(code: str) -> set[str]:

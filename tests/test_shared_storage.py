@@ -16,7 +16,7 @@ from hfinspect.analysis import shared_storage
 from hfinspect.analysis.shared_storage import sharing_of, stored_bytes
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.extents import Extent
-from hfinspect.core.tensors import StoredTensor
+from hfinspect.core.tensor import StoredTensor
 from hfinspect.scanning import scan
 from hfinspect.scanning.rows import COLUMNS, row_of
 

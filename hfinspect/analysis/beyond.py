@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..core.components import Role
 from ..core.expectation import Beyond
-from ..core.tensors import TensorInfo, TensorSpec
+from ..core.tensor import TensorInfo, TensorSpec
 from ..trees.prediction import Prediction
 from .labels.place import Placed
 from .quantization import Decoded

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..core.components import Component, Role
 from ..core.results import Totals
-from ..core.tensors import TensorInfo
+from ..core.tensor import TensorInfo
 from ..trees.prediction import active_sum
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..core.components import Role
 from ..core.display import Shown, counted
 from ..core.results import SCHEMA_VERSION, Inspection
-from ..core.tensors import TensorInfo
+from ..core.tensor import TensorInfo
 from ..errors import HfinspectError
 from ..trees.prediction import Prediction, predict
 from .labels.lookup import spec_finder

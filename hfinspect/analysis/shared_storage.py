@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..core.checkpoint import Shard
 from ..core.extents import Extent
-from ..core.tensors import DTYPE_BITS, StoredTensor
+from ..core.tensor import DTYPE_BITS, StoredTensor
 
 #: Runs of bytes of one storage that are compared one by one. A model's fused matrix of 50,000 rows
 #: split by columns into three has 150,000; beyond the bound, which only a made file reaches, each

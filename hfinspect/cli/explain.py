@@ -51,7 +51,7 @@ def explain(
     from ..core.overrides import parse_overrides
     from ..errors import UsageError
     from ..reports.document import Document
-    from ..reports.explanation import in_ascii, lay_out
+    from ..reports.explained import in_ascii, lay_out
     from ..reports.registry import render
     from .output import FILE, canvas_of_stdout, checked_format, write
     from .reading_line import reading_line

@@ -21,7 +21,7 @@ from ..scanning.whole import Item
 from ..sources.descriptors import at_once, limit
 from .dask import executor_of
 from .output import checked_format
-from .progress import Progress
+from .progress_line import Progress
 from .streams import standard_output
 
 if TYPE_CHECKING:

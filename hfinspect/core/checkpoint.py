@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .tensors import StoredTensor
+from .tensor import StoredTensor
 
 
 @dataclass(frozen=True)

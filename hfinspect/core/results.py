@@ -16,7 +16,7 @@ from .expectation import Assumed, Beyond, Expectation
 from .model_facts import ModelFacts
 from .overrides import Override
 from .refs import Origin
-from .tensors import TensorInfo
+from .tensor import TensorInfo
 
 #: Version of every JSON form (schemas/*.json): the major number changes when a field changes its
 #: meaning or goes.

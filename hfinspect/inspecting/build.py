@@ -20,7 +20,7 @@ from ..core.expectation import Expectation
 from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, WeightFile
-from ..core.tensors import TensorInfo, TensorSpec
+from ..core.tensor import TensorInfo, TensorSpec
 from ..formats.strict_json import collector_paused
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding

@@ -9,7 +9,7 @@ from ..analysis.count import by_component, by_dtype, by_part, sums, tally
 from ..core.checkpoint import Finding
 from ..core.refs import Origin
 from ..core.results import Inspection, Member, Quantization
-from ..core.tensors import TensorInfo
+from ..core.tensor import TensorInfo
 
 
 def combined(

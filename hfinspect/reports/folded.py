@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..core.tensors import TensorInfo
+from ..core.tensor import TensorInfo
 from ..explaining.count_tree import numbered
 
 #: A number between dots: of a layer, an expert, a stage.

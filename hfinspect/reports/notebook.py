@@ -13,7 +13,7 @@ from ..core.verdicts import AuditResult
 from ..errors import UsageError
 from ..inspecting.build import from_prediction
 from ..trees.prediction import Prediction
-from . import comparison, explanation, overview, verdict
+from . import comparison, explained, overview, verdict
 from . import html as html_report
 from . import markdown as markdown_report
 from .document import Document, Paragraph, Table
@@ -26,7 +26,7 @@ def document_of(result: Result, *, short: bool = False) -> Document:
     if isinstance(result, Inspection):
         return overview.lay_out(result, layers=per_layer(result.tensors))
     if isinstance(result, Explanation):
-        return explanation.lay_out(result, depth="model" if short else None)
+        return explained.lay_out(result, depth="model" if short else None)
     if isinstance(result, AuditResult):
         return verdict.lay_out([result])
     if isinstance(result, Comparison):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.tensors import TensorInfo
+from ..core.tensor import TensorInfo
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .folded import folded, single
 

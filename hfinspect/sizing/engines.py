@@ -21,7 +21,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from ..core.tensors import DTYPE_BITS
+from ..core.tensor import DTYPE_BITS
 from ..errors import UsageError
 
 

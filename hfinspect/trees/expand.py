@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from ..core.components import Component
-from ..core.tensors import TensorSpec
+from ..core.tensor import TensorSpec
 from ..errors import LimitError
 from .modules import Module, ModuleList, Parameter
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.components import Component, Role
-from ..core.tensors import Packed
+from ..core.tensor import Packed
 from ..errors import UnknownArchitectureError
 from .keeps import Keeps
 

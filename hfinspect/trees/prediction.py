@@ -13,7 +13,7 @@ from ..core.components import Role
 from ..core.config import ModelConfig, Reads, reads_noted
 from ..core.config_keys import keys_of
 from ..core.display import Shown, counted
-from ..core.tensors import TORCH_DTYPES, TensorSpec
+from ..core.tensor import TORCH_DTYPES, TensorSpec
 from ..errors import ConfigError
 from .catalog import Choice, Family, choose
 from .expand import expected_tensors

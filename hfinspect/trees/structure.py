@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..core.components import Role
-from ..core.tensors import TensorSpec
+from ..core.tensor import TensorSpec
 from ..core.text import clean
 from .modules import Module, ModuleList
 

@@ -19,7 +19,7 @@ from hfinspect.explaining.count_tree import numbered
 from hfinspect.explaining.letters import assign
 from hfinspect.explaining.nominal_size import name_size_of
 from hfinspect.explaining.polynomials import Quantity
-from hfinspect.reports.explanation import lay_out
+from hfinspect.reports.explained import lay_out
 from hfinspect.reports.reconciliation import _boxes
 from hfinspect.reports.table import Canvas, render
 

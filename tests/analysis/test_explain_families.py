@@ -17,7 +17,7 @@ from hfinspect.explaining.derivation import Derivation
 from hfinspect.explaining.derive import explained
 from hfinspect.inspecting.build import from_prediction
 from hfinspect.reports.document import Document
-from hfinspect.reports.explanation import lay_out
+from hfinspect.reports.explained import lay_out
 from hfinspect.reports.latex import render as latex
 from hfinspect.reports.table import Canvas, render
 from hfinspect.trees.prediction import predict

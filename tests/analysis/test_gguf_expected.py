@@ -17,7 +17,7 @@ from hfinspect.analysis.gguf.expected import Verdict, compare_names
 from hfinspect.analysis.gguf.llama_cpp_names import gguf_name, is_left_out
 from hfinspect.analysis.gguf.own_config import config_of
 from hfinspect.core.components import Component, Role
-from hfinspect.core.tensors import TensorInfo, TensorSpec
+from hfinspect.core.tensor import TensorInfo, TensorSpec
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.prediction import Prediction
 

@@ -15,7 +15,7 @@ from hfinspect.analysis.quantization import Decoding, decode
 from hfinspect.analysis.quantization.registry import METHODS
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role
-from hfinspect.core.tensors import DTYPE_BITS, StoredTensor, nbytes_of
+from hfinspect.core.tensor import DTYPE_BITS, StoredTensor, nbytes_of
 
 from . import twins
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hfinspect.analysis.labels.lookup import spec_finder
-from hfinspect.core.tensors import DTYPE_BITS
+from hfinspect.core.tensor import DTYPE_BITS
 from hfinspect.errors import ConfigError, UnknownArchitectureError
 from hfinspect.trees.prediction import Prediction, predict
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hfinspect.core.tensors import DTYPE_BITS
+from hfinspect.core.tensor import DTYPE_BITS
 
 from ..builders import header_text, raw_safetensors
 from ..formats.torch_files import pickled, state_zip, tensor, torch_zip

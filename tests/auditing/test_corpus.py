@@ -16,7 +16,7 @@ import pytest
 
 import hfinspect
 from hfinspect.analysis.labels.lookup import spec_finder
-from hfinspect.core.tensors import TORCH_DTYPES
+from hfinspect.core.tensor import TORCH_DTYPES
 from hfinspect.errors import ConfigError, UnknownArchitectureError
 from hfinspect.trees.prediction import Prediction, predict
 

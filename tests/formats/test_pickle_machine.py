@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from hfinspect.errors import FormatError, LimitError
 from hfinspect.formats.pickles import state as pickle_state
+from hfinspect.formats.pickles.globals import globals_of, scan_pickle
 from hfinspect.formats.pickles.machine import PickleMachine
 from hfinspect.formats.pickles.nodes import GlobalRef, Inert, OpaqueKey
-from hfinspect.formats.pickles.scan import globals_of, scan_pickle
 from hfinspect.formats.torch.rebuild import StorageTable
 from hfinspect.formats.torch.state_dict import Walker
 

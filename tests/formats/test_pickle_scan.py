@@ -14,8 +14,8 @@ import hfinspect
 from hfinspect.errors import FormatError, HfinspectError, LimitError
 from hfinspect.formats.base import BytesReader
 from hfinspect.formats.pickles.arrays import array_layout
+from hfinspect.formats.pickles.globals import scan_pickle
 from hfinspect.formats.pickles.nodes import MADE, NAMED, SETTLED, GlobalRef, Inert
-from hfinspect.formats.pickles.scan import scan_pickle
 from hfinspect.formats.torch.torch import scan_file
 
 from ..trust.attacks import EVIL_PICKLE, _wrapper

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.core.tensors import StoredTensor
+from hfinspect.core.tensor import StoredTensor
 from hfinspect.errors import FormatError
 from hfinspect.formats import strict_json
 from hfinspect.formats.base import BytesReader
-from hfinspect.formats.bounded import MAX_FINDINGS, FindingList
+from hfinspect.formats.finding_list import MAX_FINDINGS, FindingList
 from hfinspect.formats.registry import MODULES, get_format
 from hfinspect.formats.safetensors.header import element_count, parse_header
 from hfinspect.formats.safetensors.safetensors import (

@@ -10,7 +10,7 @@ import pytest
 
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.extents import Extent
-from hfinspect.core.tensors import TORCH_DTYPES
+from hfinspect.core.tensor import TORCH_DTYPES
 from hfinspect.formats.torch.torch import FORMAT
 
 from .readers import metered

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hfinspect.core.extents import Extent
-from hfinspect.core.tensors import TORCH_DTYPES
+from hfinspect.core.tensor import TORCH_DTYPES
 from hfinspect.formats.torch.torch import FORMAT
 
 from .readers import MeteredReader

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hfinspect.sizing.cache import cache_size, kept_layers, unknown_layouts
 from hfinspect.sizing.engines import ENGINES
+from hfinspect.sizing.kv_cache import cache_size, kept_layers, unknown_layouts
 from hfinspect.trees.prediction import predict
 
 from ..cli.program import ROOT

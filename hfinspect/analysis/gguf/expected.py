@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...core.components import Role
 from ...core.expectation import Expectation
-from ...core.tensors import TensorInfo, TensorSpec
+from ...core.tensor import TensorInfo, TensorSpec
 from ...trees.prediction import Prediction
 from .llama_cpp_names import PIECES, gguf_name, is_left_out, merged_expert
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ...core.tensors import TensorSpec
+from ...core.tensor import TensorSpec
 
 #: llama.cpp's name -> paths of the module inside a layer, as files on the Hub spell them.
 _IN_A_LAYER = {

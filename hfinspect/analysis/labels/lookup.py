@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from operator import itemgetter
 
-from ...core.tensors import TensorSpec
+from ...core.tensor import TensorSpec
 from ...trees.prediction import Prediction
 
 #: A norm's scale and shift in TensorFlow's words, and in files converted from there (bert-base).

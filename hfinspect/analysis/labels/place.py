@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from ...core.checkpoint import Shard
 from ...core.components import Component, Role
 from ...core.extents import Extent
-from ...core.tensors import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_of
+from ...core.tensor import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from ...trees.prediction import Prediction
 from ..quantization import Decoded, Packing
 from ..shared_storage import sharing_of

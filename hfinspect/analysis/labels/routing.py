@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ...formats.gguf.gguf import describe
 
 #: Experts that serve one token, by the config keys of model families.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ...core.tensors import DTYPE_BITS, TORCH_DTYPES, StoredTensor
+from ...core.tensor import DTYPE_BITS, TORCH_DTYPES, StoredTensor
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared

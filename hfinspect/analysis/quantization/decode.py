@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
 from ...core.results import Quantization
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from ..labels.by_name import labels_of
 from ..labels.lookup import spec_finder

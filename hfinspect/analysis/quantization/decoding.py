@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
 from ...core.results import Quantization
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 
 #: Findings of one rule that are kept; the rest is counted in one more finding.
 MAX_FINDINGS = 5

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...core.tensors import DTYPE_BITS, StoredTensor
+from ...core.tensor import DTYPE_BITS, StoredTensor
 from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio

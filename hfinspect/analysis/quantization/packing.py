@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ...core.checkpoint import Finding
 from ...core.components import Component, Role
 from ...core.results import Quantization
-from ...core.tensors import Packed, TensorSpec, nbytes_of
+from ...core.tensor import Packed, TensorSpec, nbytes_of
 from ...errors import LimitError
 from ...trees.expand import expected_tensors
 from ...trees.modules import Layers, Module, Parameter

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...core.components import Role
-from ...core.tensors import Packed
+from ...core.tensor import Packed
 from ...trees.modules import Parameter
 from .decoding import Holds
 from .selection import Selection

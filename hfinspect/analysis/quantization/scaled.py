@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.tensors import DTYPE_BITS, StoredTensor
+from ...core.tensor import DTYPE_BITS, StoredTensor
 from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet

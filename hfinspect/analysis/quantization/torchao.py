@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ..labels.by_name import labels_of
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio

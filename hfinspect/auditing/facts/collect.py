@@ -17,7 +17,7 @@ from ...core.checkpoint import Checkpoint
 from ...core.progress import Count, Progress
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
-from ...formats.pickles.scan import PickleScan
+from ...formats.pickles.globals import PickleScan
 from ...formats.strict_json import collector_paused
 from ...sources.disk import directory_mode, disk_facts, leftovers
 from ...sources.local import LocalSource

@@ -9,7 +9,7 @@ from ...core.components import Role
 from ...core.config import ModelConfig
 from ...core.expectation import Expectation
 from ...core.results import Inspection
-from ...core.tensors import TensorInfo, TensorSpec
+from ...core.tensor import TensorInfo, TensorSpec
 from ...errors import ConfigError
 from ...trees.prediction import Prediction, config_dtype
 from .target import Copy, Facts, Folder

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...checkpoints.file_bytes import SourceReader
 from ...core.checkpoint import Shard
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ...core.verdicts import Unchecked
 from ...errors import HfinspectError
 from ...formats.torch.zip_directory import data_offset, read_directory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...checkpoints.file_bytes import SourceReader
 from ...errors import HfinspectError
-from ...formats.pickles.scan import PickleScan
+from ...formats.pickles.globals import PickleScan
 from ...formats.sniff import SNIFF_BYTES, sniff
 from ...formats.torch.torch import scan_file
 from ...formats.torch.zip_directory import read_directory, read_member

@@ -12,10 +12,10 @@ from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ...core.refs import Origin
 from ...core.results import Inspection
-from ...core.tensors import StoredTensor, TensorInfo, TensorSpec
+from ...core.tensor import StoredTensor, TensorInfo, TensorSpec
 from ...core.verdicts import Unchecked
 from ...errors import HfinspectError
-from ...formats.pickles.scan import PickleScan
+from ...formats.pickles.globals import PickleScan
 from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
 from ...sources.source import FileEntry

@@ -10,7 +10,7 @@ from ...checkpoints.file_bytes import FirstGuess, SourceReader, is_local
 from ...checkpoints.filenames import Kind, WeightName
 from ...core.checkpoint import Finding, Shard
 from ...errors import AccessError, FormatError, HfinspectError, LimitError, UnsupportedFormatError
-from ...formats.pickles.scan import PickleScan
+from ...formats.pickles.globals import PickleScan
 from ...formats.registry import get_format
 from ...formats.safetensors.safetensors import inspect_header
 from ...formats.sniff import SNIFF_BYTES, raise_if_not_weights

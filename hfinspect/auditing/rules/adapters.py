@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...checkpoints.filenames import Kind
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ..facts.target import Copy, Facts, Folder
 from ..registry import Found, rule
 

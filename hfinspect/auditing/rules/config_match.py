@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...core.components import Component
 from ...core.results import Inspection
-from ...core.tensors import TensorInfo, TensorSpec
+from ...core.tensor import TensorInfo, TensorSpec
 from ...formats.gguf.gguf import describe
 from ..facts.compared import (
     Compared,

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.checkpoint import Shard
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import Reader
-from ..bounded import FindingList
+from ..finding_list import FindingList
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import Cursor
 from .ggml_types import GGML_TYPES

@@ -10,7 +10,7 @@ import math
 import struct
 
 from ...errors import FormatError, LimitError
-from ..bounded import FindingList
+from ..finding_list import FindingList
 from ..window import Cursor
 
 #: A key is at most 65,535 bytes by the specification.

@@ -19,9 +19,9 @@ from operator import itemgetter, sub
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from ...core.checkpoint import Finding
-from ...core.tensors import DTYPE_BITS, StoredTensor
+from ...core.tensor import DTYPE_BITS, StoredTensor
 from ...errors import FormatError
-from ..bounded import FindingList
+from ..finding_list import FindingList
 from ..strict_json import StrictJsonError, check_values, decode_pairs
 
 #: Sizes and offsets are unsigned 64-bit integers in the library.

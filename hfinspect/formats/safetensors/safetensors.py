@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ...errors import FormatError
 from ..base import Reader
 from ..sniff import raise_if_not_weights

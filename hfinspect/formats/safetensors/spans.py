@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from operator import add, itemgetter
 
 from ...core.checkpoint import Finding
-from ...core.tensors import StoredTensor
-from ..bounded import FindingList
+from ...core.tensor import StoredTensor
+from ..finding_list import FindingList
 from .header import LIBRARY_DTYPES, MAX_U64, Header, element_count
 
 #: Dtype, elements and bytes of a stored tensor.

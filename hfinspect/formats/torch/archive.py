@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
-from ..bounded import FindingList
+from ..finding_list import FindingList
+from ..pickles.globals import PickleScan, scan_pickle
 from ..pickles.machine import PickleMachine
-from ..pickles.scan import PickleScan, scan_pickle
 from ..sniff import SNIFF_BYTES, magic_of
 from ..window import Windows
 from .rebuild import StorageTable

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
-from ..bounded import FindingList
+from ..finding_list import FindingList
+from ..pickles.globals import PickleScan, scan_pickle
 from ..pickles.machine import PickleMachine
 from ..pickles.nodes import PickleGlobal
-from ..pickles.scan import PickleScan, scan_pickle
 from ..sniff import magic_of
 from ..window import Windows
 from .rebuild import StorageTable

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 
 from ...errors import FormatError, LimitError
-from ..pickles.scan import PickleScan
+from ..pickles.globals import PickleScan
 from ..window import Windows
 from .legacy import scan_pickles
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...core.extents import Extent
-from ...core.tensors import DTYPE_BITS, TORCH_DTYPES
+from ...core.tensor import DTYPE_BITS, TORCH_DTYPES
 
 #: Bytes per element of torch dtypes that safetensors has no name for (torch/storage.py and
 #: c10/core/ScalarType.h); they are reported under torch's name in capitals.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import BytesReader, Reader
-from ..pickles.scan import PickleScan
+from ..pickles.globals import PickleScan
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import Windows
 from .archive import read_zip, scan_zip

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...core.extents import Extent
-from ...core.tensors import StoredTensor
-from ..bounded import FindingList
+from ...core.tensor import StoredTensor
+from ..finding_list import FindingList
 from ..pickles.nodes import PickleGlobal
 from .rebuild import is_known
 from .state_dict import Found, Part, Walker

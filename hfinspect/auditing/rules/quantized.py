@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...core.tensors import StoredTensor
+from ...core.tensor import StoredTensor
 from ..facts.target import Copy, Facts, Folder
 from ..registry import Found, rule
 
