@@ -20,8 +20,12 @@ SHOWN = re.compile(
 
 
 def output_of(command: str) -> str:
-    """What a command prints; the absolute path of a fixture is shortened to the typed one."""
+    """What a command prints, or with ``| head -N`` its first lines; the absolute path of a fixture
+    is shortened to the typed one."""
+    command, _, lines = command.partition(" | head -")
     printed = hfinspect(*shlex.split(command), env={"COLUMNS": "60"}).out
+    if lines:
+        printed = "".join(printed.splitlines(keepends=True)[: int(lines)])
     return re.sub(
         r"^(path +)\S*?((?:fixtures\S*)?)(?:\n {5,}\S+)*$",
         lambda match: match[1] + command.split()[-1],

@@ -73,3 +73,9 @@ def test_links_lead_somewhere() -> None:
 
 def test_the_licence_is_here() -> None:
     assert "Apache License" in Path(ROOT / "LICENSE").read_text()
+
+
+def test_the_readme_stays_short() -> None:
+    """What is longer belongs into docs/, which README links to, every document of it."""
+    assert len(TEXTS["README.md"].splitlines()) <= 260
+    assert [n for n in TEXTS if n != "README.md" and f"(docs/{n})" not in TEXTS["README.md"]] == []

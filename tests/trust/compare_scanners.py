@@ -100,7 +100,7 @@ def main(target: Path) -> None:
     attacks, benign = table(answers, groups, "attack"), table(answers, groups, "benign")
     text = target.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    body = f"## Files that run code\n\n{attacks}\n\n## Files that libraries save\n\n{benign}"
+    body = f"### Files that run code\n\n{attacks}\n\n### Files that libraries save\n\n{benign}"
     target.write_text(f"{before}{BEGIN}\n\n{body}\n\n{END}{after}", encoding="utf-8")
 
 

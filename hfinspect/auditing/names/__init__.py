@@ -1,4 +1,4 @@
 """The reviewed lists of names in pickles, as data: a use, a name and a reason on each line.
 
-docs/audit-rules.md says what the lists are and are not.
+docs/pickles.md says what the lists are and are not.
 """
