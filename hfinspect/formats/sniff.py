@@ -66,6 +66,12 @@ _MAGICS = (
     (b"\x1f\x8b", "gzip"),
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
+    (b"\x78\x01", "zlib"),
+    (b"\x78\x5e", "zlib"),
+    (b"\x78\x9c", "zlib"),
+    (b"\x78\xda", "zlib"),
+    (b"\x5d\x00\x00", "lzma"),
+    (b"\x04\x22\x4d\x18", "lz4"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
     (b"RIFF", "riff"),
@@ -108,8 +114,19 @@ def magic_of(first_bytes: bytes) -> str | None:
     for magic, kind in _MAGICS:
         if first_bytes.startswith(magic):
             return kind
-    if first_bytes[257:262] == b"ustar":
+    if first_bytes[257:262] == b"ustar" or _is_old_tar(first_bytes):
         return "tar"
     if len(first_bytes) >= 2 and first_bytes[0] == 0x80 and 2 <= first_bytes[1] <= 5:
         return "pickle"
     return None
+
+
+def _is_old_tar(block: bytes) -> bool:
+    """A tar archive from before POSIX has no magic, but the sum of its first block's bytes."""
+    if len(block) < SNIFF_BYTES or not block[0] or not block[148:156].strip(b" \0").isdigit():
+        return False
+    try:
+        said = int(block[148:156].strip(b" \0"), 8)
+    except ValueError:
+        return False
+    return said == sum(block[:148]) + 8 * ord(" ") + sum(block[156:SNIFF_BYTES])

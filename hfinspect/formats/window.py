@@ -69,6 +69,20 @@ class Windows:
         return data
 
 
+class Part:
+    """A part of a file, read as a file of its own: the member of an archive."""
+
+    def __init__(self, file: Windows, path: str, begin: int, length: int) -> None:
+        self.path = path
+        self.size: int | None = length
+        self._file = file
+        self._begin = begin
+        self._end = begin + length
+
+    def read(self, start: int, stop: int) -> bytes:
+        return self._file.read(self._begin + start, min(self._begin + stop, self._end))
+
+
 class Cursor:
     """Forward reading in steps; keeps only what lies between the position and the last step.
 

@@ -8,11 +8,13 @@ object: key -> whether the canary appeared. For files that this project made alo
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pickle
 import signal
 import sys
+import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -67,9 +69,30 @@ def load_archive(file: str) -> None:
                 load_archive(str(path))
 
 
+def load_gzip(file: str) -> None:
+    with gzip.open(file) as stream:
+        pickle.load(stream)
+
+
+def load_tar(file: str) -> None:
+    """As NeMo does: unpack, then load the weights."""
+    with tarfile.open(file) as archive:
+        archive.extractall("unpacked", filter="data")
+    for path in sorted(Path("unpacked").rglob("*.ckpt")):
+        load_torch(str(path))
+
+
+def load_unzipped(file: str) -> None:
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall("unpacked")
+    for path in sorted(Path("unpacked").rglob("*.joblib")):
+        load_joblib(str(path))
+
+
 LOADERS: dict[str, Callable[[str], None]] = {
     "pickle": load_pickle, "rows": load_rows, "joblib": load_joblib, "numpy": load_numpy,
-    "torch": load_torch, "archive": load_archive,
+    "torch": load_torch, "archive": load_archive, "gzip": load_gzip, "tar": load_tar,
+    "unzipped": load_unzipped,
 }  # fmt: skip
 
 #: What some samples need next to them; each does the same harmless thing.

@@ -10,10 +10,11 @@ import pytest
 import hfinspect
 from hfinspect.errors import NothingToInspectError
 
-from .attacks import Sample, samples
+from .attacks import Sample
 from .benign import benign_files
+from .disguised import every_sample
 
-SAMPLES = samples()
+SAMPLES = every_sample()
 #: Where the audit says that a pickle runs code, or might for all that is known.
 JUDGED = {"HI401", "HI403", "HI415"}
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from .attacks import samples
+from .disguised import every_sample
 
 
 @pytest.mark.loaders
 def test_every_sample_runs_in_its_loader(tmp_path: Path) -> None:
-    every = samples()
+    every = every_sample()
     manifest = []
     for number, sample in enumerate(every):
         folder = tmp_path / str(number)

@@ -17,7 +17,6 @@ from ...core.checkpoint import Checkpoint
 from ...core.progress import Count, Progress
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
-from ...formats.pickles.globals import PickleScan
 from ...formats.strict_json import collector_paused
 from ...sources.disk import directory_mode, disk_facts, leftovers
 from ...sources.local import LocalSource
@@ -35,7 +34,15 @@ from .companions_read import (
 )
 from .deep import DeepScan
 from .folders import make_folders
-from .look import PICKLE_SUFFIXES, keras_lambda, scan_pickle_file, stand_in
+from .look import (
+    PICKLE_SUFFIXES,
+    Scans,
+    keras_lambda,
+    scan_pickle_file,
+    scan_unnamed,
+    stand_in,
+    to_sniff,
+)
 from .target import DeepFact, Facts, IndexFact, JsonFact, TokenizerFact, WeightFact
 from .weights_read import WeightRead, WeightReader, guesses_for
 
@@ -226,7 +233,7 @@ class Collector:
         files: Mapping[str, FileEntry],
         names: Mapping[str, WeightName],
         reads: Sequence[WeightRead],
-    ) -> tuple[dict[str, tuple[tuple[str, PickleScan], ...]], dict[str, HfinspectError]]:
+    ) -> tuple[dict[str, Scans], dict[str, HfinspectError]]:
         found = {read.fact.path: read.scans for read in reads if read.scans is not None}
         errors = {r.fact.path: r.scan_error for r in reads if r.scan_error is not None}
         others = [
@@ -241,7 +248,29 @@ class Collector:
                 errors[path] = result
             elif result:
                 found[path] = result
+        read = {r.fact.path for r in reads} | set(others)
+        self._unnamed([entry for path, entry in files.items() if path not in read], found, errors)
         return found, errors
+
+    def _unnamed(
+        self,
+        entries: Sequence[FileEntry],
+        found: dict[str, Scans],
+        errors: dict[str, HfinspectError],
+    ) -> None:
+        """Pickles and archives of pickles under names that promise none."""
+        paths, left = to_sniff(entries, local=is_local(self.source))
+        if left:
+            what = f"whether {left:,} more files are pickles"
+            self.unchecked.append(Unchecked(what, "only the first bytes of some are looked at"))
+        results = self._ask([partial(scan_unnamed, self.source, path) for path in paths])
+        for path, result in zip(paths, results, strict=True):
+            if isinstance(result, AccessError):
+                self.unchecked.append(Unchecked(f"whether {path} is a pickle", result.found))
+            elif isinstance(result, HfinspectError):
+                errors[path] = result
+            elif result:
+                found[path] = result
 
     def _card_has_licence(self, files: Mapping[str, FileEntry]) -> bool:
         card = next((path for path in files if path.lower() == "readme.md"), None)

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
-from ...checkpoints.file_bytes import SourceReader
-from ...errors import HfinspectError
-from ...formats.pickles.globals import PickleScan
-from ...formats.sniff import SNIFF_BYTES, sniff
+from collections.abc import Iterable, Sequence
+
+from ...checkpoints.file_bytes import SourceReader, is_local
+from ...errors import FormatError, HfinspectError
+from ...formats.base import SpanReader
+from ...formats.pickles.globals import PickleScan, reads_as_pickle, scan_pickle
+from ...formats.sniff import SNIFF_BYTES, magic_of, sniff
+from ...formats.torch.compressed import UNPACKED, UNREAD, UnreadPartError
 from ...formats.torch.torch import scan_file
 from ...formats.torch.zip_directory import read_directory, read_member
 from ...formats.window import Windows
-from ...sources.source import Source
+from ...sources.source import FileEntry, Source
+
+Scans = tuple[tuple[str, PickleScan], ...]
 
 #: Endings of files that usually are pickles or archives with pickles.
 PICKLE_SUFFIXES = (
     ".bin", ".pt", ".pth", ".ckpt", ".th", ".jit", ".pkl", ".pickle", ".pck", ".pcl", ".p",
-    ".joblib", ".dill", ".pt2", ".mar", ".nemo", ".npy", ".npz",
+    ".joblib", ".dill", ".pt2", ".mar", ".nemo", ".npy", ".npz", ".sav",
+)  # fmt: skip
+
+#: Kinds of ``formats.sniff.magic_of`` that some loader unpickles or unpacks.
+UNPICKLED = ("pickle", "zip", "tar", "numpy", *sorted(UNPACKED), *sorted(UNREAD))
+
+#: Files of a directory whose first bytes are looked at; a model has some dozens.
+MAX_SNIFFED = 10_000
+#: The same on the Hub, where each costs one or two requests.
+MAX_REMOTE_SNIFFED = 16
+#: Requests for one file that is looked through on the Hub; an archive has many members.
+MAX_REMOTE_READS = 64
+#: A pickle of protocol 0 can begin with text of any length; so much of it is read to be sure.
+MAX_TEXT_BYTES = 16 * 1024 * 1024
+
+#: Kept as text on the Hub (files in LFS are looked at under any name).
+TEXT_ENDINGS = frozenset(
+    {".json", ".jsonl", ".md", ".txt", ".py", ".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini",
+     ".csv", ".tsv", ".html", ".css", ".js", ".sh", ".xml", ".svg", ".jinja", ".gitattributes",
+     ".gitignore", ".gitkeep", ".lock", ".safetensors", ".gguf", ".rst", ".vocab"}
+)  # fmt: skip
+#: Looked at last.
+MEDIA_ENDINGS = frozenset(
+    {".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".flac", ".ogg", ".mp4",
+     ".webm", ".pdf", ".ttf", ".onnx", ".onnx_data", ".h5", ".tflite", ".msgpack", ".parquet",
+     ".arrow"}
 )  # fmt: skip
 
 #: The description of a Keras model stays below some megabytes.
@@ -26,9 +57,96 @@ HDF5_HEAD = 1024 * 1024
 _LAMBDA = b'"class_name": "Lambda"'
 
 
-def scan_pickle_file(source: Source, path: str) -> tuple[tuple[str, PickleScan], ...]:
+def scan_pickle_file(source: Source, path: str) -> Scans:
     """Names in a file's pickles; empty where it holds none. Raises HfinspectErrors."""
-    return tuple(scan_file(Windows(SourceReader(source, path))))
+    return tuple(scan_file(Windows(_reader(source, path))))
+
+
+def scan_unnamed(source: Source, path: str) -> Scans:
+    """The same of a file that by its name is no pickle: first its first bytes are looked at.
+
+    Loaders go by the bytes: joblib, torch and NumPy load a file whatever it is called.
+    """
+    file = Windows(_reader(source, path))
+    head = file.read(0, SNIFF_BYTES)
+    if sniff(head, file.size) is not None:
+        return ()
+    kind = magic_of(head)
+    if kind is None and not _is_bare_pickle(file, head, is_local(source)):
+        return ()
+    if kind not in (None, *UNPICKLED):
+        return ()
+    scans = tuple(scan_file(file))
+    return () if all(scan.is_no_pickle for _, scan in scans) else scans
+
+
+def _is_bare_pickle(file: Windows, head: bytes, reads_on: bool) -> bool:
+    """Whether bytes without a magic number are a pickle; where that is not decided yet, and reading
+    costs no round trips, more of them are read."""
+    while True:
+        scan = scan_pickle(head)
+        cut = isinstance(scan.error, FormatError) and scan.error.rule == "pickle-truncated"
+        have = len(head)
+        if not cut or not reads_on or have >= MAX_TEXT_BYTES or have >= file.known_size():
+            return reads_as_pickle(head)
+        head = file.read(0, have * 8)
+
+
+class _Sparing:
+    """A reader that stops after so many reads: each is a request to the Hub."""
+
+    def __init__(self, reader: SourceReader) -> None:
+        self.path = reader.path
+        self._reader = reader
+        self._left = MAX_REMOTE_READS
+
+    @property
+    def size(self) -> int | None:
+        return self._reader.size
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            found = f"looking through it takes more than {MAX_REMOTE_READS} requests"
+            raise UnreadPartError(self.path, f"{found}: the rest is not checked")
+
+    def read(self, start: int, stop: int) -> bytes:
+        self._count()
+        return self._reader.read(start, stop)
+
+    def read_spans(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        self._count()
+        return self._reader.read_spans(spans)
+
+
+def _reader(source: Source, path: str) -> SpanReader:
+    reader = SourceReader(source, path)
+    return reader if is_local(source) else _Sparing(reader)
+
+
+def to_sniff(files: Iterable[FileEntry], *, local: bool) -> tuple[list[str], int]:
+    """Paths whose first bytes are looked at, and how many others are not.
+
+    On disk all of them are. On the Hub each costs requests: text that is kept as text is left out,
+    and of the rest a few are taken, files of unknown endings first.
+    """
+    if local:
+        paths = [entry.path for entry in files]
+        return paths[:MAX_SNIFFED], max(0, len(paths) - MAX_SNIFFED)
+    found = [
+        entry
+        for entry in files
+        if (entry.size is None or entry.size > 1)
+        and (entry.sha256 is not None or _ending(entry.path) not in TEXT_ENDINGS)
+    ]
+    found.sort(key=lambda entry: _ending(entry.path) in MEDIA_ENDINGS)
+    paths = [entry.path for entry in found]
+    return paths[:MAX_REMOTE_SNIFFED], max(0, len(paths) - MAX_REMOTE_SNIFFED)
+
+
+def _ending(path: str) -> str:
+    name = path.rpartition("/")[2].lower()
+    return name[name.rfind(".") :] if "." in name else ""
 
 
 def stand_in(source: Source, path: str) -> str | None:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from ...checkpoints.filenames import Kind
 from ...core.text import clean
+from ...errors import HfinspectError
+from ...formats.torch.compressed import UnreadPartError
 from ..facts.pickle_names import LIBRARY, RUNS_CODE, UNKNOWN, danger_of
 from ..facts.target import Facts
 from ..registry import Found, rule
@@ -110,12 +112,18 @@ def pickle_unfollowed(facts: Facts) -> Iterator[Found]:
     for path, scans in facts.pickles.items():
         for member, scan in scans:
             if scan.error is not None:
-                yield Found(f"{clean(member, 80)}: {clean(scan.error.found, 200)}", path)
+                text = f"{clean(member, 80)}: {clean(scan.error.found, 200)}"
+                yield Found(text, path, severity=_unfollowed(scan.error))
     for path, error in facts.pickle_errors.items():
         weight = facts.weights.get(path)
         reported = weight is not None and any(p.severity == "error" for p in weight.problems)
         if error.exit_code == 4 and not reported and path not in facts.stand_ins:
-            yield Found(error.found, path)
+            yield Found(error.found, path, severity=_unfollowed(error))
+
+
+def _unfollowed(error: HfinspectError) -> str:
+    """A part of an archive that was not looked at is not known to hold any pickle."""
+    return "warning" if isinstance(error, UnreadPartError) else "error"
 
 
 @rule("HI404", "remote-code", "warning")

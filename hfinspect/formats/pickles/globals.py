@@ -24,7 +24,7 @@ class PickleScan(NamedTuple):
     """Every global up to the end of the pickle, or up to ``error`` where it could not go on.
 
     ``nested`` are whole files that the pickle holds as bytes and that its reader unpickles;
-    ``value`` is that of a pickle of one number.
+    ``value`` is that of a pickle of one number; ``calls`` counts calls and instances made.
     """
 
     globals: tuple[PickleGlobal, ...]
@@ -32,6 +32,7 @@ class PickleScan(NamedTuple):
     stop: int
     nested: tuple[bytes, ...] = ()
     value: int | None = None
+    calls: int = 0
 
     @property
     def is_no_pickle(self) -> bool:
@@ -76,6 +77,7 @@ class ScanMachine(PickleMachine):
         self.nested: list[bytes] = []
         self._nested_of: dict[int, object] = {}  # the objects too, as an id is a living object's
         self._is_fork = False
+        self.calls = 0
 
     def names(self) -> tuple[PickleGlobal, ...]:
         return tuple(
@@ -88,6 +90,7 @@ class ScanMachine(PickleMachine):
     # -- calls whose outcome is known -----------------------------------------------------------
 
     def call(self, target: object, args: object) -> object:
+        self.calls += 1
         arguments = tuple(args) if isinstance(args, (tuple, list)) else (args,)
         if isinstance(target, GlobalRef):
             settle = _SETTLED.get((target.module, target.name))
@@ -255,8 +258,19 @@ def scan_pickle(
         error = caught
     number = value if type(value) is int else None
     return PickleScan(
-        machine.names(), error, machine.base + machine.position, tuple(machine.nested), number
-    )
+        machine.names(), error, machine.base + machine.position, tuple(machine.nested), number,
+        machine.calls,
+    )  # fmt: skip
+
+
+def reads_as_pickle(data: bytes) -> bool:
+    """Whether bytes without a magic number are a pickle of protocol 0 or 1 that asks for names.
+
+    Text often begins with what could be opcodes ("ca" and "cb" on two lines are one name), so the
+    pickle must come to its end, or to a call.
+    """
+    scan = scan_pickle(data)
+    return bool(scan.globals) and (scan.error is None or scan.calls > 0)
 
 
 def globals_of(data: bytes) -> list[tuple[str, str, int]]:

@@ -8,8 +8,10 @@ import struct
 from collections.abc import Callable
 
 from ...errors import FormatError, LimitError
+from ..base import Reader
 from ..pickles.globals import PickleScan
-from ..window import Windows
+from ..sniff import NOT_WEIGHTS
+from ..window import Part, Windows
 from .legacy import scan_pickles
 
 #: Source: numpy/lib/format.py. Version 1 has a length of two bytes, 2 and 3 of four.
@@ -22,12 +24,14 @@ _PLAIN = re.compile(r"[|<>=]?[?bBhHiIlLqQefdgFDGuUSVacmM]\d*(\[\w+\])?", re.ASCI
 _BLOCK = 512
 #: Members of a tar archive that are looked at.
 MAX_TAR_MEMBERS = 1_000
-MAX_TAR_MEMBER_BYTES = 64 * 1024 * 1024
+MAX_ARRAY_BYTES = 64 * 1024 * 1024
 #: What torch.load unpickles of the tar archives of versions before 0.1.10
 #: (torch/serialization.py, ``_legacy_load``); numbers lie between their pickles.
+#: No loader unpickles these.
+_TEXT_MEMBERS = (".py", ".json", ".txt", ".md", ".yaml", ".yml", ".vocab")
 _TORCH_MEMBERS = ("storages", "tensors", "pickle")
 
-ScanMember = Callable[[str, bytes], "list[tuple[str, PickleScan]]"]
+ScanPart = Callable[[Reader], "list[tuple[str, PickleScan]]"]
 
 
 def scan_array(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
@@ -46,10 +50,10 @@ def scan_array(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
     header = file.read(begin, begin + length)
     if _is_plain(header):
         return []
-    data = file.read(begin + length, begin + length + MAX_TAR_MEMBER_BYTES)
-    if len(data) == MAX_TAR_MEMBER_BYTES:
+    data = file.read(begin + length, begin + length + MAX_ARRAY_BYTES)
+    if len(data) == MAX_ARRAY_BYTES:
         found = "its pickled objects are too large to look through"
-        raise LimitError(file.path, found, expected=f"at most {MAX_TAR_MEMBER_BYTES:,} bytes")
+        raise LimitError(file.path, found, expected=f"at most {MAX_ARRAY_BYTES:,} bytes")
     scans = scan_pickles(file, data)
     return [(f"array, {name}", scan) for name, scan in scans]
 
@@ -72,7 +76,7 @@ def _is_plain(header: bytes) -> bool:
     return True
 
 
-def scan_tar(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleScan]]:
+def scan_tar(file: Windows, scan_part: ScanPart) -> list[tuple[str, PickleScan]]:
     """Pickles in the members of a tar archive.
 
     Format: POSIX.1-1988 ustar, blocks of 512 bytes. Raises FormatError and LimitError.
@@ -87,7 +91,7 @@ def scan_tar(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleSc
         length = _tar_number(file.path, header[124:136], at)
         if length > size:
             raise FormatError(file.path, "a tar member runs past the file", rule="tar-member")
-        scans += _scan_tar_member(file, name, at + _BLOCK, length, scan_member)
+        scans += _scan_tar_member(file, name, at + _BLOCK, length, scan_part)
         at += _BLOCK + -(-length // _BLOCK) * _BLOCK
     found = f"only {MAX_TAR_MEMBERS:,} members of a tar archive are looked at"
     error = LimitError(file.path, found, expected=f"at most {MAX_TAR_MEMBERS:,}")
@@ -105,7 +109,7 @@ def _tar_number(path: str, field: bytes, at: int) -> int:
 
 
 def _scan_tar_member(
-    file: Windows, name: str, begin: int, length: int, scan_member: ScanMember
+    file: Windows, name: str, begin: int, length: int, scan_part: ScanPart
 ) -> list[tuple[str, PickleScan]]:
     scans: list[tuple[str, PickleScan]] = []
     base = name.removeprefix("./")
@@ -113,14 +117,12 @@ def _scan_tar_member(
         found = "torch.load unpickles this member, with numbers between pickles: not followed"
         error = FormatError(file.path, found, rule="pickle-unfollowed", where=f"byte {begin}")
         scans.append((name, PickleScan((), error, begin)))
-    if not length:
+    if not length or base.lower().endswith(_TEXT_MEMBERS):
         return scans
-    if length > MAX_TAR_MEMBER_BYTES:
-        found = f"the tar member {name!a:.200} is too large to look through"
-        limit = LimitError(file.path, found, expected=f"at most {MAX_TAR_MEMBER_BYTES:,} bytes")
-        return [*scans, (name, PickleScan((), limit, begin))]
     try:
-        inner = scan_member(f"{file.path}/{base}", file.read(begin, begin + length))
+        inner = scan_part(Part(file, f"{file.path}/{base}", begin, length))
     except (FormatError, LimitError) as error:
+        if isinstance(error, FormatError) and error.rule in NOT_WEIGHTS:
+            return scans
         return [*scans, (name, PickleScan((), error, begin))]
     return [*scans, *((f"{name}, {each}", scan) for each, scan in inner)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import BytesReader, Reader
-from ..pickles.globals import PickleScan
+from ..pickles.globals import PickleScan, reads_as_pickle
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import Windows
 from .archive import read_zip, scan_zip
+from .compressed import UNPACKED, UNREAD, scan_compressed
 from .legacy import old_pickle, read_legacy, scan_pickles
 from .others import scan_array, scan_tar
 from .zip_directory import TAIL_BYTES, read_directories
@@ -29,7 +30,8 @@ _REFUSED = {
     "tar": "a PyTorch file in the tar format of versions before 0.1.10",
     "hdf5": "an HDF5 file (Keras or TensorFlow weights)",
     "numpy": "a NumPy array", "gguf": "a GGUF file under another name", "ggml": "a GGML file",
-    "gzip": "a gzip archive", "bzip2": "a bzip2 archive", "xz": "an xz archive",
+    "gzip": "a gzip archive", "zlib": "data compressed with zlib", "lz4": "an LZ4 archive",
+    "lzma": "an LZMA archive", "bzip2": "a bzip2 archive", "xz": "an xz archive",
     "zstd": "a zstd archive", "7z": "a 7z archive", "riff": "a RIFF container (media)",
 }  # fmt: skip
 
@@ -95,9 +97,11 @@ def scan_file(reader: Reader, depth: int = 0) -> list[tuple[str, PickleScan]]:
     if kind == "zip":
         scans = scan_zip(file, lambda path, data: _scan_bytes(path, data, depth))
     elif kind == "tar":
-        scans = scan_tar(file, lambda path, data: _scan_bytes(path, data, depth))
+        scans = scan_tar(file, lambda member: _scan_inside(member, depth))
     elif kind == "numpy":
         scans = scan_array(file, head)
+    elif kind is not None and (kind in UNPACKED or kind in UNREAD):
+        scans = scan_compressed(file, kind, lambda path, data: _scan_unnamed(path, data, depth))
     else:
         scans = scan_pickles(file, head)
         if scans and file.peek(max(0, file.known_size() - TAIL_BYTES), file.known_size()):
@@ -129,7 +133,18 @@ def _with_nested(name: str, scan: PickleScan, depth: int) -> list[tuple[str, Pic
 
 
 def _scan_bytes(path: str, data: bytes, depth: int) -> list[tuple[str, PickleScan]]:
+    return _scan_inside(BytesReader(path, data), depth)
+
+
+def _scan_inside(reader: Reader, depth: int) -> list[tuple[str, PickleScan]]:
     if depth >= MAX_NESTING:
         found = "archives lie in archives: the innermost are not checked"
-        raise LimitError(path, found, expected=f"at most {MAX_NESTING} levels")
-    return scan_file(BytesReader(path, data), depth + 1)
+        raise LimitError(reader.path, found, expected=f"at most {MAX_NESTING} levels")
+    return scan_file(reader, depth + 1)
+
+
+def _scan_unnamed(path: str, data: bytes, depth: int) -> list[tuple[str, PickleScan]]:
+    """As ``_scan_bytes``, of bytes that no name calls a pickle: text is none."""
+    if magic_of(data[:SNIFF_BYTES]) is None and not reads_as_pickle(data):
+        return []
+    return _scan_bytes(path, data, depth)
