@@ -15,7 +15,7 @@ import pytest
 
 import hfinspect
 from hfinspect.auditing.facts import look
-from hfinspect.formats.torch import compressed
+from hfinspect.formats.torch import unpacking
 
 from ..auditing.sound import made, write
 from ..formats.torch_files import state_zip
@@ -117,5 +117,5 @@ def test_an_archive_of_many_members_is_bounded_on_the_hub(hub: HubServer) -> Non
 
 
 def test_limits_are_as_said() -> None:
-    assert compressed.MAX_RATIO > 1_032  # what DEFLATE can reach
-    assert compressed.FREE_BYTES < compressed.MAX_UNPACKED_BYTES
+    assert unpacking.MAX_RATIO > 1_032  # what DEFLATE can reach
+    assert unpacking.FREE_BYTES < unpacking.MAX_UNPACKED_BYTES

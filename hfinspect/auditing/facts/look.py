@@ -9,8 +9,8 @@ from ...errors import FormatError, HfinspectError
 from ...formats.base import SpanReader
 from ...formats.pickles.globals import PickleScan, reads_as_pickle, scan_pickle
 from ...formats.sniff import SNIFF_BYTES, magic_of, sniff
-from ...formats.torch.compressed import UNPACKED, UNREAD, UnreadPartError
 from ...formats.torch.torch import scan_file
+from ...formats.torch.unpacking import UNPACKED, UNREAD, UnreadPartError
 from ...formats.torch.zip_directory import read_directory, read_member
 from ...formats.window import Windows
 from ...sources.source import FileEntry, Source

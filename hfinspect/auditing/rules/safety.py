@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...checkpoints.filenames import Kind
 from ...core.text import clean
 from ...errors import HfinspectError
-from ...formats.torch.compressed import UnreadPartError
+from ...formats.torch.unpacking import UnreadPartError
 from ..facts.pickle_names import LIBRARY, RUNS_CODE, UNKNOWN, danger_of
 from ..facts.target import Facts
 from ..registry import Found, rule

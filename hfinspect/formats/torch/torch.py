@@ -9,9 +9,9 @@ from ..pickles.globals import PickleScan, reads_as_pickle
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import Windows
 from .archive import read_zip, scan_zip
-from .compressed import UNPACKED, UNREAD, scan_compressed
 from .legacy import old_pickle, read_legacy, scan_pickles
 from .others import scan_array, scan_tar
+from .unpacking import UNPACKED, UNREAD, scan_compressed
 from .zip_directory import TAIL_BYTES, read_directories
 
 #: Read from the beginning at first: data.pkl is the archive's first member and takes about 150
