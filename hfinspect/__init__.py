@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .api import audit, compare, explain, inspect, predict
+    from .api import audit, compare, explain, inspect, memory, predict
     from .core.components import Component, Role
     from .core.explanation import Explanation
+    from .core.footprint import Memory
     from .core.results import Failure, Inspection, Totals
     from .core.tensor import TensorInfo, TensorSpec
     from .core.verdicts import AuditFinding, AuditResult
@@ -29,6 +30,7 @@ _HOMES = {
     "compare": "api",
     "explain": "api",
     "inspect": "api",
+    "memory": "api",
     "predict": "api",
     "scan": "scanning",
     "Prediction": "trees.prediction",
@@ -39,6 +41,7 @@ _HOMES = {
     "Explanation": "core.explanation",
     "Failure": "core.results",
     "Inspection": "core.results",
+    "Memory": "core.footprint",
     "Totals": "core.results",
     "TensorInfo": "core.tensor",
     "TensorSpec": "core.tensor",
@@ -53,6 +56,7 @@ __all__ = [
     "Failure",
     "HfinspectError",
     "Inspection",
+    "Memory",
     "Prediction",
     "Role",
     "TensorInfo",
@@ -64,6 +68,7 @@ __all__ = [
     "errors",
     "explain",
     "inspect",
+    "memory",
     "predict",
     "scan",
 ]

@@ -42,6 +42,7 @@ from .sources.source import Source
 if TYPE_CHECKING:
     from .analysis.differences import Comparison
     from .core.explanation import Explanation
+    from .core.footprint import Memory
     from .core.verdicts import AuditResult
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
@@ -55,7 +56,7 @@ Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
 _AT_ONCE = 8
 
 __all__ = [
-    "audit", "compare", "explain", "inspect", "open_source", "predict",
+    "audit", "compare", "explain", "inspect", "memory", "open_source", "predict",
     "predict_parts", "resolve",
 ]  # fmt: skip
 
@@ -196,6 +197,53 @@ def explain(
     derivation = Derivation(predict_config(found.config), found.config)
     explanation = explained(found.target, found, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)
+
+
+def memory(
+    target: Target,
+    *,
+    context: int | str | None = None,
+    batch: int = 1,
+    engine: str = "logical",
+    cache_dtype: str | None = None,
+    encoder_tokens: int | None = None,
+    on: str | None = None,
+    tensor_parallel: int = 1,
+    overrides: Mapping[str, Any] | None = None,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    endpoint: str | None = None,
+    timeout: Timeout = None,
+    client: HubClient | None = None,
+    progress: Progress | None = None,
+) -> Memory:
+    """What a model needs to run: bytes of weights, cache and workspace, and what fits.
+
+    ``context`` is in tokens (``4096``, ``"32k"``); without it the sum is given at 4,096, 32,768
+    and the model's own. ``engine`` names whose rules the cache follows: ``logical`` (the least that
+    any must hold), ``transformers``, ``transformers-static``, ``vllm``, ``sglang``, ``llama.cpp``.
+    ``cache_dtype`` is that of keys and values (default: the model's). ``encoder_tokens`` are those
+    of an encoder-decoder's input (default: as many as ``context``). ``on`` is a device: ``"24GB"``,
+    ``"2x80GB"``, ``"RTX 4090"``. ``tensor_parallel`` is the number of devices that share each
+    layer; bytes are then those of the fullest. The other arguments are those of ``inspect``.
+
+    Raises UsageError for a context, an engine, a dtype or a device that is none, and what
+    ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
+    """
+    from .inspecting.gguf_beside import prediction_of
+    from .sizing.plan import plan, wished
+
+    wish = wished(
+        engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
+        encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
+    )  # fmt: skip
+    found = inspect(
+        target, revision=revision, source=source, token=token, file=file, overrides=overrides,
+        endpoint=endpoint, timeout=timeout, client=client, progress=progress,
+    )  # fmt: skip
+    return plan(found, prediction_of(found), wish)
 
 
 def audit(

@@ -26,7 +26,8 @@ from .streams import complain_of, drop_stdout, flushed, standard_output
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
 COMMANDS: Final = (
-    "inspect", "tensors", "tree", "explain", "compare", "audit", "scan", "architectures", "cache",
+    "inspect", "tensors", "tree", "explain", "memory", "compare", "audit", "scan", "architectures",
+    "cache",
 )  # fmt: skip
 
 #: Options of the program itself; anything else before a command belongs to ``inspect``.

@@ -10,7 +10,7 @@ from ..analysis.gguf.own_config import config_of
 from ..core.checkpoint import Finding
 from ..core.expectation import Expectation
 from ..core.results import Inspection
-from ..errors import HfinspectError
+from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
 from ..formats.gguf.gguf import describe
 from ..trees.prediction import Prediction, predict
 
@@ -43,6 +43,17 @@ def with_promise(inspection: Inspection, prediction: Prediction | None, where: s
         expectation=verdict.expectation,
         findings=(*inspection.findings, *found),
     )
+
+
+def prediction_of(inspection: Inspection) -> Prediction | None:
+    """The prediction for a model that was inspected: from its config, or from the key-values of a
+    GGUF file; None where there is neither or the architecture is not known."""
+    if inspection.config is None:
+        return _own_promise(inspection) if inspection.format == "gguf" else None
+    try:
+        return predict(inspection.config)
+    except (ConfigError, UnknownArchitectureError):
+        return None
 
 
 def _own_promise(inspection: Inspection) -> Prediction | None:

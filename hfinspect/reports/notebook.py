@@ -7,18 +7,19 @@ from typing import Any
 from ..analysis.count import per_layer
 from ..analysis.differences import Comparison
 from ..core.explanation import Explanation
+from ..core.footprint import Memory
 from ..core.refs import Origin
 from ..core.results import Failure, Inspection
 from ..core.verdicts import AuditResult
 from ..errors import UsageError
 from ..inspecting.build import from_prediction
 from ..trees.prediction import Prediction
-from . import comparison, explained, overview, verdict
+from . import comparison, explained, footprint_lines, overview, verdict
 from . import html as html_report
 from . import markdown as markdown_report
 from .document import Document, Paragraph, Table
 
-Result = Inspection | Explanation | AuditResult | Comparison | Prediction | Failure
+Result = Inspection | Explanation | Memory | AuditResult | Comparison | Prediction | Failure
 
 
 def document_of(result: Result, *, short: bool = False) -> Document:
@@ -27,6 +28,8 @@ def document_of(result: Result, *, short: bool = False) -> Document:
         return overview.lay_out(result, layers=per_layer(result.tensors))
     if isinstance(result, Explanation):
         return explained.lay_out(result, depth="model" if short else None)
+    if isinstance(result, Memory):
+        return footprint_lines.lay_out(result)
     if isinstance(result, AuditResult):
         return verdict.lay_out([result])
     if isinstance(result, Comparison):

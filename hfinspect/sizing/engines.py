@@ -94,7 +94,7 @@ def find_engine(name: str) -> Engine:
     return found
 
 
-def cache_dtype(name: str) -> str:
+def as_cache_dtype(name: str) -> str:
     """The dtype of a cache as we spell it: ``fp8`` is F8_E4M3, ``q8_0`` stays.
 
     Raises UsageError.

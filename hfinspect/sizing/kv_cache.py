@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..core.dims import expr_of
-from ..core.memory import CacheGroup, CacheSize
+from ..core.footprint import CacheGroup, CacheSize
 from ..trees.keeps import Keeps, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module
 from .engines import Engine, Settings, bytes_an_element, rows_held

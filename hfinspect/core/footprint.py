@@ -1,0 +1,229 @@
+"""What ``memory`` returns: weights, cache, workspace and training, each with its derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .display import Shown
+from .refs import Origin
+from .results import SCHEMA_VERSION
+
+
+@dataclass(frozen=True)
+class CacheGroup:
+    """Layers that keep the same. ``layers`` is how many, ``label`` what they keep (``keys and
+    values``, ``latent``, ``recurrent state`` ...), ``window`` the tokens they look back on (None:
+    all). ``elements`` are a token's (rows) or a sequence's (states), in all these layers;
+    ``grows``: one more row for each token. ``formula`` derives ``elements`` from config keys.
+    """
+
+    label: str
+    layers: int
+    elements: int
+    dtype: str
+    grows: bool
+    window: int | None = None
+    rows: int = 1
+    nbytes: int = 0
+    formula: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "label": self.label, "layers": self.layers, "elements": self.elements,
+            "dtype": self.dtype, "grows": self.grows, "window": self.window, "rows": self.rows,
+            "nbytes": self.nbytes, "formula": self.formula,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CacheSize:
+    """Bytes of a cache for ``batch`` sequences of ``tokens``, as ``engine`` holds it.
+
+    ``kv_bytes`` are keys and values (latents, indexers and cross-attention too), ``state_bytes``
+    recurrent and convolution states, ``nbytes`` both. ``fixed`` are bytes a sequence that do not
+    grow with tokens, ``per_token`` the bytes that the next token adds to a sequence at this
+    context, ``per_token_first`` those of a sequence's first token, ``knee`` the context at which
+    the last window is full (None without windows). ``dtype`` is that of keys and values;
+    ``assumed`` says why where the config names none.
+    """
+
+    engine: str
+    version: str
+    tokens: int
+    batch: int
+    dtype: str
+    nbytes: int
+    kv_bytes: int
+    state_bytes: int
+    fixed: int
+    per_token: int
+    per_token_first: int
+    knee: int | None
+    layers: tuple[CacheGroup, ...] = ()
+    encoder_tokens: int | None = None
+    assumed: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine, "version": self.version, "tokens": self.tokens,
+            "batch": self.batch, "encoder_tokens": self.encoder_tokens, "dtype": self.dtype,
+            "nbytes": self.nbytes, "kv_bytes": self.kv_bytes, "state_bytes": self.state_bytes,
+            "fixed": self.fixed, "per_token": self.per_token,
+            "per_token_first": self.per_token_first, "knee": self.knee,
+            "assumed": self.assumed, "notes": list(self.notes),
+            "layers": [group.to_dict() for group in self.layers],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WeightBytes:
+    """Bytes of the weights. ``nbytes`` are those that the class loads, exact from headers or from
+    the config's own dtypes, None where a packing or dtype is not known (``unknown`` says why);
+    ``per_device`` those of the fullest device under tensor parallelism. ``widths`` are bytes at
+    float32, 16 bits, int8 and int4."""
+
+    nbytes: int | None
+    source: str
+    parameters: int | None
+    per_device: int | None
+    widths: Mapping[str, int] = field(default_factory=dict, hash=False)
+    unknown: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "nbytes": self.nbytes, "source": self.source, "parameters": self.parameters,
+            "per_device": self.per_device, "widths": dict(self.widths), "unknown": self.unknown,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A limit, not an exact number: what a step needs besides weights and cache, in bytes.
+
+    ``logits`` are those of one position a sequence in float32, ``activation`` the widest layer's
+    outputs for the tokens of one step, ``runtime`` the device's own context and libraries.
+    """
+
+    logits: int
+    activation: int
+    runtime: int
+    formula: str
+
+    @property
+    def nbytes(self) -> int:
+        return self.logits + self.activation + self.runtime
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "nbytes": self.nbytes, "logits": self.logits, "activation": self.activation,
+            "runtime": self.runtime, "formula": self.formula,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AtContext:
+    """The sum at one context, per device: ``total`` is weights, cache and the workspace's limit;
+    None where the weights' bytes are not known. ``fits`` None: no device was named."""
+
+    cache: CacheSize
+    workspace: Workspace
+    total: int | None
+    fits: bool | None = None
+
+    @property
+    def context(self) -> int:
+        return self.cache.tokens
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "context": self.context, "cache": self.cache.to_dict(),
+            "workspace": self.workspace.to_dict(), "total": self.total, "fits": self.fits,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Memory(Shown):
+    """What a model needs to run: weights, cache and workspace at one or more contexts.
+
+    ``at`` has one entry a context, the main one last. ``own_context`` is the longest that the
+    config allows, ``assumed_dtype`` says where the cache's dtype comes from. ``cache_unknown`` is
+    the reason where a cache cannot be given (``at`` is then empty). ``device`` is what was named
+    (name, bytes of one, count); ``max_context`` at this batch and ``max_batch`` at this context are
+    those that still fit, None without a device; ``smallest_card`` is the known card that holds the
+    main entry.
+    """
+
+    target: str
+    origin: Origin
+    architecture: str | None
+    model_type: str | None
+    engine: str
+    version: str
+    batch: int
+    tensor_parallel: int
+    weights: WeightBytes
+    at: tuple[AtContext, ...] = ()
+    own_context: int | None = None
+    cache_unknown: str = ""
+    device: tuple[str, int, int] | None = None
+    max_context: int | None = None
+    max_batch: int | None = None
+    smallest_card: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def main(self) -> AtContext | None:
+        """The entry of the context that was named, or of the model's own."""
+        return self.at[-1] if self.at else None
+
+    @property
+    def cache(self) -> CacheSize | None:
+        return None if self.main is None else self.main.cache
+
+    @property
+    def workspace(self) -> Workspace | None:
+        return None if self.main is None else self.main.workspace
+
+    @property
+    def total(self) -> int | None:
+        """Bytes on one device at the main context."""
+        return self.weights.per_device if self.main is None else self.main.total
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the device holds the main entry; None without a device."""
+        return None if self.main is None else self.main.fits
+
+    def _in_a_line(self) -> str:
+        total = "bytes unknown" if self.total is None else f"{self.total:,} bytes"
+        return f"{self.target}: {total}, engine {self.engine}, batch {self.batch}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (schemas/memory.schema.json)."""
+        device = None
+        if self.device is not None:
+            device = dict(zip(("name", "nbytes", "count"), self.device, strict=True))
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "architecture": self.architecture,
+            "model_type": self.model_type,
+            "commit": self.origin.commit,
+            "engine": self.engine,
+            "engine_version": self.version,
+            "batch": self.batch,
+            "tensor_parallel": self.tensor_parallel,
+            "own_context": self.own_context,
+            "weights": self.weights.to_dict(),
+            "at": [entry.to_dict() for entry in self.at],
+            "cache_unknown": self.cache_unknown,
+            "device": device,
+            "fits": self.fits,
+            "max_context": self.max_context,
+            "max_batch": self.max_batch,
+            "smallest_card": self.smallest_card,
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,151 @@
+"""The layout of ``memory``: weights, what each token costs, and the sum at some contexts."""
+
+from __future__ import annotations
+
+from ..core.footprint import AtContext, CacheGroup, Memory
+from ..core.text import byte_size
+from .document import Block, Column, Document, Facts, Paragraph, Table
+
+
+def lay_out(found: Memory) -> Document:
+    """First the answer, then the sums, then where each number comes from."""
+    table = _sums(found)
+    blocks: list[Block] = [_facts(found)]
+    if found.at:
+        blocks.append(table)
+        if found.cache is not None and found.cache.layers:
+            blocks.append(_layers(found))
+        blocks.append(_formulas(found))
+    blocks += [Paragraph(note, "note") for note in found.notes]
+    return Document(found.origin.name, tuple(blocks), _plain(found), _summary(found))
+
+
+def _summary(found: Memory) -> str:
+    main = found.main
+    if main is None or main.total is None:
+        return "" if found.weights.nbytes is None else byte_size(found.weights.nbytes)
+    where = f"{byte_size(main.total)} at {main.context:,} tokens"
+    if main.fits is None or found.device is None:
+        return where
+    return f"{where}: {'fits' if main.fits else 'does not fit'} {_device(found)}"
+
+
+def _device(found: Memory) -> str:
+    name, nbytes, count = found.device or ("", 0, 1)
+    size = (
+        "" if name.lower().replace(" ", "").endswith(("gb", "gib")) else f" ({byte_size(nbytes)})"
+    )
+    return f"{count} × {name}{size}" if count > 1 else f"{name}{size}"
+
+
+def _facts(found: Memory) -> Facts:
+    items = [(found.architecture or "unknown architecture", _engine(found))]
+    weights = found.weights
+    if weights.nbytes is None:
+        widths = ", ".join(f"{name} {byte_size(size)}" for name, size in weights.widths.items())
+        items.append(("weights", f"unknown: {weights.unknown}" + (f"; {widths}" if widths else "")))
+    else:
+        apart = weights.per_device if found.tensor_parallel > 1 else None
+        each = "" if apart is None else f", {byte_size(apart)} on the fullest device"
+        items.append(("weights", f"{byte_size(weights.nbytes)}, {weights.nbytes:,} bytes{each}"))
+    if found.cache_unknown:
+        items.append(("cache", found.cache_unknown))
+    if found.cache is not None:
+        items.append(("cache", _cost(found)))
+    if found.device is not None:
+        items.append(("on", _device(found)))
+    if found.max_context is not None:
+        items.append(("longest", f"{found.max_context:,} tokens at batch {found.batch}"))
+    if found.max_batch is not None and found.main is not None:
+        items.append(("largest", f"batch {found.max_batch:,} at {found.main.context:,} tokens"))
+    if found.device is None and found.main is not None and found.main.total is not None:
+        card = found.smallest_card or "none of the known cards"
+        items.append(("fits on", f"{card}, at {found.main.context:,} tokens"))
+    return Facts(tuple(items))
+
+
+def _engine(found: Memory) -> str:
+    version = f" {found.version}" if found.version else ""
+    ranks = f", {found.tensor_parallel} devices" if found.tensor_parallel > 1 else ""
+    return f"engine {found.engine}{version}, batch {found.batch}{ranks}"
+
+
+def _cost(found: Memory) -> str:
+    """``131 kB per token, 4.29 GB at 32,768 tokens (BF16)``, windows and states named."""
+    cache = found.cache
+    assert cache is not None
+    parts = [f"{byte_size(cache.per_token_first)} per token"]
+    if cache.knee is not None and cache.per_token_first != cache.per_token:
+        parts.append(f"{byte_size(cache.per_token)} past {cache.knee:,} tokens")
+    if cache.fixed:
+        parts.append(f"{byte_size(cache.fixed)} per sequence")
+    why = f"; {cache.assumed}" if cache.assumed else ""
+    held = f"{byte_size(cache.nbytes)} at {cache.tokens:,} tokens"
+    return f"{', '.join(parts)}; {held} ({cache.dtype}, batch {cache.batch}{why})"
+
+
+def _sums(found: Memory) -> Table:
+    columns = (
+        Column("context", "context", "int"),
+        Column("weights", "weights"),
+        Column("cache", "cache"),
+        Column("workspace", "workspace, at most"),
+        Column("total", "total"),
+        Column("fits", "fits"),
+    )
+    rows = tuple(_row(found, entry) for entry in found.at)
+    return Table(columns, rows, optional=("fits",))
+
+
+def _row(found: Memory, entry: AtContext) -> tuple[int | str | None, ...]:
+    weights = found.weights.per_device
+    fits = {None: "", True: "yes", False: "no"}[entry.fits]
+    return (
+        entry.context,
+        "unknown" if weights is None else byte_size(weights),
+        byte_size(entry.cache.nbytes),
+        byte_size(entry.workspace.nbytes),
+        "unknown" if entry.total is None else byte_size(entry.total),
+        fits,
+    )
+
+
+def _plain(found: Memory) -> Table:
+    """The sums as plain numbers, one row a context; without a cache one row of weights."""
+    names = ("context", "batch", "weights_nbytes", "kv_bytes", "state_bytes", "cache_nbytes",
+             "workspace_nbytes", "total_nbytes", "fits")  # fmt: skip
+    weights = found.weights.per_device
+    rows: list[tuple[int | str | bool | None, ...]] = [
+        (entry.context, found.batch, weights, entry.cache.kv_bytes, entry.cache.state_bytes,
+         entry.cache.nbytes, entry.workspace.nbytes, entry.total, entry.fits)
+        for entry in found.at
+    ]  # fmt: skip
+    rows = rows or [(None, found.batch, weights, *[None] * 4, weights, None)]
+    return Table(tuple(Column(name, name) for name in names), tuple(rows))
+
+
+def _layers(found: Memory) -> Table:
+    columns = (
+        Column("layers", "layers", "int"),
+        Column("keeps", "keeps"),
+        Column("window", "window", "int"),
+        Column("elements", "elements", "int"),
+        Column("nbytes", "bytes", "int"),
+        Column("formula", "of", "math"),
+    )
+    assert found.cache is not None
+    rows = tuple(_group(group) for group in found.cache.layers)
+    title = f"What layers keep at {found.cache.tokens:,} tokens"
+    return Table(columns, rows, title=title, optional=("window", "formula"))
+
+
+def _group(group: CacheGroup) -> tuple[int | str | None, ...]:
+    per = "per token" if group.grows else "in all"
+    label = f"{group.label} ({group.dtype}, {per})"
+    return (group.layers, label, group.window, group.elements, group.nbytes, group.formula)
+
+
+def _formulas(found: Memory) -> Facts:
+    assert found.workspace is not None
+    items = [("workspace", f"at most logits + widest layer + runtime = {found.workspace.formula}")]
+    return Facts(tuple(items))

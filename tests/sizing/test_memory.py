@@ -1,0 +1,201 @@
+"""The whole sum: known numbers, engines, devices, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+from hfinspect.cli.memory import ENGINES as SHOWN
+from hfinspect.errors import UsageError
+from hfinspect.sizing.engines import ENGINES, Settings, as_cache_dtype, bytes_an_element, rows_held
+
+from ..cli.program import ROOT
+from ..cli.program import hfinspect as program
+from ..schemas import conforms
+
+MODELS = ROOT / "fixtures" / "models"
+LLAMA = str(MODELS / "llama-3-8b")
+GPT_OSS: dict[str, Any] = {
+    "model_type": "gpt_oss", "architectures": ["GptOssForCausalLM"], "num_hidden_layers": 36,
+    "hidden_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+    "sliding_window": 128, "dtype": "bfloat16", "num_local_experts": 2, "vocab_size": 1000,
+}  # fmt: skip
+MAMBA: dict[str, Any] = {
+    "model_type": "mamba2", "architectures": ["Mamba2ForCausalLM"], "hidden_size": 64,
+    "num_hidden_layers": 3, "num_heads": 8, "head_dim": 16, "state_size": 12, "n_groups": 2,
+    "dtype": "bfloat16", "vocab_size": 100,
+}  # fmt: skip
+TRUTHS = ROOT.parent / "shared" / "truths"
+
+
+def test_llama_by_hand() -> None:
+    """2 · 32 layers · 8 heads · 128 wide · 2 bytes a token, and the weights of its files."""
+    found = hfinspect.memory(LLAMA, context=8192, batch=2)
+    assert found.cache is not None
+    assert found.cache.per_token == 2 * 32 * 8 * 128 * 2 == 131_072
+    assert found.cache.nbytes == found.cache.kv_bytes == 131_072 * 8192 * 2
+    assert found.weights.nbytes == 8_030_261_248 * 2
+    assert found.total == found.weights.nbytes + found.cache.nbytes + found.workspace.nbytes  # type: ignore[union-attr]
+
+
+def test_latents_are_not_divided_by_devices() -> None:
+    one, eight = (
+        hfinspect.memory(str(MODELS / "deepseek-v3"), context=4096, tensor_parallel=n)
+        for n in (1, 8)
+    )
+    assert one.cache is not None
+    assert eight.cache is not None
+    assert one.cache.per_token == eight.cache.per_token == 61 * (512 + 64) * 2 == 70_272
+    assert one.weights.nbytes == eight.weights.nbytes
+    assert eight.weights.per_device is not None
+    assert one.weights.per_device is not None
+    assert one.weights.per_device / 8 < eight.weights.per_device < one.weights.per_device / 7.5
+
+
+def test_key_heads_fewer_than_devices_are_held_once_each() -> None:
+    """8 key/value heads on 16 devices: each holds one, as if there were 16."""
+    sizes = [hfinspect.memory(LLAMA, context=1024, tensor_parallel=n).cache for n in (1, 8, 16)]
+    assert [size and size.per_token for size in sizes] == [131_072, 16_384, 16_384]
+
+
+def test_windows_fill() -> None:
+    """Half of gpt-oss's layers look 128 tokens back: 73,728 bytes a token before, 36,864 after."""
+    found = hfinspect.memory(GPT_OSS, context=1000)
+    assert found.cache is not None
+    assert (found.cache.per_token_first, found.cache.per_token) == (73_728, 36_864)
+    assert found.cache.knee == 127
+    assert found.cache.nbytes == 18 * 2048 * (1000 + 127)
+
+
+def test_a_state_does_not_grow() -> None:
+    """3 layers of 128 · 12 numbers in float32 and (128 + 2 · 2 · 12) · (4 - 1) in bfloat16."""
+    sizes = [hfinspect.memory(MAMBA, context=n).cache for n in (10, 10_000)]
+    assert sizes[0] is not None
+    assert sizes[1] is not None
+    assert sizes[0].nbytes == sizes[1].nbytes == 3 * (128 * 12 * 4 + (128 + 48) * 3 * 2)
+    assert sizes[0].per_token == sizes[0].kv_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("engine", "rows"),
+    [("logical", 127), ("transformers", 127), ("transformers-static", 128), ("sglang", 127),
+     ("vllm", 16 * (-(-(127 + 8192) // 16) + 1)), ("llama.cpp", 768)],
+)  # fmt: skip
+def test_a_window_by_engine(engine: str, rows: int) -> None:
+    """Rows of one windowed layer at 131,072 tokens. vLLM: 521 blocks. llama.cpp: 128 + 512 cells,
+    in steps of 256."""
+    assert rows_held(ENGINES[engine], 128, 131_072, 1, Settings()) == rows
+
+
+@pytest.mark.parametrize(
+    ("window", "cells", "batch", "ubatch"),
+    [(128, 2304, 1, 2048), (2048, 2560, 1, 512), (1024, 4608, 4, 512), (128, 768, 1, 512)],
+)
+def test_llama_cpp_cells(window: int, cells: int, batch: int, ubatch: int) -> None:
+    """What its logs say: gpt-oss 20B, Muse-Glimmer 30B, Gemma 4 12B."""
+    found = rows_held(ENGINES["llama.cpp"], window, 40_000, batch, Settings(ubatch=ubatch))
+    assert found == cells
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [("q8_0", 1.0625), ("q4_0", 0.5625), ("q5_1", 0.75), ("fp8", 1), ("f16", 2)]
+)
+def test_cache_dtypes(dtype: str, size: float) -> None:
+    assert float(bytes_an_element(as_cache_dtype(dtype))) == size
+
+
+def test_an_encoder_keeps_nothing() -> None:
+    found = hfinspect.memory(str(MODELS / "bert-base-uncased"))
+    assert found.cache is None
+    assert "encoder" in found.cache_unknown
+
+
+def test_what_fits_is_the_longest_that_fits() -> None:
+    found = hfinspect.memory(LLAMA, on="RTX 4090", batch=2, context=4096)
+    assert found.fits
+    assert found.max_context is not None
+    assert found.device is not None
+    longest, over = (
+        hfinspect.memory(LLAMA, on="RTX 4090", batch=2, context=found.max_context + more)
+        for more in (0, 1)
+    )
+    assert longest.fits
+    assert over.fits is False
+
+
+def test_an_unknown_layout_is_refused_by_its_reason() -> None:
+    found = hfinspect.memory({"model_type": "deepseek_v4", "num_hidden_layers": 3})
+    assert found.at == ()
+    assert "compressors" in found.cache_unknown
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"engine": "vlm"}, {"context": "much"}, {"context": 0}, {"batch": 0}, {"batch": True},
+        {"on": "24"}, {"cache_dtype": "int3"}, {"tensor_parallel": 0}, {"encoder_tokens": -1},
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        hfinspect.memory(LLAMA, **wrong)
+
+
+def test_the_engines_of_help_are_those_with_rules() -> None:
+    assert list(ENGINES) == list(SHOWN)
+
+
+@pytest.mark.parametrize("model", sorted(path.name for path in MODELS.iterdir()))
+def test_the_json_form(model: str) -> None:
+    done = program("memory", MODELS / model, "--on", "8GB", "-f", "json")
+    answer = json.loads(done.out)
+    conforms(answer, "memory")
+    assert done.code == (1 if answer["fits"] is False else 0)
+
+
+def test_the_program() -> None:
+    done = program("memory", LLAMA, "--context", "32k", "--batch", "4", "--on", "24GB")
+    assert done.code == 1
+    assert "does not fit 24GB" in done.out
+    assert "more than the 8,192 that the config allows" in done.out
+    csv = program("memory", LLAMA, "-f", "csv").out.splitlines()
+    assert csv[0].startswith("context,batch,weights_nbytes")
+    assert csv[1].startswith("4096,1,16060522496,536870912,0,")
+    assert program("memory", LLAMA, "--context", "nonsense").code == 2
+
+
+@pytest.mark.skipif(not TRUTHS.is_dir(), reason="needs the recorded truths")
+def test_recorded_truths() -> None:
+    """Every default config of transformers that the catalog knows equals what was recorded."""
+    #: Sound that is one second long there, whatever the row calls its tokens.
+    sound = {"moonshine", "speech_to_text", "speecht5"}
+    configs = {row["id"]: row["config"] for row in _lines(TRUTHS / "memory_configs.jsonl")}
+    compared, differing = 0, []
+    for row in _lines(TRUTHS / "memory.jsonl"):
+        settings = row["settings"]
+        if not row["id"].startswith("tf-default") or row["model"] in sound:
+            continue
+        config = {**configs[settings["config"]], "architectures": [settings["cls"]]}
+        try:
+            found = hfinspect.memory(
+                config, context=settings["tokens"], engine="transformers", cache_dtype="bf16",
+                encoder_tokens=settings.get("encoder_tokens"),
+            )  # fmt: skip
+        except hfinspect.HfinspectError:
+            continue  # refused by name: not in the catalog
+        if found.cache is None:
+            continue
+        value = found.cache.kv_bytes if row["kind"] == "kv_bytes" else found.cache.state_bytes
+        compared += 1
+        if value != row["value"]:
+            differing.append((row["id"], value, row["value"]))
+    assert differing == []
+    assert compared > 280
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
