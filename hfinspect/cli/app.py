@@ -22,6 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ..errors import HfinspectError, UsageError
 from .interrupt import INTERRUPTED, WATCH, say_interrupted
+from .plain_values import make_plain
 from .streams import complain_of, drop_stdout, flushed, standard_output
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
@@ -40,6 +41,7 @@ class DefaultGroup(TyperGroup):
     """``hfinspect MODEL`` is ``hfinspect inspect MODEL``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        make_plain(self.get_params(ctx))
         return super().parse_args(ctx, with_command(args))
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
@@ -53,7 +55,11 @@ class DefaultGroup(TyperGroup):
 
 class TidyCommand(TyperCommand):
     """``hfinspect compare [OPTIONS] A B...``: arguments in the usage line as they are called, in
-    brackets where they may be left out."""
+    brackets where they may be left out. Plain values are made without pydantic."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        make_plain(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
