@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,29 @@ def audit() -> str:
     return table_markdown()
 
 
+def layers() -> str:
+    """What families share: each public function and class, with the first line of its docstring."""
+    lines = ["| file | name | what it is |", "| --- | --- | --- |"]
+    for path in sorted((ROOT / "hfinspect" / "layers").glob("[!_]*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        lines.append(f"| **{path.name}** | | {_first_sentence(tree)} |")
+        lines += [
+            f"| | `{node.name}` | {_first_sentence(node)} |"
+            for node in tree.body
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            and node.name[0] != "_"
+            and ast.get_docstring(node)
+        ]
+    return "\n".join(lines)
+
+
+def _first_sentence(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> str:
+    """The first sentence of a docstring, as a cell."""
+    text = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
+    sentence = re.split(r"(?<!et al)\.\s", text)[0].rstrip(".")
+    return sentence.replace("``", "`").replace("|", "\\|")
+
+
 def columns() -> str:
     from hfinspect.scanning.rows import columns_table
 
@@ -37,6 +61,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "architectures": architectures,
     "audit": audit,
     "columns": columns,
+    "layers": layers,
 }
 
 

@@ -12,7 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-INDEX = Path(__file__).resolve().parents[1] / "hfinspect" / "trees" / "index.json"
+ROOT = Path(__file__).resolve().parents[1]
+INDEX = ROOT / "hfinspect" / "trees" / "index.json"
+CASES = ROOT / "fixtures" / "oracle" / "cases"
 
 
 def index_text() -> str:
@@ -36,9 +38,13 @@ def _lines(tables: dict[str, dict[str, object]]) -> str:
 
 
 def main(types: list[str]) -> None:
+    for name in types:
+        if not (CASES / f"{name}.json").exists():
+            sys.exit(f"fixtures/oracle/cases/{name}.json: no such case file; write it first")
     if types:
         command = [sys.executable, "-m", "tests.oracle.record", *types]
-        subprocess.run(command, check=True)
+        if subprocess.run(command, check=False).returncode:
+            sys.exit("not everything was recorded (above: why); nothing else was written")
     INDEX.write_text(index_text(), encoding="utf-8")
     from . import readme_outputs, readme_tables
 

@@ -201,8 +201,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    import torch
-    import transformers
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        sys.exit(f"{error}: recording needs the libraries, pip install -e '.[oracle]'")
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
