@@ -8,34 +8,31 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, get_args
 
 from .checkpoints.choose import choose
-from .checkpoints.read import folder_of, no_weights, read_model
-from .checkpoints.repo_layout import PIPELINE_FILE, Layout, config_folders
+from .checkpoints.read import folder_of
+from .checkpoints.repo_layout import Layout
 from .checkpoints.small_files import read_config
 from .checkpoints.sub_models import refuse_models_below
-from .core.checkpoint import Finding
 from .core.config import HasConfig, config_given
 from .core.progress import Progress, joined
-from .core.refs import ModelRef, Origin
+from .core.refs import Origin
 from .core.results import Inspection, Member
 from .errors import HfinspectError, UsageError
-from .inspecting.adapter import Reach
-from .inspecting.model import inspect_read
-from .inspecting.overriding import changed, promised
+from .inspecting.overriding import changed
 from .inspecting.pipelines import (
     MAIN_MODULE,
     DeclaredPart,
     declared_model,
-    inspect_declared,
     several_models,
 )
 from .inspecting.promised import no_config
 from .inspecting.promised import predict as predict_config
+from .inspecting.trip import SourceChoice, inspect_target, is_config, json_of, of_pipeline
 from .layers.sentence_modules import own_class
 from .sources.deadline import Deadline, Timeout
-from .sources.opening import errors_about, open_source, resolve
+from .sources.opening import Access
 from .sources.source import Source
 
 # What only one verb needs is imported by it: a command starts in a third of a second.
@@ -49,15 +46,13 @@ if TYPE_CHECKING:
     from .sources.hub.model_info import Listing
     from .trees.prediction import Prediction
 
-SourceChoice = Literal["auto", "checkpoint", "config"]
 Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
 
 #: Models that are compared are read at once, up to so many.
 _AT_ONCE = 8
 
 __all__ = [
-    "audit", "compare", "explain", "inspect", "memory", "open_source", "predict",
-    "predict_parts", "resolve",
+    "SourceChoice", "audit", "compare", "explain", "inspect", "memory", "predict", "predict_parts",
 ]  # fmt: skip
 
 
@@ -90,38 +85,11 @@ def inspect(
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
-    if source not in ("auto", "checkpoint", "config"):
-        raise UsageError(f"source {source!r}", "is unknown", expected="auto, checkpoint or config")
-    if overrides and source == "checkpoint":
-        raise UsageError("overrides", "change the config, but only headers were to be read")
-    given = config_given(target)
-    if given is not None:
-        return promised("config", Origin("mapping", "config"), given, overrides)
-    ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
-    name = str(target)
-    deadline = Deadline.of(timeout)
-    opened = open_source(
-        ref, token=token, endpoint=endpoint, timeout=deadline, client=client, cache=cache,
-        listing=listing,
-    )  # fmt: skip
-    with errors_about(ref), closing(opened):
-        picked = _json_of(ref) or ref.file or file
-        if _is_config(picked):
-            if source == "checkpoint":
-                raise UsageError(name, "is a config, but only weights were to be read")
-            return _from_config_file(name, opened, picked, overrides)
-
-        def reach(base: str) -> Inspection:
-            inner = resolve(base, endpoint=endpoint)
-            base_source = open_source(
-                inner, token=token, endpoint=endpoint, timeout=deadline, client=client, cache=cache
-            )
-            with errors_about(inner), closing(base_source):
-                return _from_source(
-                    base, base_source, inner.file, "auto", None, _no_further, progress
-                )
-
-        return _from_source(name, opened, picked, source, overrides, reach, progress)
+    _check_source(source, overrides)
+    access = Access(token, endpoint, timeout, client, cache, listing, progress)
+    return inspect_target(
+        target, access, revision=revision, source=source, file=file, overrides=overrides
+    ).inspection
 
 
 def compare(
@@ -145,17 +113,16 @@ def compare(
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
     tasks = [
         partial(
-            inspect, target, source=source, token=token, endpoint=endpoint, timeout=timeout,
-            progress=share,
+            inspect_target, target, Access(token, endpoint, timeout, progress=share), source=source
         )
         for target, share in zip(targets, shares, strict=True)
-    ]  # fmt: skip
+    ]
     found = []
     for result in run_all(tasks, _AT_ONCE):  # each waits mostly for the network
         if isinstance(result, HfinspectError):
             raise result
         found.append(result)
-    return compared(found)
+    return compared([one.inspection for one in found], [one.prediction for one in found])
 
 
 def explain(
@@ -186,15 +153,17 @@ def explain(
     from .explaining.reconcile import compared, parse_count
 
     asked = None if against is None else parse_count(against)
-    found = inspect(
-        target, revision=revision, source=source, token=token, file=file, overrides=overrides,
-        endpoint=endpoint, timeout=timeout, client=client, progress=progress,
-    )  # fmt: skip
+    _check_source(source, overrides)
+    access = Access(token, endpoint, timeout, client, progress=progress)
+    whole = inspect_target(
+        target, access, revision=revision, source=source, file=file, overrides=overrides
+    )
+    found = whole.inspection
     if found.config is None and found.members:
         raise several_models(found.target, [_folder(member) for member in found.members])
     if found.config is None:
         raise no_config(found.target)
-    derivation = Derivation(predict_config(found.config), found.config)
+    derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
     explanation = explained(found.target, found, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)
 
@@ -232,18 +201,19 @@ def memory(
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
-    from .inspecting.gguf_beside import prediction_of
     from .sizing.plan import plan, wished
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
     )  # fmt: skip
-    found = inspect(
-        target, revision=revision, source=source, token=token, file=file, overrides=overrides,
-        endpoint=endpoint, timeout=timeout, client=client, progress=progress,
-    )  # fmt: skip
-    return plan(found, prediction_of(found), wish)
+    _check_source(source, overrides)
+    access = Access(token, endpoint, timeout, client, progress=progress)
+    whole = inspect_target(
+        target, access, revision=revision, source=source, file=file, overrides=overrides
+    )
+    known = whole.prediction is not None and whole.prediction.family is not None
+    return plan(whole.inspection, whole.prediction if known else None, wish)
 
 
 def audit(
@@ -277,29 +247,24 @@ def audit(
     from .checkpoints.read import read_checkpoint
     from .sources.local import LocalSource
 
-    ref = resolve(target, revision=revision, endpoint=endpoint)
-    deadline = Deadline.of(timeout)
+    access = Access(token, endpoint, timeout, client, progress=progress)
+    ref = access.resolve(target, revision)
+    access = access.started()
     base = None
     if reference is not None:
-        other = resolve(reference, endpoint=endpoint)
-        source = open_source(other, token=token, endpoint=endpoint, timeout=deadline, client=client)
-        try:
+        other = access.resolve(reference)
+        with closing(access.open(other)) as source:
             base = read_checkpoint(source, file=other.file)
-        finally:
-            source.close()
     if ref.path is not None:
         opened: Source = LocalSource(Path(ref.path).expanduser())
     else:
-        within = Deadline.never() if deep else deadline
-        opened = open_source(ref, token=token, endpoint=endpoint, timeout=within, client=client)
-    try:
+        opened = (replace(access, timeout=Deadline.never()) if deep else access).open(ref)
+    with closing(opened):
         return run_audit(
             str(target), opened, select=select, ignore=ignore, deep=deep, file=ref.file or file,
             reference=base, reference_name=None if reference is None else str(reference),
             progress=progress,
         )  # fmt: skip
-    finally:
-        opened.close()
 
 
 def predict(
@@ -357,12 +322,12 @@ def predict_parts(
     given = config_given(target)
     if given is not None:
         return (_only_part(given, overrides),), Origin("mapping", "config")
-    ref = _of_pipeline(resolve(target, revision=revision, endpoint=endpoint))
-    opened = open_source(ref, token=token, endpoint=endpoint, timeout=timeout)
-    with errors_about(ref), closing(opened):
-        picked = _json_of(ref) or ref.file or file
+    access = Access(token, endpoint, timeout)
+    ref = of_pipeline(access.resolve(target, revision))
+    with access.opened(ref) as opened:
+        picked = json_of(ref) or ref.file or file
         files = opened.list_files()
-        if _is_config(picked):
+        if is_config(picked):
             config: Mapping[str, Any] | None = read_config(opened, picked)
         else:
             if picked is not None:
@@ -380,6 +345,15 @@ def predict_parts(
         return (_only_part(config, overrides),), opened.origin
 
 
+def _check_source(source: str, overrides: Mapping[str, Any] | None) -> None:
+    known = get_args(SourceChoice)
+    if source not in known:
+        expected = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise UsageError(f"source {source!r}", "is unknown", expected=expected)
+    if overrides and source == "checkpoint":
+        raise UsageError("overrides", "change the config, but only headers were to be read")
+
+
 def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:
     found = changed(config, overrides)
     return DeclaredPart("", "", found.config, found.prediction, found.overrides)
@@ -388,76 +362,3 @@ def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -
 def _folder(member: Member) -> str:
     """Where a part lies: the root's has the name of what it is."""
     return "" if member.name in (MAIN_MODULE, own_class(member.declared)) else member.name
-
-
-def _of_pipeline(ref: ModelRef) -> ModelRef:
-    """A local model_index.json stands for its pipeline."""
-    if ref.path is not None and Path(ref.path).name == PIPELINE_FILE:
-        return replace(ref, path=str(Path(ref.path).parent))
-    return ref
-
-
-def _is_config(picked: str | None) -> TypeGuard[str]:
-    return picked is not None and picked.endswith(".json") and not picked.endswith(".index.json")
-
-
-def _json_of(ref: ModelRef) -> str | None:
-    """The JSON file that a ref names, as its source calls it: a config or an index."""
-    named = ref.file if ref.path is None else Path(ref.path).name
-    return named if named is not None and named.endswith(".json") else None
-
-
-# ---- from what was read to an inspection
-
-
-def _from_config_file(
-    name: str, opened: Source, path: str, overrides: Mapping[str, Any] | None
-) -> Inspection:
-    config = read_config(opened, path)
-    if config is None:
-        raise no_config(name)
-    return promised(name, opened.origin, config, overrides)
-
-
-def _from_source(
-    name: str,
-    opened: Source,
-    file: str | None,
-    source: SourceChoice,
-    overrides: Mapping[str, Any] | None,
-    reach: Reach,
-    progress: Progress | None,
-) -> Inspection:
-    wants_weights = source != "config" and not overrides
-    read = read_model(opened, file=file, weights=wants_weights, progress=progress)
-    found = inspect_read(name, opened.origin, read, reach)
-    if found is not None:
-        return found
-    if source == "checkpoint":
-        raise read.refused or no_weights(opened, read.files)
-    whole = not file and not (overrides and PIPELINE_FILE in read.files)
-    several = inspect_declared(name, opened, overrides) if whole else None
-    if several is not None:
-        return several
-    if read.config is None:
-        if read.config_error is not None:
-            raise read.config_error
-        if PIPELINE_FILE in read.files and overrides:
-            raise several_models(name, config_folders(read.files))
-        if not wants_weights:
-            raise no_config(name, read.files)
-        raise read.refused or no_weights(opened, read.files)
-    unread = tuple(
-        Finding(
-            "unread-weights", f"{other.path} was not read: {other.reason}{other.sized}", other.path
-        )
-        for other in read.unread
-    )
-    findings = (*read.findings, *unread)
-    found = promised(name, opened.origin, read.config, overrides, findings, read.companions)
-    return found if read.layout is Layout.SINGLE else replace(found, layout=read.layout.value)
-
-
-def _no_further(base: str) -> Inspection:
-    """An adapter's base that is an adapter itself is not followed: it could lead in a circle."""
-    raise UsageError(base, "is the base of a base model")

@@ -10,8 +10,7 @@ from ..core.components import Role
 from ..core.display import Shown, counted
 from ..core.results import SCHEMA_VERSION, Inspection
 from ..core.tensor import TensorInfo
-from ..errors import HfinspectError
-from ..trees.prediction import Prediction, predict
+from ..trees.prediction import Prediction
 from .labels.lookup import spec_finder
 
 #: Keys that say who wrote the file, not what the model is.
@@ -85,20 +84,24 @@ class Comparison(Shown):
         }
 
 
-def compare(inspections: Sequence[Inspection]) -> Comparison:
-    """Every model against the first."""
+def compare(
+    inspections: Sequence[Inspection], predictions: Sequence[Prediction | None]
+) -> Comparison:
+    """Every model against the first; ``predictions`` are those of their configs."""
     first, *others = inspections
+    mine, *theirs = map(by_common_name, inspections, predictions)
     return Comparison(
         tuple(inspections),
         tuple(
-            Difference(other.target, _changes(first, other), _config_changes(first, other))
-            for other in others
+            Difference(other.target, _changes(mine, named), _config_changes(first, other))
+            for other, named in zip(others, theirs, strict=True)
         ),
     )
 
 
-def _changes(here: Inspection, there: Inspection) -> tuple[Change, ...]:
-    mine, theirs = by_common_name(here), by_common_name(there)
+def _changes(
+    mine: Mapping[str, TensorInfo], theirs: Mapping[str, TensorInfo]
+) -> tuple[Change, ...]:
     found: dict[_Key, list[int | None]] = {}
     for name in [*mine, *(name for name in theirs if name not in mine)]:
         for kind, a, b in _compared(mine.get(name), theirs.get(name)):
@@ -228,12 +231,11 @@ _PACKED: Final = (
 )
 
 
-def by_common_name(inspection: Inspection) -> dict[str, TensorInfo]:
+def by_common_name(inspection: Inspection, prediction: Prediction | None) -> dict[str, TensorInfo]:
     """Tensors by common name. Which end of a tie a file keeps is the writer's choice and no
     difference of the models, so tied ones are left out."""
-    prediction = _prediction(inspection)
-    find = spec_finder(prediction)
     family = prediction.family if prediction else None
+    find = spec_finder(prediction if family else None)  # by transformers alone, there is no family
     prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
     named: dict[str, TensorInfo] = {}
     for tensor in inspection.tensors:
@@ -257,12 +259,3 @@ def _candidates(tensor: TensorInfo) -> Iterator[str]:
                 yield tensor.name.removesuffix(end) + plain
                 return
     yield tensor.name
-
-
-def _prediction(inspection: Inspection) -> Prediction | None:
-    if inspection.config is None:
-        return None
-    try:
-        return predict(inspection.config)
-    except HfinspectError:
-        return None

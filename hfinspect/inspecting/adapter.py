@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from ..core.checkpoint import Finding
+from ..core.refs import Origin
 from ..core.results import Adapter, Inspection
 from ..core.text import clean
 from ..errors import HfinspectError
@@ -18,20 +18,20 @@ _MAX_TARGETS = 1_000
 Reach = Callable[[str], Inspection]
 
 
-def with_adapter(
-    inspection: Inspection, config: Mapping[str, object] | None, reach: Reach
-) -> Inspection:
-    """The inspection of an adapter's weights with its settings and its base model's size.
+def adapter_of(
+    config: Mapping[str, object] | None, origin: Origin, reach: Reach
+) -> tuple[Adapter, list[Finding]]:
+    """The settings of an adapter, its base model's size, and what there is to say of the base.
 
     A base that cannot be reached is a note; one that is itself an adapter is not followed.
     """
     values = config or {}
     base = values.get("base_model_name_or_path")
     parameters = None
-    findings = list(inspection.findings)
+    findings: list[Finding] = []
     if isinstance(base, str) and base.strip():
         try:
-            found = reach(_target(base, is_local=inspection.origin.kind in ("directory", "file")))
+            found = reach(_target(base, is_local=origin.kind in ("directory", "file")))
             parameters = found.parameters if found.adapter is None else None
         except HfinspectError as error:
             text = f"the base model {base!r:.200} was not reached: {clean(str(error))}"
@@ -48,13 +48,7 @@ def with_adapter(
         base=_text(base),
         base_parameters=parameters,
     )
-    return replace(
-        inspection,
-        layout="adapter",
-        architecture=adapter.type or inspection.architecture,
-        adapter=adapter,
-        findings=tuple(findings),
-    )
+    return adapter, findings
 
 
 def _target(base: str, *, is_local: bool) -> str:

@@ -3,32 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..analysis.beyond import beyond_config, beyond_of, with_beyond
-from ..analysis.count import by_component, by_dtype, by_part, sums, tally
+from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
 from ..analysis.gguf.own_facts import gguf_facts, model_type_of, unstored_head
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization import Decoded, Decoding, packing
+from ..checkpoints.variants import Variant
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
 from ..core.expectation import Expectation
 from ..core.overrides import Override
 from ..core.refs import Origin
-from ..core.results import Inspection, WeightFile
+from ..core.results import Adapter, Inspection, VariantFile, WeightFile
 from ..core.tensor import TensorInfo, TensorSpec
 from ..formats.strict_json import collector_paused
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding
+from .gguf_beside import Held, Promise, promise_of
 
 _NAME = itemgetter(0)
 _ROLE = TensorInfo._fields.index("role")
 #: A member of an Enum costs a call to look up.
 _BOOKKEEPING = Role.QUANTIZATION
+
+
+class Inspected(NamedTuple):
+    """A result and what it was made from, for whatever comes next: the prediction of the config
+    (None where there is none, or it says nothing of the class) and the weights as read."""
+
+    inspection: Inspection
+    prediction: Prediction | None = None
+    checkpoint: Checkpoint | None = None
+
+
+class Known(NamedTuple):
+    """What is known of a model before its tensors are counted.
+
+    ``findings`` come before those of the files, ``last`` after them; ``variants`` are the
+    quantisations to choose from, ``contents`` what the file says of itself.
+    """
+
+    findings: Sequence[Finding] = ()
+    layout: str = "model"
+    contents: Mapping[str, object] = {}
+    variants: Sequence[Variant] = ()
+    adapter: Adapter | None = None
+    last: Sequence[Finding] = ()
+
+
+NOTHING_MORE = Known()
 
 
 def from_prediction(
@@ -40,6 +68,7 @@ def from_prediction(
     overrides: tuple[Override, ...] = (),
     companions: Mapping[str, Mapping[str, object]] | None = None,
     findings: Sequence[Finding] = (),
+    layout: str = "model",
 ) -> Inspection:
     """What config.json promises. Stored sizes are what a file in the config's dtype would hold, or
     one that is packed as the config (or one of the ``companions``, hf_quant_config.json and
@@ -48,11 +77,12 @@ def from_prediction(
         packed = packing(prediction, config, companions)
         placed = place_expected(prediction, packed)
     assumed = assumed_class(prediction, config)
-    found = _inspection(
+    return _inspection(
         target,
         origin,
         "config",
         placed,
+        _count(placed),
         _head_apart(placed, prediction),
         model_type=prediction.model_type,
         architecture=prediction.architecture,
@@ -69,8 +99,9 @@ def from_prediction(
             *findings,
             *(() if packed is None else packed.findings),
         ),
+        layout=layout,
+        **({} if packed is None or packed.specs is not None else {"stored": None}),
     )
-    return found if packed is None or packed.specs is not None else replace(found, stored=None)
 
 
 def _how_built(prediction: Prediction) -> list[Finding]:
@@ -88,9 +119,16 @@ def from_checkpoint(
     decoding: Decoding,
     *,
     config: Mapping[str, Any] | None = None,
-    findings: Sequence[Finding] = (),
-) -> Inspection:
-    """What the headers hold, labelled and compared with what config.json promises."""
+    known: Known = NOTHING_MORE,
+    where: str = "config.json",
+) -> Inspected:
+    """What the headers hold, labelled and compared with what config.json (``where``) promises.
+
+    llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
+    labels do not come from the prediction.
+    """
+    is_gguf = checkpoint.format == "gguf"
+    beside, prediction = (prediction, None) if is_gguf else (None, prediction)
     said = None if config is None else config.get("tie_word_embeddings")
     metadata = _metadata(checkpoint)
     placed = place_stored(
@@ -102,25 +140,35 @@ def from_checkpoint(
         routing=routing_of(config, metadata),
     )
     placed = with_beyond(placed, prediction, decoding.tensors)
-    is_gguf = checkpoint.format == "gguf"
     if is_gguf:
         placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
-    expectation = None if prediction is None else _compare(placed, prediction, decoding.tensors)
+    counts = _count(placed)
+    total = counts.total
+    promise = Promise()
+    if prediction is not None:
+        promise = Promise(True, _compare(placed, prediction, decoding.tensors))
+    elif is_gguf and not checkpoint.missing:
+        first = checkpoint.shards[0].file if checkpoint.shards else None
+        held = Held(first, metadata, placed.tensors, total.parameters)
+        promise = promise_of(held, beside, where)
+    carried = prediction or beside or (promise.prediction if config is None else None)
     assumed = assumed_class(prediction, config)
     architectures = (config or {}).get("architectures")
     named: object = (config or {}).get("architecture")  # timm's name
     if isinstance(architectures, list) and architectures:
         named = architectures[0]
     model_type = (config or {}).get("model_type") or (model_type_of(metadata) if is_gguf else None)
-    return _inspection(
+    inspection = _inspection(
         target,
         origin,
         "checkpoint",
         _with_unstored_ties(placed, prediction),
+        counts,
         _head_apart(placed, prediction),
         model_type=prediction.model_type if prediction else _text(model_type),
-        architecture=prediction.architecture if prediction else _text(named),
-        catalogued=prediction is not None,
+        architecture=(known.adapter.type if known.adapter else None)
+        or (prediction.architecture if prediction else _text(named)),
+        catalogued=promise.catalogued,
         format=checkpoint.format,
         files=tuple(
             WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
@@ -129,29 +177,52 @@ def from_checkpoint(
         other_files={path: checkpoint.reasons.get(path, "") for path in checkpoint.others},
         chosen_because=checkpoint.chosen_because,
         missing_files=checkpoint.missing,
-        expectation=expectation,
+        expectation=promise.expectation,
         assumed=assumed,
         quantization=decoding.summary,
         metadata=metadata,
         facts=gguf_facts(metadata) if is_gguf else facts_of(config, prediction),
         config=config,
+        layout=known.layout,
+        contents=known.contents,
+        variants=_variants(known.variants, checkpoint, total.parameters),
+        adapter=known.adapter,
         findings=(
             *assumed_finding(assumed, prediction),
-            *findings,
+            *known.findings,
             *checkpoint.findings,
             *(finding for shard in checkpoint.shards for finding in shard.findings),
             *decoding.findings,
             *_tie_findings(placed),
+            *_claims(total, checkpoint),
+            *promise.findings,
+            *known.last,
         ),
     )
+    return Inspected(inspection, carried, checkpoint)
+
+
+class _Counts(NamedTuple):
+    cells: dict[Key, Cell]
+    total: Sums
+
+
+def _count(placed: Placed) -> _Counts:
+    cells = tally(placed.tensors)
+    return _Counts(cells, sums(cells))
 
 
 def _inspection(
-    target: str, origin: Origin, source: str, placed: Placed, head_apart: int, **more: Any
+    target: str,
+    origin: Origin,
+    source: str,
+    placed: Placed,
+    counts: _Counts,
+    head_apart: int,
+    **more: Any,
 ) -> Inspection:
     tensors = placed.tensors
-    cells = tally(tensors)
-    total = sums(cells)
+    cells, total = counts
     return Inspection(
         target=target,
         origin=origin,
@@ -159,14 +230,13 @@ def _inspection(
         tensors=tensors,
         parameters=total.parameters,
         logical=total.logical,
-        stored=total.stored,
         buffers=total.buffers,
         bookkeeping=total.bookkeeping,
         nbytes=total.nbytes,
         components=by_component(cells),
         parts=by_part(cells),
         dtypes=by_dtype(cells),
-        **{"beyond": beyond_of(tensors), **more},
+        **{"beyond": beyond_of(tensors), "stored": total.stored, **more},
         tied=placed.tied,
         parameters_with_head=None
         if total.parameters is None or not head_apart
@@ -182,6 +252,35 @@ def _text(value: object) -> str | None:
 def _metadata(checkpoint: Checkpoint) -> Mapping[str, object]:
     """The first shard's own metadata: shards of one model carry the same."""
     return checkpoint.shards[0].metadata if checkpoint.shards else {}
+
+
+def _variants(
+    variants: Sequence[Variant], checkpoint: Checkpoint, parameters: int | None
+) -> tuple[VariantFile, ...]:
+    """The quantisations to choose from; all have the parameters of the one that was read."""
+    taken = {shard.file for shard in checkpoint.shards}
+    return tuple(
+        VariantFile(item.label, item.files, item.size, parameters, taken == set(item.files))
+        for item in variants
+    )
+
+
+def _claims(total: Sums, checkpoint: Checkpoint) -> list[Finding]:
+    """What an index says of itself next to what was counted: compared, never believed."""
+    if checkpoint.index is None or checkpoint.missing:
+        return []
+    counted = {
+        "total_size": (total.nbytes,),
+        # Written as unique parameters, with tied ones twice, or of packed tensors as stored.
+        "total_parameters": (total.parameters, total.logical, total.stored),
+    }
+    findings = []
+    for key, values in counted.items():
+        claim = checkpoint.index.metadata.get(key)
+        if isinstance(claim, (int, float)) and values[0] is not None and claim not in values:
+            text = f"{key} is {claim:,}, counted were {values[0]:,}"
+            findings.append(Finding("index-total", text, checkpoint.index.file, severity="note"))
+    return findings
 
 
 # ---- ties

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..analysis.beyond import beyond_of
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally
 from ..core.checkpoint import Finding
+from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Member, Quantization
 from ..core.tensor import TensorInfo
@@ -18,9 +19,15 @@ def combined(
     layout: str,
     parts: Sequence[tuple[Member, Inspection]],
     findings: Sequence[Finding] = (),
+    *,
+    architecture: str | None = None,
+    other_files: Mapping[str, str] = {},
+    overrides: tuple[Override, ...] = (),
+    all_known: bool = True,
 ) -> Inspection:
     """The parts' tensors under the names of their parts, and sums over them.
 
+    ``other_files`` are those of no part; unless ``all_known``, a part is missing from the sums.
     Ties hold within a part; they are shown as ``part/tensor``.
     """
     tensors: list[TensorInfo] = []
@@ -36,8 +43,8 @@ def combined(
         origin=origin,
         source=parts[0][1].source,
         tensors=tuple(tensors),
-        parameters=total.parameters,
-        logical=total.logical,
+        parameters=total.parameters if all_known else None,
+        logical=total.logical if all_known else None,
         stored=total.stored,
         buffers=total.buffers,
         bookkeeping=total.bookkeeping,
@@ -49,7 +56,7 @@ def combined(
         catalogued=all(one.catalogued for _, one in parts),
         format=formats.pop() if len(formats) == 1 else "mixed",
         files=tuple(file for _, one in parts for file in one.files),
-        other_files=_merged(one.other_files for _, one in parts),
+        other_files=_merged([*(one.other_files for _, one in parts), other_files]),
         missing_files=tuple(path for _, one in parts for path in one.missing_files),
         chosen_because=f"{layout}: every part that has weights",
         tied=tied,
@@ -57,6 +64,8 @@ def combined(
         quantization=_quantization([member.quantization for member, _ in parts]),
         findings=(*findings, *(finding for _, one in parts for finding in one.findings)),
         layout=layout,
+        architecture=architecture,
+        overrides=overrides,
         members=tuple(member for member, _ in parts),
     )
 

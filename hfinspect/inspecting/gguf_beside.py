@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
 from ..analysis.gguf.expected import Verdict, compare_names
 from ..analysis.gguf.own_config import config_of
 from ..core.checkpoint import Finding
 from ..core.expectation import Expectation
-from ..core.results import Inspection
-from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
+from ..core.tensor import TensorInfo
+from ..errors import HfinspectError
 from ..formats.gguf.gguf import describe
 from ..trees.prediction import Prediction, predict
 
@@ -21,44 +21,46 @@ _EXAMPLES = 3
 OWN_VALUES = "the file's own key-values"
 
 
-def with_promise(inspection: Inspection, prediction: Prediction | None, where: str) -> Inspection:
-    """The inspection of a GGUF file with its expectation, and what differs as findings.
+class Held(NamedTuple):
+    """What a GGUF file holds: its first shard's path and key-values, its tensors, the unique
+    parameters in them (None where a packing is unknown)."""
 
-    ``prediction`` is that of the file ``where``, None where there is none or it is not in the
-    catalog; then the key-values promise, if their architecture is known.
-    """
-    facts = describe(inspection.metadata)
-    if facts.architecture is None or facts.type != "model" or not inspection.complete:
-        return inspection
+    file: str | None
+    metadata: Mapping[str, object]
+    tensors: tuple[TensorInfo, ...]
+    parameters: int | None
+
+
+class Promise(NamedTuple):
+    """Whether the catalog made it, what it expects, what differs as findings, and the prediction
+    that it is of."""
+
+    catalogued: bool = False
+    expectation: Expectation | None = None
+    findings: tuple[Finding, ...] = ()
+    prediction: Prediction | None = None
+
+
+def promise_of(held: Held, prediction: Prediction | None, where: str) -> Promise:
+    """``prediction`` is that of the file ``where``, None where there is none or it is not in the
+    catalog; then the key-values promise, if their architecture is known."""
+    facts = describe(held.metadata)
+    if facts.architecture is None or facts.type != "model":
+        return Promise()
     source, is_catalogued = where, prediction is not None
     if prediction is None:
-        prediction, source = _own_promise(inspection), OWN_VALUES
+        prediction, source = own_promise(held), OWN_VALUES
     if prediction is None:
-        return inspection
-    verdict = compare_names(inspection.tensors, prediction, facts.architecture)
-    found = _findings(inspection, verdict, source)
-    return replace(
-        inspection,
-        catalogued=is_catalogued,
-        expectation=verdict.expectation,
-        findings=(*inspection.findings, *found),
-    )
+        return Promise()
+    verdict = compare_names(held.tensors, prediction, facts.architecture)
+    findings = tuple(_findings(held, verdict, source))
+    return Promise(is_catalogued, verdict.expectation, findings, prediction)
 
 
-def prediction_of(inspection: Inspection) -> Prediction | None:
-    """The prediction for a model that was inspected: from its config, or from the key-values of a
-    GGUF file; None where there is neither or the architecture is not known."""
-    if inspection.config is None:
-        return _own_promise(inspection) if inspection.format == "gguf" else None
-    try:
-        return predict(inspection.config)
-    except (ConfigError, UnknownArchitectureError):
-        return None
-
-
-def _own_promise(inspection: Inspection) -> Prediction | None:
+def own_promise(held: Held) -> Prediction | None:
+    """What the key-values predict; None where their architecture is not known."""
     config: Mapping[str, object] | None = config_of(
-        inspection.metadata, {info.name for info in inspection.tensors}
+        held.metadata, {info.name for info in held.tensors}
     )
     if config is None:
         return None
@@ -69,10 +71,10 @@ def _own_promise(inspection: Inspection) -> Prediction | None:
         return None  # numbers that make no model: what the header holds is still right
 
 
-def _findings(inspection: Inspection, verdict: Verdict, source: str) -> Iterator[Finding]:
-    file = inspection.files[0].path if inspection.files else None
+def _findings(of: Held, verdict: Verdict, source: str) -> Iterator[Finding]:
+    file = of.file
     if not verdict.expectation.agrees:
-        yield Finding("config-differs", _difference(inspection, verdict.expectation, source), file)
+        yield Finding("config-differs", _difference(of, verdict.expectation, source), file)
     if verdict.unnamed:
         held, promised = verdict.rest
         same = "as many elements as" if held == promised else f"{held:,} elements, not those of"
@@ -92,8 +94,8 @@ def _findings(inspection: Inspection, verdict: Verdict, source: str) -> Iterator
         yield Finding("gguf-stored-tie", text, file, name, "note")
 
 
-def _difference(inspection: Inspection, expectation: Expectation, source: str) -> str:
-    held = "an unknown number" if inspection.parameters is None else f"{inspection.parameters:,}"
+def _difference(of: Held, expectation: Expectation, source: str) -> str:
+    held = "an unknown number" if of.parameters is None else f"{of.parameters:,}"
     verb = "predict" if source == OWN_VALUES else "predicts"
     parts = [f"{source} {verb} {expectation.parameters:,} parameters, the file holds {held}"]
     if expectation.missing:

@@ -2,52 +2,88 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from ..checkpoints.read import ModelFiles
 from ..checkpoints.repo_layout import Layout
-from ..core.checkpoint import Finding
+from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
-from ..core.results import Inspection
-from .adapter import Reach, with_adapter
-from .describe import contents_of, variants_of
+from ..formats.gguf.gguf import describe
+from ..layers.sentence_modules import FAMILY
+from .adapter import Reach, adapter_of
+from .build import Inspected, Known
 from .pipelines import has_parts, inspect_parts
 from .promised import OPEN_CLIP_FILE
 from .single import inspect_weights
 
 
-def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> Inspection | None:
+def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> Inspected | None:
     """The inspection of the weights that were read, or None if there are none.
 
     ``reach`` inspects the base model of an adapter.
     """
     if has_parts(read):
-        return inspect_parts(name, origin, read)
+        return Inspected(inspect_parts(name, origin, read))
     checkpoint = read.checkpoint
     if checkpoint is None:
         return None
+    findings = _findings(read)
+    if read.layout is Layout.ADAPTER:
+        settings = read.companions.get("adapter_config.json")
+        adapter, last = adapter_of(settings, origin, reach)
+        known = Known(findings, read.layout.value, adapter=adapter, last=last)
+        # A config next to an adapter is that of the base model.
+        return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
+    known = Known(findings, read.layout.value, contents_of(checkpoint), read.variants)
+    found = inspect_weights(
+        name, origin, checkpoint, read.config, read.companions,
+        declared=read.declared_class, known=known,
+    )  # fmt: skip
+    if found.prediction is not None and found.prediction.family is FAMILY:
+        return found._replace(prediction=None)  # of the repo's class, not of the config alone
+    return found
+
+
+def _findings(read: ModelFiles) -> list[Finding]:
     findings = list(read.findings)
     if read.config_error is not None:
         findings.append(Finding("config", str(read.config_error), "config.json"))
     if read.config is None and OPEN_CLIP_FILE in read.files:
         text = "is the config of another library, and not read; labels are known from tensor names"
         findings.append(Finding("other-config", text, OPEN_CLIP_FILE, severity="note"))
-    is_adapter = read.layout is Layout.ADAPTER
-    inspection = inspect_weights(
-        name,
-        origin,
-        checkpoint,
-        # A config beside an adapter is that of the base model.
-        None if is_adapter else read.config,
-        read.companions,
-        declared=None if is_adapter else read.declared_class,
-        findings=findings,
-    )
-    if is_adapter:
-        return with_adapter(inspection, read.companions.get("adapter_config.json"), reach)
-    return replace(
-        inspection,
-        layout=read.layout.value,
-        variants=variants_of(read.variants, checkpoint, inspection.parameters),
-        contents=contents_of(checkpoint),
-    )
+    return findings
+
+
+# ---- what a weight file says of itself: GGUF's key-values, pickled extras
+
+#: Entries of a training checkpoint that are listed.
+_MAX_LISTED = 50
+
+
+def contents_of(checkpoint: Checkpoint) -> dict[str, object]:
+    """Facts by name, of plain JSON types; empty where the format tells none."""
+    metadata = checkpoint.shards[0].metadata if checkpoint.shards else {}
+    if checkpoint.format == "gguf":
+        facts = asdict(describe(metadata))
+        return {key: value for key, value in facts.items() if value not in (None, False)}
+    if checkpoint.format == "torch":
+        return _pickled(metadata, [shard.format for shard in checkpoint.shards])
+    return {}
+
+
+def _pickled(metadata: Mapping[str, object], formats: Sequence[str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    if "torchscript" in formats:
+        found["archive"] = "TorchScript"
+        found["code_files"] = metadata.get("code_files")
+    elif metadata.get("legacy") is True:
+        found["archive"] = "PyTorch before 1.6"
+    if metadata.get("kind") not in (None, "state_dict"):
+        found["kind"] = metadata["kind"]
+    if metadata.get("state_dict"):
+        found["model_in"] = metadata["state_dict"]
+    others = metadata.get("other_keys")
+    if isinstance(others, list) and others:
+        found["also_holds"] = [str(key) for key in others[:_MAX_LISTED]]
+    return found

@@ -12,10 +12,9 @@ from ..core.checkpoint import Finding
 from ..core.config import keys_read
 from ..core.overrides import WITHOUT_EFFECT, Override, applied, value_at
 from ..core.refs import Origin
-from ..core.results import Inspection
 from ..errors import HfinspectError, UsageError
 from ..trees.prediction import Prediction
-from .build import from_prediction
+from .build import Inspected, from_prediction
 from .promised import predict
 
 #: Keys that say something else than which tensors there are: the dtype, the packing, the context.
@@ -72,14 +71,16 @@ def promised(
     overrides: Mapping[str, Any] | None,
     findings: Sequence[Finding] = (),
     companions: Mapping[str, Mapping[str, object]] | None = None,
-) -> Inspection:
+    layout: str = "model",
+) -> Inspected:
     """What a config promises, some of its keys changed. ``companions`` are the small files that
     say more of its quantisation."""
     found = changed(config, overrides)
-    return from_prediction(
+    inspection = from_prediction(
         name, origin, found.prediction, config=found.config, overrides=found.overrides,
-        companions=companions, findings=(*found.findings, *findings),
+        companions=companions, findings=(*found.findings, *findings), layout=layout,
     )  # fmt: skip
+    return Inspected(inspection, found.prediction)
 
 
 def _names_read(config: Mapping[str, Any]) -> set[tuple[str, ...]]:

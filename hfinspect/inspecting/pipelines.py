@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -50,24 +49,27 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
     parts: list[tuple[Member, Inspection]] = []
     if read.checkpoint is not None:
         kind = read.declared_class
-        whole = inspect_weights(
+        whole, _, _ = inspect_weights(
             name, origin, read.checkpoint, read.config, read.companions, declared=kind
         )
         parts.append((_member(_root_name(kind), kind, whole), whole))
     for part in read.parts:
         if part.checkpoint is not None:
             where = f"{part.name}/{config_name(part.declared)}"
-            one = inspect_weights(
+            one, _, _ = inspect_weights(
                 name, origin, part.checkpoint, part.config, declared=part.declared, where=where
             )
             parts.append((_member(part.name, part.declared, one), one))
     findings = [*read.findings, *_disagreements(parts)]
     others = {other.path: other.reason for other in (*read.others, *read.unread)}
-    inspection = combined(name, origin, read.layout.value, parts, findings)
-    return replace(
-        inspection,
-        architecture=_class_of(read.companions.get(PIPELINE_FILE)) or inspection.architecture,
-        other_files={**inspection.other_files, **others},
+    return combined(
+        name,
+        origin,
+        read.layout.value,
+        parts,
+        findings,
+        architecture=_class_of(read.companions.get(PIPELINE_FILE)),
+        other_files=others,
     )
 
 
@@ -189,14 +191,15 @@ def inspect_declared(
         changes += part.overrides
     if not parts:
         raise NothingToInspectError(name, "has no component whose config.json is known")
-    inspection = combined(name, opened.origin, model.layout.value, parts, findings)
-    unknown = len(parts) < len(model.parts)
-    return replace(
-        inspection,
+    return combined(
+        name,
+        opened.origin,
+        model.layout.value,
+        parts,
+        findings,
         architecture=model.class_name,
-        parameters=None if unknown else inspection.parameters,
-        logical=None if unknown else inspection.logical,
         overrides=tuple(changes),
+        all_known=len(parts) == len(model.parts),
     )
 
 
@@ -204,11 +207,6 @@ def _root_name(declared: str | None) -> str:
     """The name of the module in the root, which has no folder of its own."""
     own = own_class(declared)
     return MAIN_MODULE if own is None or own in TRANSFORMERS else own
-
-
-def has_modules(read: ModelFiles) -> bool:
-    """Whether this is a sentence-transformers model of a transformer alone."""
-    return MODULES_FILE in read.files and not has_parts(read)
 
 
 def _member(name: str, declared: str | None, one: Inspection) -> Member:

@@ -16,6 +16,7 @@ from ..errors import (
 )
 from ..sources.deadline import Deadline
 from ..sources.hub.search import ListedModel
+from ..sources.opening import Access
 from .engine import ScanOptions, inspected, lost, run, shared
 from .rows import AUDIT_COLUMNS, LEADING, TOTALS_COLUMNS, Row, lead, row_of
 from .within import within
@@ -99,14 +100,13 @@ def reported(item: Item, columns: Sequence[str] = tuple(TOTALS_COLUMNS)) -> Row:
 
 def current_commit(target: str, options: ScanOptions, deadline: Deadline) -> str | None:
     """The commit of a Hub target's revision now (one request); None for anything else."""
-    from .. import api
-
     client, _ = shared(options)
+    access = Access(endpoint=options.endpoint, timeout=deadline, client=client)
     try:
-        ref = api.resolve(target, endpoint=options.endpoint)
+        ref = access.resolve(target)
         if ref.repo_id is None:
             return None
-        source = api.open_source(ref, client=client, timeout=deadline)
+        source = access.open(ref)
         source.list_files()
         return source.origin.commit
     except HfinspectError:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..core.progress import Progress
 from ..core.refs import ModelRef, masked, parse_ref
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
 from .deadline import Deadline, Timeout
@@ -66,29 +68,52 @@ def errors_about(ref: ModelRef) -> Iterator[None]:
         raise
 
 
-def open_source(
-    ref: ModelRef,
-    *,
-    token: str | bool | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    listing: Listing | None = None,
-) -> Source:
-    """The source that serves a ref: the disk, or the Hub behind the local Hub cache. All requests
-    to the Hub end within ``timeout`` seconds from now."""
-    if ref.path is not None:
-        return LocalSource(ref.path)
-    from .hub.snapshots import CachedHubSource
+@dataclass(frozen=True)
+class Access:
+    """How targets are reached: one value for all that a trip needs of the network.
 
-    assert ref.repo_id is not None
-    hub = CachedHubSource(
-        ref.repo_id, ref.revision, token=token, endpoint=endpoint, client=client, listing=listing,
-        deadline=Deadline.of(timeout),
-    )  # fmt: skip
-    if cache is None:
-        return hub
-    from .caching import CachingSource
+    ``token`` as in huggingface_hub (None is the saved one, False none). ``timeout`` is in seconds
+    from the opening of each target, or one deadline for all of them. ``client`` shares connections
+    and rate limits, ``cache`` keeps headers between runs, ``listing`` is the Hub's file list of the
+    target where it is known already. ``progress`` is called while headers are read.
+    """
 
-    return CachingSource(hub, cache, masked(hub.hub.client.endpoint))
+    token: str | bool | None = field(default=None, repr=False)
+    endpoint: str | None = None
+    timeout: Timeout = None
+    client: HubClient | None = None
+    cache: HeaderCache | None = None
+    listing: Listing | None = None
+    progress: Progress | None = None
+
+    def started(self) -> Access:
+        """With the time running from now."""
+        return replace(self, timeout=Deadline.of(self.timeout))
+
+    def resolve(self, target: object, revision: str | None = None) -> ModelRef:
+        """What a target names."""
+        return resolve(target, revision=revision, endpoint=self.endpoint)
+
+    def open(self, ref: ModelRef) -> Source:
+        """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
+        if ref.path is not None:
+            return LocalSource(ref.path)
+        from .hub.snapshots import CachedHubSource
+
+        assert ref.repo_id is not None
+        hub = CachedHubSource(
+            ref.repo_id, ref.revision, token=self.token, endpoint=self.endpoint,
+            client=self.client, listing=self.listing, deadline=Deadline.of(self.timeout),
+        )  # fmt: skip
+        if self.cache is None:
+            return hub
+        from .caching import CachingSource
+
+        return CachingSource(hub, self.cache, masked(hub.hub.client.endpoint))
+
+    @contextmanager
+    def opened(self, ref: ModelRef) -> Iterator[Source]:
+        """The same for a while; errors name the target."""
+        source = self.open(ref)
+        with errors_about(ref), closing(source):
+            yield source

@@ -62,7 +62,7 @@ def judge(main: Copy | None, files: Mapping[str, JsonFact], declared: str | None
         if name in COMPANIONS and fact.mapping is not None
     }
     decoding = decode(checkpoint.shards, values, companions, prediction)
-    inspection = from_checkpoint(
+    found = from_checkpoint(
         "", Origin("directory", ""), checkpoint, prediction, decoding, config=values
     )
-    return Judged(inspection, prediction, decoding, error)
+    return Judged(found.inspection, prediction, decoding, error)

@@ -1,0 +1,144 @@
+"""From a target to what is inside it: opened once, read once, its prediction made once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeGuard
+
+from ..checkpoints.read import no_weights, read_model
+from ..checkpoints.repo_layout import PIPELINE_FILE, config_folders
+from ..checkpoints.small_files import read_config
+from ..core.checkpoint import Finding
+from ..core.config import config_given
+from ..core.refs import ModelRef, Origin
+from ..core.results import Inspection
+from ..errors import UsageError
+from ..sources.opening import Access
+from ..sources.source import Source
+from .adapter import Reach
+from .build import Inspected
+from .model import inspect_read
+from .overriding import promised
+from .pipelines import inspect_declared, several_models
+from .promised import no_config
+
+#: What is read of a model: headers if there are any, headers, config.json alone.
+SourceChoice: TypeAlias = Literal["auto", "checkpoint", "config"]
+
+
+def inspect_target(
+    target: object,
+    access: Access,
+    *,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    file: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Inspected:
+    """As ``api.inspect``, with what the result was made from."""
+    given = config_given(target)
+    if given is not None:
+        return promised("config", Origin("mapping", "config"), given, overrides)
+    ref = of_pipeline(access.resolve(target, revision))
+    access = access.started()
+    with access.opened(ref) as opened:
+        return inspect_opened(
+            str(target), ref, opened, access, source=source, file=file, overrides=overrides
+        )
+
+
+def inspect_opened(
+    name: str,
+    ref: ModelRef,
+    opened: Source,
+    access: Access,
+    *,
+    source: SourceChoice = "auto",
+    file: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Inspected:
+    """The same of a source that is open already."""
+    picked = json_of(ref) or ref.file or file
+    if is_config(picked):
+        if source == "checkpoint":
+            raise UsageError(name, "is a config, but only weights were to be read")
+        config = read_config(opened, picked)
+        if config is None:
+            raise no_config(name)
+        return promised(name, opened.origin, config, overrides)
+
+    def reach(base: str) -> Inspection:
+        elsewhere = replace(access, listing=None)
+        inner = elsewhere.resolve(base)
+        with elsewhere.opened(inner) as base_source:
+            further = _from_source(
+                base, base_source, inner.file, "auto", None, _no_further, elsewhere
+            )
+        return further.inspection
+
+    return _from_source(name, opened, picked, source, overrides, reach, access)
+
+
+def _from_source(
+    name: str,
+    opened: Source,
+    file: str | None,
+    source: SourceChoice,
+    overrides: Mapping[str, Any] | None,
+    reach: Reach,
+    access: Access,
+) -> Inspected:
+    wants_weights = source != "config" and not overrides
+    read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
+    found = inspect_read(name, opened.origin, read, reach)
+    if found is not None:
+        return found
+    if source == "checkpoint":
+        raise read.refused or no_weights(opened, read.files)
+    whole = not file and not (overrides and PIPELINE_FILE in read.files)
+    several = inspect_declared(name, opened, overrides) if whole else None
+    if several is not None:
+        return Inspected(several)
+    if read.config is None:
+        if read.config_error is not None:
+            raise read.config_error
+        if PIPELINE_FILE in read.files and overrides:
+            raise several_models(name, config_folders(read.files))
+        if not wants_weights:
+            raise no_config(name, read.files)
+        raise read.refused or no_weights(opened, read.files)
+    unread = tuple(
+        Finding(
+            "unread-weights", f"{other.path} was not read: {other.reason}{other.sized}", other.path
+        )
+        for other in read.unread
+    )
+    return promised(
+        name, opened.origin, read.config, overrides, (*read.findings, *unread), read.companions,
+        read.layout.value,
+    )  # fmt: skip
+
+
+def of_pipeline(ref: ModelRef) -> ModelRef:
+    """A local model_index.json stands for its pipeline."""
+    if ref.path is not None and Path(ref.path).name == PIPELINE_FILE:
+        return replace(ref, path=str(Path(ref.path).parent))
+    return ref
+
+
+def is_config(picked: str | None) -> TypeGuard[str]:
+    """Whether what is picked is a config, and no index of weights."""
+    return picked is not None and picked.endswith(".json") and not picked.endswith(".index.json")
+
+
+def json_of(ref: ModelRef) -> str | None:
+    """The JSON file that a ref names, as its source calls it: a config or an index."""
+    named = ref.file if ref.path is None else Path(ref.path).name
+    return named if named is not None and named.endswith(".json") else None
+
+
+def _no_further(base: str) -> Inspection:
+    """An adapter's base that is an adapter itself is not followed: it could lead in a circle."""
+    raise UsageError(base, "is the base of a base model")
