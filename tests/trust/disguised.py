@@ -35,7 +35,7 @@ NAMES = (
 
 def every_sample() -> list[Sample]:
     """Those of ``attacks`` and of this file."""
-    return [*samples(), *_compressed(), *_renamed(), *_tars()]
+    return [*samples(), *_compressed(), *_renamed(), *_tars(), *_templates()]
 
 
 def _compressed() -> Iterator[Sample]:
@@ -97,6 +97,23 @@ def _tars() -> Iterator[Sample]:
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("inner.joblib", zlib.compress(EVIL_PICKLE))
     yield Sample("nested archives", "joblib in zip", "m.zip", "unzipped", out.getvalue())
+
+
+#: Chat templates that run a program where they are rendered without a sandbox.
+TEMPLATES = (
+    "{{ cycler.__init__.__globals__.os.popen('touch canary').read() }}",
+    "{{ lipsum['__globals__']['os'].popen('touch canary').read() }}",
+    "{{ (joiner|attr('__init__')|attr('__globals__'))['os'].popen('touch canary').read() }}",
+    "{{ namespace['\\x5f\\x5finit\\x5f\\x5f'].__globals__.os.popen('touch canary').read() }}",
+    "{% set a = '__glo' ~ 'bals__' %}{{ (lipsum|attr(a))['os'].popen('touch canary').read() }}",
+    "{%- for c in [cycler.__init__] -%}{{ c.__globals__['os'].mkdir('canary') }}{%- endfor -%}",
+)
+
+
+def _templates() -> Iterator[Sample]:
+    for text in TEMPLATES:
+        data = text.encode()
+        yield Sample("chat templates", text, "chat_template.jinja", "jinja", data)
 
 
 def _old_tar(data: bytes) -> bytes:

@@ -89,10 +89,17 @@ def load_unzipped(file: str) -> None:
         load_joblib(str(path))
 
 
+def load_jinja(file: str) -> None:
+    """As programs did that rendered chat templates without a sandbox."""
+    import jinja2
+
+    jinja2.Environment().from_string(Path(file).read_text()).render(messages=[])
+
+
 LOADERS: dict[str, Callable[[str], None]] = {
     "pickle": load_pickle, "rows": load_rows, "joblib": load_joblib, "numpy": load_numpy,
     "torch": load_torch, "archive": load_archive, "gzip": load_gzip, "tar": load_tar,
-    "unzipped": load_unzipped,
+    "unzipped": load_unzipped, "jinja": load_jinja,
 }  # fmt: skip
 
 #: What some samples need next to them; each does the same harmless thing.

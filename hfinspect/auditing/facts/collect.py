@@ -35,15 +35,19 @@ from .companions_read import (
 from .deep import DeepScan
 from .folders import make_folders
 from .look import (
+    MAX_REMOTE_GRAPHS,
     PICKLE_SUFFIXES,
     Scans,
-    keras_lambda,
+    graph_gadgets,
+    is_graph,
+    read_template,
     scan_pickle_file,
     scan_unnamed,
     stand_in,
     to_sniff,
 )
-from .target import DeepFact, Facts, IndexFact, JsonFact, TokenizerFact, WeightFact
+from .target import DeepFact, Facts, Gadget, IndexFact, JsonFact, TokenizerFact, WeightFact
+from .templates import MAX_TEMPLATE_FILES
 from .weights_read import WeightRead, WeightReader, guesses_for
 
 T = TypeVar("T")
@@ -105,7 +109,8 @@ class Collector:
             root_mode=directory_mode(disk) if disk and not single else 0,
             leftovers=tuple(leftovers(disk)) if disk and not single else (),
             refused=disk.refused if disk else {},
-            keras_lambda=self._keras(names),
+            gadgets=self._gadgets(files),
+            templates=self._templates(files),
             reference=self.reference,
             reference_name=self.reference_name,
             deep=self._deep(facts),
@@ -302,14 +307,34 @@ class Collector:
         told = zip(asked, results, strict=True)
         return found | {path: rule for path, rule in told if isinstance(rule, str)}
 
-    def _keras(self, names: Mapping[str, WeightName]) -> tuple[str, ...]:
-        paths = [path for path in names if path.lower().endswith((".keras", ".h5"))]
-        results = self._ask([partial(keras_lambda, self.source, path) for path in paths])
+    def _gadgets(self, files: Mapping[str, FileEntry]) -> tuple[Gadget, ...]:
+        paths = [path for path in files if is_graph(path)]
+        if not is_local(self.source) and len(paths) > MAX_REMOTE_GRAPHS:
+            what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
+            self.unchecked.append(Unchecked(what, f"{MAX_REMOTE_GRAPHS} are looked at"))
+            paths = paths[:MAX_REMOTE_GRAPHS]
+        results = self._ask([partial(graph_gadgets, self.source, path) for path in paths])
+        found: list[Gadget] = []
         for path, result in zip(paths, results, strict=True):
-            if not isinstance(result, bool):
+            if isinstance(result, list):
+                found += result
+            else:
                 why = str(result) if result else "its model description lies deeper in the file"
-                self.unchecked.append(Unchecked(f"Lambda layers in {path}", why))
-        return tuple(path for path, found in zip(paths, results, strict=True) if found is True)
+                self.unchecked.append(Unchecked(f"what {path} makes its loader do", why))
+        return tuple(found)
+
+    def _templates(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
+        paths = [path for path in files if path.lower().endswith((".jinja", ".jinja2", ".j2"))]
+        if len(paths) > MAX_TEMPLATE_FILES:
+            what = f"{len(paths) - MAX_TEMPLATE_FILES:,} chat templates"
+            self.unchecked.append(Unchecked(what, f"only {MAX_TEMPLATE_FILES} are looked at"))
+        paths = paths[:MAX_TEMPLATE_FILES]
+        results = self._ask([partial(read_template, self.source, path) for path in paths])
+        for path, result in zip(paths, results, strict=True):
+            if isinstance(result, HfinspectError):
+                self.unchecked.append(Unchecked(path, result.found))
+        found = zip(paths, results, strict=True)
+        return {path: text for path, text in found if isinstance(text, str)}
 
     def _note_foreign(self, names: Mapping[str, WeightName]) -> None:
         foreign: dict[str, list[str]] = {}

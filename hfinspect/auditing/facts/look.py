@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...checkpoints.file_bytes import SourceReader, is_local
-from ...errors import FormatError, HfinspectError
+from ...errors import FormatError
 from ...formats.base import SpanReader
 from ...formats.pickles.globals import PickleScan, reads_as_pickle, scan_pickle
 from ...formats.sniff import SNIFF_BYTES, magic_of, sniff
 from ...formats.torch.torch import scan_file
 from ...formats.torch.unpacking import UNPACKED, UNREAD, UnreadPartError
-from ...formats.torch.zip_directory import read_directory, read_member
 from ...formats.window import Windows
 from ...sources.source import FileEntry, Source
+from .graphs import (
+    MAX_KERAS_CONFIG,
+    keras_gadgets,
+    keras_text_gadgets,
+    onnx_gadgets,
+    saved_model_gadgets,
+)
+from .target import Gadget
+from .templates import MAX_TEMPLATE_CHARS
 
 Scans = tuple[tuple[str, PickleScan], ...]
 
@@ -32,6 +40,9 @@ MAX_SNIFFED = 10_000
 MAX_REMOTE_SNIFFED = 16
 #: Requests for one file that is looked through on the Hub; an archive has many members.
 MAX_REMOTE_READS = 64
+#: Requests for one graph of another library, and graphs that are looked at on the Hub.
+MAX_REMOTE_GRAPH_READS = 3
+MAX_REMOTE_GRAPHS = 8
 #: A pickle of protocol 0 can begin with text of any length; so much of it is read to be sure.
 MAX_TEXT_BYTES = 16 * 1024 * 1024
 
@@ -47,14 +58,6 @@ MEDIA_ENDINGS = frozenset(
      ".webm", ".pdf", ".ttf", ".onnx", ".onnx_data", ".h5", ".tflite", ".msgpack", ".parquet",
      ".arrow"}
 )  # fmt: skip
-
-#: The description of a Keras model stays below some megabytes.
-MAX_KERAS_CONFIG = 16 * 1024 * 1024
-
-#: So much of an HDF5 file is searched for its model description, an attribute of its root.
-HDF5_HEAD = 1024 * 1024
-
-_LAMBDA = b'"class_name": "Lambda"'
 
 
 def scan_pickle_file(source: Source, path: str) -> Scans:
@@ -95,10 +98,10 @@ def _is_bare_pickle(file: Windows, head: bytes, reads_on: bool) -> bool:
 class _Sparing:
     """A reader that stops after so many reads: each is a request to the Hub."""
 
-    def __init__(self, reader: SourceReader) -> None:
+    def __init__(self, reader: SourceReader, limit: int) -> None:
         self.path = reader.path
         self._reader = reader
-        self._left = MAX_REMOTE_READS
+        self._limit = self._left = limit
 
     @property
     def size(self) -> int | None:
@@ -107,7 +110,7 @@ class _Sparing:
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
-            found = f"looking through it takes more than {MAX_REMOTE_READS} requests"
+            found = f"looking through it takes more than {self._limit} requests"
             raise UnreadPartError(self.path, f"{found}: the rest is not checked")
 
     def read(self, start: int, stop: int) -> bytes:
@@ -119,9 +122,9 @@ class _Sparing:
         return self._reader.read_spans(spans)
 
 
-def _reader(source: Source, path: str) -> SpanReader:
+def _reader(source: Source, path: str, limit: int = MAX_REMOTE_READS) -> SpanReader:
     reader = SourceReader(source, path)
-    return reader if is_local(source) else _Sparing(reader)
+    return reader if is_local(source) else _Sparing(reader, limit)
 
 
 def to_sniff(files: Iterable[FileEntry], *, local: bool) -> tuple[list[str], int]:
@@ -155,21 +158,28 @@ def stand_in(source: Source, path: str) -> str | None:
     return rule if rule in ("lfs-pointer", "xet-pointer") else None
 
 
-def keras_lambda(source: Source, path: str) -> bool | str:
-    """Whether a Keras file has a Lambda layer, or why that is not known (may be empty)."""
-    if path.lower().endswith(".h5"):
-        head = source.read(path, 0, HDF5_HEAD)
-        if _LAMBDA in head:
-            return True
-        size = source.list_files()[path].size
-        whole = size is not None and size <= HDF5_HEAD
-        return False if whole or b'"class_name":' in head else ""
-    windows = Windows(SourceReader(source, path))
-    try:
-        entries = {entry.name: entry for entry in read_directory(windows).entries}
-        if "config.json" not in entries:
-            return "it holds no config.json"
-        text = read_member(windows, entries["config.json"], MAX_KERAS_CONFIG)
-    except HfinspectError as error:
-        return str(error)
-    return _LAMBDA in text or _LAMBDA.replace(b" ", b"") in text
+def graph_gadgets(source: Source, path: str) -> list[Gadget] | str:
+    """What a file of another library makes its loader do, or why that is not known.
+
+    Raises HfinspectErrors.
+    """
+    reader = _reader(source, path, MAX_REMOTE_GRAPH_READS)
+    name = path.rpartition("/")[2].lower()
+    if name.endswith((".keras", ".h5", ".hdf5")):
+        return keras_gadgets(Windows(reader))
+    size = source.size(path)
+    if name == "keras_metadata.pb":
+        return keras_text_gadgets(path, reader.read(0, min(size, MAX_KERAS_CONFIG)))
+    return (onnx_gadgets if name.endswith(".onnx") else saved_model_gadgets)(reader, size)
+
+
+def is_graph(path: str) -> bool:
+    """Whether ``graph_gadgets`` knows what to look for."""
+    name = path.rpartition("/")[2].lower()
+    endings = (".keras", ".h5", ".hdf5", ".onnx")
+    return name.endswith(endings) or name in ("saved_model.pb", "keras_metadata.pb")
+
+
+def read_template(source: Source, path: str) -> str:
+    """A chat template in a file of its own. Raises HfinspectErrors."""
+    return source.read(path, 0, MAX_TEMPLATE_CHARS).decode("utf-8", "backslashreplace")

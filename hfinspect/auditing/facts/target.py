@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from ...analysis.quantization import Decoding
 from ...checkpoints.filenames import Kind, WeightName
@@ -20,6 +21,18 @@ from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
+
+
+class Gadget(NamedTuple):
+    """Something in a graph of another library that acts when the graph is loaded or run.
+
+    ``rule`` is the name of the rule that reports it.
+    """
+
+    rule: str
+    path: str
+    text: str
+    severity: str
 
 
 @dataclass(frozen=True)
@@ -248,6 +261,7 @@ class Facts:
 
     ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out
     of reach. ``single`` tells that one file was asked for: what is not beside it is not missed.
+    ``templates`` are chat templates in files of their own, by path.
     ``refused`` are directories that may not be read. ``disk`` is empty for the Hub.
     """
 
@@ -263,7 +277,8 @@ class Facts:
     root_mode: int = 0
     leftovers: tuple[str, ...] = ()
     refused: Mapping[str, HfinspectError] = field(default_factory=dict)
-    keras_lambda: tuple[str, ...] = ()
+    gadgets: tuple[Gadget, ...] = ()
+    templates: Mapping[str, str] = field(default_factory=dict)
     reference: Checkpoint | None = None
     reference_name: str | None = None
     deep: Mapping[str, DeepFact] = field(default_factory=dict)

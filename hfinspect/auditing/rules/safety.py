@@ -175,25 +175,42 @@ def code_elsewhere(facts: Facts) -> Iterator[Found]:
                 )
 
 
+#: Sections in sections of a config.
+_MAX_SECTIONS = 8
+
+
 def _auto_map(facts: Facts) -> Iterator[tuple[str, str, str]]:
     """(config, entry, ``file.Class`` or ``repo--file.Class``), each reference once a config."""
     for fact in facts.json.values():
-        found = (fact.mapping or {}).get("auto_map")
-        if not isinstance(found, Mapping):
-            found = {"auto_map": found} if isinstance(found, (str, list)) else {}
         seen: set[str] = set()
-        for entry, value in found.items():
-            for reference in value if isinstance(value, list) else [value]:
-                if isinstance(reference, str) and reference not in seen:
-                    seen.add(reference)
-                    yield fact.path, entry, reference
+        for found in _auto_maps(fact.mapping or {}, 0):
+            for entry, value in found.items():
+                for reference in value if isinstance(value, list) else [value]:
+                    if isinstance(reference, str) and reference not in seen:
+                        seen.add(reference)
+                        yield fact.path, str(entry), reference
+
+
+def _auto_maps(section: Mapping[str, object], depth: int) -> Iterator[Mapping[str, object]]:
+    """Every ``auto_map``, those of sections (``text_config``) included."""
+    found = section.get("auto_map")
+    if isinstance(found, Mapping):
+        yield found
+    elif isinstance(found, (str, list)):
+        yield {"auto_map": found}
+    if depth < _MAX_SECTIONS:
+        for key, value in section.items():
+            for inner in value if isinstance(value, list) else [value]:
+                if isinstance(inner, Mapping) and key != "auto_map":
+                    yield from _auto_maps(inner, depth + 1)
 
 
 @rule("HI414", "model-code", "note")
 def model_code(facts: Facts) -> Iterator[Found]:
-    """A TorchScript archive or a Keras Lambda layer carries code with the weights.
+    """A TorchScript archive carries code with the weights, or a Keras config makes loading run it.
 
-    Why: it runs when the model is loaded or used; a Lambda layer is arbitrary Python bytecode.
+    Why: it runs when the model is loaded or used. A Lambda layer is Python bytecode, and a config
+    that names a module outside of Keras has it imported: errors. TorchScript is a note.
 
     Fix: load such files only from people you trust, or rebuild the model from plain weights.
     """
@@ -201,6 +218,6 @@ def model_code(facts: Facts) -> Iterator[Found]:
         for problem in weight.problems:
             if problem.rule == "torchscript":
                 yield Found(problem.text, weight.path)
-    for path in facts.keras_lambda:
-        text = "has a Lambda layer: Python bytecode that runs when the model is built"
-        yield Found(text, path, severity="warning")
+    for gadget in facts.gadgets:
+        if gadget.rule == "model-code":
+            yield Found(gadget.text, gadget.path, severity=gadget.severity)

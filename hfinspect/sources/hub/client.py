@@ -63,6 +63,10 @@ class ErrorAnswerError(Exception):
         self.meant = meant
         super().__init__(status)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # It is the cause of errors that cross process borders, where ``meant`` cannot always go.
+        return type(self), (self.status, dict(self.headers), None)
+
 
 @dataclass(frozen=True)
 class Ask:

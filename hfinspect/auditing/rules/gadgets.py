@@ -1,0 +1,173 @@
+"""HI416 to HI421: what runs code, or leaves the folder, without any pickle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ...core.text import clean
+from ...layers.sentence_modules import LIBRARIES
+from ..facts.target import Facts, JsonFact
+from ..facts.templates import MAX_TEMPLATE_CHARS, danger_in, templates
+from ..registry import Found, rule
+
+#: What diffusers looks a component's class up in, without any code of the repo: the libraries of
+#: ``LOADABLE_CLASSES`` (diffusers/pipelines/pipeline_loading_utils.py) and, of version 0.42, the
+#: modules of ``diffusers.pipelines``.
+_PIPELINE_LIBRARIES = frozenset(
+    """
+    diffusers transformers onnxruntime optimum peft flax k_diffusion invisible_watermark ace_step
+    allegro animatediff anyflow audioldm2 aura_flow bria bria_fibo bria_fibo2 chroma chronoedit
+    cogvideo cogview3 cogview4 consisid consistency_models controlnet controlnet_hunyuandit
+    controlnet_sd3 cosmos ddim ddpm deepfloyd_if deprecated diffusion_gemma dit dreamlite
+    easyanimate ernie_image flux flux2 glm_image helios hidream_image hunyuan_image hunyuan_video
+    hunyuan_video1_5 hunyuandit ideogram4 joyimage kandinsky kandinsky2_2 kandinsky3 kandinsky5
+    kandinsky6 kolors krea2 latent_consistency_models latent_diffusion latte ledits_pp llada2
+    longcat_audio_dit longcat_image ltx ltx2 lucy lumina lumina2 marigold mochi motif_video
+    nucleusmoe_image omnigen ovis_image pag pixart_alpha prx qwenimage qwenimage21 rfd4_proteina
+    sana sana_video sana_wm shap_e skyreels_v2 stable_audio stable_audio_3 stable_cascade
+    stable_diffusion stable_diffusion_3 stable_diffusion_xl stable_video_diffusion t2i_adapter
+    visualcloze wan z_image
+    """.split()
+)
+#: Where the class of an adapter's base model may come from.
+_BASE_LIBRARIES = frozenset(
+    {"transformers", "diffusers", "sentence_transformers", "timm", "torch", "torchvision", "peft",
+     "trl", "open_clip", "speechbrain", "flair", "adapters", "optimum", "unsloth", "__main__"}
+)  # fmt: skip
+
+
+def _named(facts: Facts, name: str) -> Iterator[JsonFact]:
+    for path, fact in facts.json.items():
+        if path.rpartition("/")[2] == name:
+            yield fact
+
+
+@rule("HI416", "class-by-name", "warning")
+def class_by_name(facts: Facts) -> Iterator[Found]:
+    """modules.json, model_index.json or adapter_config.json names a class that is no library's.
+
+    Why: the loader imports what is named: code of the repo with trust_remote_code, or any module
+    that is installed. PEFT imports `parent_library` without being allowed to, so that an unknown
+    one is an error.
+
+    Fix: read the code, and pin the revision; or use a class of the library.
+    """
+    for fact in _named(facts, "modules.json"):
+        for item in fact.value if isinstance(fact.value, list) else []:
+            kind = item.get("type") if isinstance(item, dict) else None
+            if isinstance(kind, str) and kind and kind.partition(".")[0] not in LIBRARIES:
+                yield Found(f"a module's type is {clean(kind, 120)}", fact.path)
+    for fact in _named(facts, "model_index.json"):
+        for entry, value in (fact.mapping or {}).items():
+            if entry == "_class_name" and isinstance(value, list):
+                yield Found(f"the pipeline's class is {clean(str(value), 120)}", fact.path)
+            elif isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
+                root = value[0].partition(".")[0]
+                file = f"{entry}/{value[0].replace('.', '/')}.py"
+                if root not in _PIPELINE_LIBRARIES or file in facts.files:
+                    text = f"{clean(entry, 60)} is {clean(f'{value[0]}.{value[1]}', 120)}"
+                    yield Found(text, fact.path)
+    for fact in _named(facts, "adapter_config.json"):
+        mapping = (fact.mapping or {}).get("auto_mapping")
+        library = mapping.get("parent_library") if isinstance(mapping, Mapping) else None
+        if isinstance(library, str) and library.partition(".")[0] not in _BASE_LIBRARIES:
+            severity = "warning" if library.startswith("transformers_modules.") else "error"
+            text = f"auto_mapping.parent_library is {clean(library, 120)}"
+            yield Found(text, fact.path, severity=severity)
+
+
+#: transformers/integrations/hub_kernels.py, ``is_kernel``; a prefix with a bar may precede it.
+_KERNEL = re.compile(r"(?:[\w-]+\|)?[^/:]+/[^/:]+(?:@[^/:]+)?(?::[^/:]+)?")
+_KERNEL_KEYS = frozenset(
+    {"_attn_implementation", "attn_implementation", "_attn_implementation_internal",
+     "_experts_implementation", "experts_implementation"}
+)  # fmt: skip
+
+
+@rule("HI417", "hub-kernel", "warning")
+def hub_kernel(facts: Facts) -> Iterator[Found]:
+    """A config's attention implementation is a kernel of another repo.
+
+    Why: transformers downloads it and runs its compiled code; whoever owns that repo decides what
+    runs here.
+
+    Fix: remove the key; choose a kernel when the model is loaded.
+    """
+    for fact in facts.json.values():
+        seen: set[str] = set()
+        pending: list[tuple[object, int]] = [(fact.mapping, 0)]
+        while pending:
+            section, depth = pending.pop()
+            if not isinstance(section, Mapping) or depth > 8:
+                continue
+            for key, value in section.items():
+                values = value.values() if isinstance(value, Mapping) else [value]
+                for text in values if key in _KERNEL_KEYS else []:
+                    if isinstance(text, str) and _KERNEL.fullmatch(text) and text not in seen:
+                        seen.add(text)
+                        yield Found(f"{key} is {clean(text, 120)}", fact.path)
+                pending.append((value, depth + 1))
+
+
+@rule("HI418", "custom-generate", "warning")
+def custom_generate(facts: Facts) -> Iterator[Found]:
+    """A folder `custom_generate` holds a way to generate text of the repo's own.
+
+    Why: with trust_remote_code transformers runs its generate.py in place of its own, although no
+    config names it.
+
+    Fix: read the code, and pin the revision.
+    """
+    for path in facts.files:
+        if path.startswith("custom_generate/") and path.endswith(".py"):
+            yield Found("code that replaces generate()", path)
+
+
+@rule("HI419", "chat-template", "error")
+def chat_template(facts: Facts) -> Iterator[Found]:
+    """A chat template reaches for Python's insides, such as `__class__` or `__globals__`.
+
+    Why: a template is a program. Where one is rendered without a sandbox, these attributes lead to
+    any code; no conversation needs them.
+
+    Fix: do not use the template; restore the original.
+    """
+    for path, name, text in templates(facts):
+        found = danger_in(text)
+        if found is not None:
+            yield Found(f"{clean(name, 80)} {clean(found, 120)}", path)
+        elif len(text) >= MAX_TEMPLATE_CHARS:
+            said = f"{clean(name, 80)} is too long: its end is not looked at"
+            yield Found(said, path, severity="warning")
+    for weight in facts.weights.values():
+        for problem in weight.problems:
+            if problem.rule == "long-text" and "chat_template" in problem.text:
+                text = f"{clean(problem.text, 160)}: its end is not looked at"
+                yield Found(text, weight.path, severity="warning")
+
+
+@rule("HI420", "onnx-outside", "error")
+def onnx_outside(facts: Facts) -> Iterator[Found]:
+    """An ONNX file takes weights from a file outside of its folder.
+
+    Why: the loader opens that file of the machine, and what it holds becomes part of the model.
+
+    Fix: do not load the file; keep external data next to it.
+    """
+    for gadget in facts.gadgets:
+        if gadget.rule == "onnx-outside":
+            yield Found(gadget.text, gadget.path, severity=gadget.severity)
+
+
+@rule("HI421", "graph-files", "error")
+def graph_files(facts: Facts) -> Iterator[Found]:
+    """A SavedModel holds operators that read, write or list files, or call Python.
+
+    Why: a graph is a program; these run with the user's rights when the model is loaded or used.
+
+    Fix: do not load it unless you know what the operators are for.
+    """
+    for gadget in facts.gadgets:
+        if gadget.rule == "graph-files":
+            yield Found(gadget.text, gadget.path, severity=gadget.severity)
