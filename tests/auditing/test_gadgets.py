@@ -87,10 +87,10 @@ def test_templates_wherever_they_lie(tmp_path: Path) -> None:
     gguf = tmp_path / "gguf"
     gguf.mkdir()
     writer = GgufWriter().text("general.architecture", "llama")
-    (gguf / "m.gguf").write_bytes(writer.text("tokenizer.chat_template.rag", evil).())
+    (gguf / "m.gguf").write_bytes(writer.text("tokenizer.chat_template.rag", evil).bytes(0))
     assert severities(gguf, "HI419") == ["error"]
     long = GgufWriter().text("tokenizer.chat_template", "x" * 100_000 + evil)
-    (gguf / "m.gguf").write_bytes(long.())
+    (gguf / "m.gguf").write_bytes(long.bytes(0))
     assert severities(gguf, "HI419") == ["warning"]
     extra = tmp_path / "extra" / "additional_chat_templates"
     write(made("single"), extra.parent)
