@@ -160,7 +160,7 @@ def explain(
     )
     found = whole.inspection
     if found.config is None and found.members:
-        raise several_models(found.target, [_folder(member) for member in found.members])
+        raise several_models(found.target, [(_folder(m), m.declared) for m in found.members])
     if found.config is None:
         raise no_config(found.target)
     derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
@@ -295,7 +295,7 @@ def predict(
         timeout=timeout,
     )  # fmt: skip
     if len(parts) > 1:
-        raise several_models(str(config), [part.name for part in parts])
+        raise several_models(str(config), [(part.name, part.declared) for part in parts])
     found = parts[0].found
     if isinstance(found, HfinspectError):
         raise found
@@ -316,7 +316,7 @@ def predict_parts(
     model one, without a name.
 
     ``file`` names a folder, or a weight file whose config is meant. A component whose config
-    promises nothing has the error in place of a prediction. Raises NothingToInspectError where
+    predicts nothing has the error in place of a prediction. Raises NothingToInspectError where
     there is no config, and for a single model ConfigError and UnknownArchitectureError.
     """
     given = config_given(target)
@@ -336,7 +336,7 @@ def predict_parts(
             config = read_config(opened, beside if beside in files else "config.json")
         model = None if picked else declared_model(opened, overrides)
         if model is not None and overrides and model.layout is Layout.PIPELINE:
-            raise several_models(str(target), [part.name for part in model.parts])
+            raise several_models(str(target), [(part.name, part.declared) for part in model.parts])
         if model is not None and model.parts:
             return model.parts, opened.origin
         if config is None:
@@ -356,7 +356,7 @@ def _check_source(source: str, overrides: Mapping[str, Any] | None) -> None:
 
 def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:
     found = changed(config, overrides)
-    return DeclaredPart("", "", found.config, found.prediction, found.overrides)
+    return DeclaredPart("", "", found.config, found.prediction, found.overrides, found.findings)
 
 
 def _folder(member: Member) -> str:

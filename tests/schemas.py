@@ -15,7 +15,7 @@ FOLDER = Path(hfinspect.__file__).parent / "schemas"
 
 @cache
 def validator(name: str) -> jsonschema.Draft202012Validator:
-    """``inspection``, ``audit``, ``comparison``, ``explanation`` or ``scan-row``."""
+    """``inspection``, ``audit``, ``comparison``, ``explanation``, ``tree`` or ``scan-row``."""
     schema = json.loads((FOLDER / f"{name}.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)

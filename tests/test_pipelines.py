@@ -351,7 +351,7 @@ def test_explain_asks_which_component(tmp_path: Path, weights: bool) -> None:
     for options in ((), ("--set", "layers_per_block=2")):
         result = run("explain", str(root), *options)
         assert result.code != 0
-        assert "is a pipeline of several models" in result.err
+        assert "is a model of several parts" in result.err
         assert "file: text_encoder, text_encoder_2, unet, vae; --file text_encoder" in (
             result.err.replace("\n", " ").replace("  ", " ")
         )

@@ -165,7 +165,9 @@ def test_tree_and_explain_know_the_parts(tmp_path: Path) -> None:
     assert "BertModel(" in out
     assert "2_Dense (sentence_transformers.base.modules.dense.Dense)" in out
     refused = run("explain", tmp_path)
-    assert "file: config.json, 2_Dense; --file config.json" in " ".join(refused.err.split())
+    assert "is a model of several parts" in refused.err
+    assert "file: config.json; --file config.json" in " ".join(refused.err.split())
+    assert "\nlayout  sentence-transformers of 2 parts\n" in run(tmp_path).out
     assert run("explain", tmp_path, "--file", "config.json").code == 0
 
 

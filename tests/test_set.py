@@ -112,7 +112,12 @@ def test_a_key_that_changes_no_tensor_is_a_note() -> None:
     notes = [f.text for f in found.findings if f.rule == "override-without-effect"]
     assert notes == ["rope_theta changes no tensor"]
     assert [one.was for one in found.overrides] == [500000.0, 128256]
-    assert "rope_theta changes no tensor" in run("explain", LLAMA, "--set", "rope_theta=1").out
+    for command in "explain", "tree":
+        assert "rope_theta changes no tensor" in run(command, LLAMA, "--set", "rope_theta=1").out
+    form = json.loads(run("tree", LLAMA, "--set", "rope_theta=1", "-f", "json").out)
+    conforms(form, "tree")
+    assert form["notes"] == ["rope_theta changes no tensor"]
+    assert form["overrides"] == [{"key": "rope_theta", "value": 1, "was": 500000.0}]
 
 
 def test_what_json_cannot_spell_is_a_word() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -48,8 +49,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def largest() -> dict[str, Any]:
-    return results(MODELS / "deepseek-v3", MODELS / "none")
+def largest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Of 45,395 tensors; what takes longer to make is of the same model with four layers."""
+    config = json.loads((MODELS / "deepseek-v3" / "config.json").read_text())
+    small = tmp_path_factory.mktemp("four") / "deepseek-v3"
+    write_config(small, {**config, "num_hidden_layers": 4})
+    whole = hfinspect.inspect(MODELS / "deepseek-v3")
+    assert whole.config is not None
+    prediction = hfinspect.predict(whole.config)
+    return {**results(small, MODELS / "none"), "inspection": whole, "prediction": prediction}
 
 
 KINDS = ("inspection", "explanation", "audit", "comparison", "prediction", "failure")

@@ -123,4 +123,4 @@ def _not_compared(facts: Facts) -> Iterator[Unchecked]:
                 yield Unchecked(f"packed weights of {main.label}", finding.text)
                 break
         if folder.adapter is not None and facts.reference is None and folder.config is None:
-            yield Unchecked("the adapter against its base", "no --reference was given")
+            yield Unchecked("the adapter against its base", "no reference was given")

@@ -67,6 +67,13 @@ class TidyCommand(TyperCommand):
         pieces = zip(names, arguments, strict=True)
         return ["[OPTIONS]", *(n if p.required else f"[{n}]" for n, p in pieces)]
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments without the Python type that newer versions of typer show after their name."""
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "argument":
+                vars(parameter)["display_type_rich"] = lambda **_: None
+        super().format_options(ctx, formatter)
+
 
 def with_command(arguments: Sequence[str]) -> list[str]:
     """The arguments with the command that is meant where none is named."""

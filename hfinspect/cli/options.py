@@ -58,9 +58,14 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
         if given:
             return value
         if meant[0] not in known:
+            near = next((other for other in meant if other in known), None)
+            hint = "or --format with it"
+            if near is not None:  # a scan's rows are JSON, a document of each
+                ending = next(end for end, formats in SUFFIXES.items() if formats[0] == near)
+                hint = f"a name that ends with {ending}, or --format {near} with this one"
             raise UsageError(
                 f"--output {output}", f"means {meant[0]}, which {ctx.info_name} does not write",
-                expected=f"a name for one of {', '.join(known)}", hint="or --format with it",
+                expected=f"a name for one of {', '.join(known)}", hint=hint,
             )  # fmt: skip
         return meant[0]
 
@@ -102,6 +107,14 @@ Output = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", help="Write to this file; its ending says the format (x.json, x.csv).",
+        show_default=False, is_eager=True,
+    ),
+]  # fmt: skip
+#: A scan's: it writes no JSON document but a line for each row.
+RowsOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Write to this file; its ending says the format (x.jsonl, x.csv).",
         show_default=False, is_eager=True,
     ),
 ]  # fmt: skip

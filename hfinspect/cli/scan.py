@@ -40,7 +40,8 @@ def scan(
     ] = None,
     author: Annotated[str | None, typer.Option(help="List the Hub: models of this owner.")] = None,
     filter_: Annotated[
-        list[str] | None, typer.Option("--filter", help="List the Hub: with this tag; repeatable.")
+        list[str] | None,
+        typer.Option("--filter", metavar="TAG", help="List the Hub: with this tag; repeatable."),
     ] = None,
     search: Annotated[str | None, typer.Option(help="List the Hub: with this text.")] = None,
     sort: Annotated[
@@ -64,7 +65,7 @@ def scan(
             show_default="table on a terminal, else jsonl",
         ),
     ] = None,
-    output: options.Output = None,
+    output: options.RowsOutput = None,
     columns: Annotated[
         str | None,
         typer.Option(help="Comma-separated; README lists them. Those of audits switch it on."),

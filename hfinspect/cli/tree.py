@@ -48,9 +48,10 @@ def tree(
         for part in found
     ]
     changed = tuple(one for part in found for one in part.overrides)
+    notes = tuple(finding.text for part in found for finding in part.findings)
     emit(
         format_,
-        lambda: lay_out(titled(origin.name, changed), parts, [str(one) for one in changed]),
-        lambda: to_dict(model, parts),
+        lambda: lay_out(titled(origin.name, changed), parts, [str(one) for one in changed], notes),
+        lambda: to_dict(model, parts, changed, notes),
         output,
     )

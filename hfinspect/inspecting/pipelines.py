@@ -150,13 +150,14 @@ def _part(
         return DeclaredPart(folder, declared, config or {}, error)
 
 
-def several_models(name: str, parts: Sequence[str]) -> NothingToInspectError:
-    """The error for a model of several parts where one is needed."""
-    picks = [part or "config.json" for part in parts]
+def several_models(name: str, parts: Sequence[tuple[str, str | None]]) -> NothingToInspectError:
+    """The error for a model of several parts (folder and declared class of each) where one is
+    needed; names those whose config describes a whole model, so not a Dense after a transformer."""
+    picks = [part or "config.json" for part, kind in parts if own_class(kind) not in FAMILY.classes]
     shown = ", ".join(picks[:_SHOWN]) + (", ..." if len(picks) > _SHOWN else "")
     error = NothingToInspectError(
         name,
-        "is a pipeline of several models",
+        "is a model of several parts",
         expected="one of them",
         hint=f"name one of them as its file: {shown}" if picks else None,
     )

@@ -105,7 +105,7 @@ def _from_source(
         if read.config_error is not None:
             raise read.config_error
         if PIPELINE_FILE in read.files and overrides:
-            raise several_models(name, config_folders(read.files))
+            raise several_models(name, [(part, None) for part in config_folders(read.files)])
         if not wants_weights:
             raise no_config(name, read.files)
         raise read.refused or no_weights(opened, read.files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..core.overrides import Override
 from ..core.results import SCHEMA_VERSION
 from ..core.text import spelled
 from ..trees.structure import Branch
@@ -21,8 +22,14 @@ class PartTree(NamedTuple):
     problem: str = ""
 
 
-def lay_out(title: str, parts: Sequence[PartTree], changed: Sequence[str] = ()) -> Document:
-    """A tree for each part; csv takes the modules as rows."""
+def lay_out(
+    title: str,
+    parts: Sequence[PartTree],
+    changed: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> Document:
+    """A tree for each part, below what was changed and above ``notes``; csv takes the modules as
+    rows."""
     blocks: list[Block] = [Facts(tuple(("changed", text) for text in changed))] if changed else []
     whole = sum(part.branches[0].parameters for part in parts if part.branches)
     rows: list[tuple[Cell, ...]] = []
@@ -39,6 +46,7 @@ def lay_out(title: str, parts: Sequence[PartTree], changed: Sequence[str] = ()) 
         Column("count", "count", "int"), Column("depth", "depth", "int"),
         Column("parameters", "parameters", "int"), Column("share", "share", "share"),
     )  # fmt: skip
+    blocks += [Paragraph(text, "note") for text in notes]
     known = all(part.branches for part in parts)
     summary = f"{spelled(whole)} parameters" if known else ""
     return Document(title, tuple(blocks), Table(columns, tuple(rows)), summary)
@@ -73,11 +81,19 @@ def _numbers(branch: Branch, wide: int, whole: int) -> str:
     return f"{branch.parameters:>{wide},}{branch.parameters / whole:>8.1%}"
 
 
-def to_dict(target: str, parts: Sequence[PartTree]) -> dict[str, Any]:
-    """The JSON form: modules in order, ``depth`` says what is inside what."""
+def to_dict(
+    target: str,
+    parts: Sequence[PartTree],
+    overrides: Sequence[Override] = (),
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The JSON form, described by schemas/tree.schema.json: modules in order, ``depth`` says what
+    is inside what."""
     return {
         "schema_version": SCHEMA_VERSION,
         "target": target,
+        "overrides": [one.to_dict() for one in overrides],
+        "notes": list(notes),
         "parts": [
             {
                 "name": part.name,

@@ -79,7 +79,7 @@ def _build(inspection: Inspection) -> Facts:
 def _class(inspection: Inspection) -> str:
     if inspection.architecture:
         return inspection.architecture
-    return inspection.model_type or "unknown architecture"
+    return inspection.model_type or ("layout" if inspection.members else "unknown architecture")
 
 
 def _described(inspection: Inspection) -> str:

@@ -145,7 +145,20 @@ def to_dict(results: Sequence[AuditResult | Failure]) -> dict[str, Any]:
     """The JSON form of several audits, described by schemas/audit.schema.json."""
     return {
         "schema_version": SCHEMA_VERSION,
+        "sum": _sum_to_dict(results),
         "results": [result.to_dict() for result in results],
+    }
+
+
+def _sum_to_dict(results: Sequence[AuditResult | Failure]) -> dict[str, Any]:
+    audited = [result for result in results if isinstance(result, AuditResult)]
+    codes = Counter(code for r in audited for code in {finding.code for finding in r.findings})
+    return {
+        "targets": len(results),
+        "audited": len(audited),
+        "without_findings": sum(not result.findings for result in audited),
+        "counts": {kind: sum(r.counts[kind] for r in audited) for kind in reversed(SEVERITIES)},
+        "codes": dict(sorted(codes.items())),
     }
 
 

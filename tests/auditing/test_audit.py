@@ -12,8 +12,8 @@ import pytest
 
 import hfinspect
 from hfinspect.auditing.run import MAX_PER_RULE
-from hfinspect.core.results import SCHEMA_VERSION
 from hfinspect.errors import EntryNotFoundError, NothingToInspectError, UsageError
+from hfinspect.reports.verdict import to_dict
 
 from ..builders import write_config, write_sharded
 from ..schemas import conforms
@@ -55,8 +55,7 @@ def test_result_is_plain_data_by_its_schema(tmp_path: Path) -> None:
     files = made("sharded")
     cut(files, SHARDS[1], -10)
     result = hfinspect.audit(write(files, tmp_path))
-    document = {"schema_version": SCHEMA_VERSION, "results": [result.to_dict()]}
-    conforms(document, "audit")
+    conforms(to_dict([result]), "audit")
     assert result.counts["error"] == 1
     assert not result.ok
     finding = result.failing()[0]
@@ -151,7 +150,7 @@ def test_what_was_not_checked_is_said(tmp_path: Path) -> None:
     said = unchecked(hfinspect.audit(write(files, tmp_path)))
     assert "model.onnx: ONNX is a format that is not read" in said
     assert "its architecture is not in the catalog" in said
-    assert "only headers were read; --deep" in said
+    assert "only headers were read; a deep audit" in said
 
 
 @pytest.mark.parametrize(
@@ -294,7 +293,7 @@ def test_reference_of_an_adapter(tmp_path: Path) -> None:
     files = made("adapter")
     remove(files, "config.json")
     tuned = write(files, tmp_path / "tuned")
-    assert "no --reference" in unchecked(hfinspect.audit(tuned))
+    assert "no reference" in unchecked(hfinspect.audit(tuned))
     assert codes(hfinspect.audit(tuned, reference=write(made("single"), tmp_path / "base"))) == []
     other = made("single")
     drop(other, "model.safetensors", Q1)

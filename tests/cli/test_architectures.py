@@ -35,6 +35,8 @@ def test_a_part_of_a_name_in_any_case() -> None:
     ],
 )  # fmt: skip
 def test_usage_lines(command: str, usage: str) -> None:
-    first = hfinspect(command, "--help").out.strip().splitlines()[0]
+    out = hfinspect(command, "--help").out
+    first = out.strip().splitlines()[0]
+    assert "list[" not in out
     assert first == f"Usage: hfinspect {command} [OPTIONS] {usage}"
     assert command in COMMANDS

@@ -298,4 +298,11 @@ def test_several_targets_end_with_a_sum(broken: Path, sound: Path, tmp_path: Pat
     one = json.loads(hfinspect("audit", broken, "-f", "json").out)["results"][0]
     assert f"found    {one['counts']['error']} errors, " in sum_
     assert "HI110" in sum_
+    form = json.loads(
+        hfinspect("audit", broken, sound, sound, tmp_path / "absent", "-f", "json").out
+    )
+    conforms(form, "audit")
+    assert (form["sum"]["targets"], form["sum"]["audited"]) == (4, 3)
+    assert (form["sum"]["without_findings"], form["sum"]["codes"]["HI110"]) == (2, 1)
+    assert form["sum"]["counts"] == one["counts"]
     assert "all 1 targets" not in hfinspect("audit", broken).out

@@ -56,4 +56,6 @@ def test_a_scan_writes_what_its_file_is_called(tmp_path: Path) -> None:
     assert (tmp_path / "x.csv").read_text().startswith("target,status")
     done = hfinspect("scan", tmp_path / "list", "-o", tmp_path / "y.csv", "-f", "jsonl", "-q")
     assert done.code == 2
-    assert hfinspect("scan", tmp_path / "list", "-o", tmp_path / "x.json", "-q").code == 2
+    refused = hfinspect("scan", tmp_path / "list", "-o", tmp_path / "x.json", "-q")
+    assert refused.code == 2
+    assert "a name that ends with .jsonl, or --format jsonl with this one" in refused.err

@@ -18,6 +18,7 @@ from hfinspect.trees.structure import outline, render
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as run
+from ..schemas import conforms
 
 LLAMA, BLOOM = "fixtures/models/llama-3-8b", "fixtures/models/bloom-1b4-zh"
 
@@ -59,6 +60,7 @@ def test_a_tree_has_the_usual_formats() -> None:
     assert by_path["model.layers.0-31.mlp"]["class"] == "LlamaMLP"
     found = json.loads(run("tree", LLAMA, "-f", "json").out)
     assert found["parts"][0]["modules"][0]["parameters"] == 8_030_261_248
+    conforms(found, "tree")
     assert "```text\n" in run("tree", LLAMA, "-f", "markdown").out
 
 

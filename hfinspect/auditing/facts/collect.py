@@ -202,7 +202,7 @@ class Collector:
         files: Mapping[str, FileEntry],
     ) -> None:
         if error.kind == "limit":
-            why = f"{error.found}; {error.expected}, unless with --deep"
+            why = f"{error.found}; {error.expected}, but for a deep audit"
             self.unchecked.append(Unchecked(f"ids of {path}", why))
         else:
             found[path] = JsonFact(path, files[path].size or 0, error=error)
@@ -348,7 +348,9 @@ class Collector:
     def _deep(self, facts: Mapping[str, WeightFact]) -> dict[str, DeepFact]:
         if not self.deep:
             self.unchecked.append(
-                Unchecked("values and checksums", "only headers were read; --deep reads the rest")
+                Unchecked(
+                    "values and checksums", "only headers were read; a deep audit reads the rest"
+                )
             )
             return {}
         progress = None if self.progress is None else partial(self.progress, "values")

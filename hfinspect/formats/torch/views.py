@@ -99,7 +99,7 @@ def list_globals(names: Iterable[PickleGlobal], out: FindingList) -> list[str]:
     for name in seen.values():
         if not is_known(name.module, name.name):
             text = f"the pickle names {name.dotted!a:.300} (pickle byte {name.position:,}): "
-            text += "`hfinspect audit` says whether that is known to be harmless"
+            text += "an audit says whether that is known to be harmless"
             out.add("pickle-global", text, None, "warning")
     return sorted(seen)[:MAX_LISTED]
 
