@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ..core.results import Failure
+from ..auditing.run import run_audit
+from ..core.refs import ModelRef
+from ..core.results import Failure, Inspection
+from ..core.verdicts import AuditResult
 from ..errors import (
     HfinspectError,
     MalformedError,
     RequestTimeoutError,
     UnknownArchitectureError,
 )
+from ..inspecting.trip import inspect_opened, of_pipeline
 from ..sources.deadline import Deadline
+from ..sources.hub.model_info import Listing
 from ..sources.hub.search import ListedModel
-from ..sources.opening import Access
+from ..sources.local import LocalSource
+from ..sources.opening import Access, errors_about
+from ..sources.remembering import RememberingSource
 from .engine import ScanOptions, inspected, lost, run, shared
 from .rows import AUDIT_COLUMNS, LEADING, TOTALS_COLUMNS, Row, lead, row_of
 from .within import within
@@ -60,19 +68,18 @@ class RowWork:
         if item.row is not None and (not self.refresh or self._holds(item, item.row, deadline)):
             return item.row
         listing = item.listed.listing() if item.listed else None
-        result = inspected(item.target, self.options, listing, deadline)
+        if not self.audit:
+            result = inspected(item.target, self.options, listing, deadline)
+            return row_of(result, self.columns, item.target)
+        result, audited = _inspected_and_audited(item.target, self.options, listing, deadline)
         own = tuple(name for name in self.columns if name not in AUDIT_COLUMNS)
         row = row_of(result, own, item.target)
-        if not self.audit:
-            return row
         row.update(dict.fromkeys(AUDIT_COLUMNS))
-        failure = result.error if isinstance(result, Failure) else None
-        if failure is not None and not isinstance(failure, _JUDGED):
+        if isinstance(audited, AuditResult):
+            return {**row, **_audit_row(audited)}
+        if audited is None or isinstance(result, Failure):
             return row
-        try:
-            return {**row, **_audit_row(item.target, self.options, deadline)}
-        except HfinspectError as error:
-            return row if failure else {**row, **lead(item.target, error=error)}
+        return {**row, **lead(item.target, error=audited)}
 
     def _holds(self, item: Item, row: Row, deadline: Deadline) -> bool:
         if row["status"] != "ok" or row["commit"] is None:
@@ -113,11 +120,46 @@ def current_commit(target: str, options: ScanOptions, deadline: Deadline) -> str
         return None
 
 
-def _audit_row(target: str, options: ScanOptions, deadline: Deadline) -> Row:
-    from .. import api
+def _inspected_and_audited(
+    target: str, options: ScanOptions, listing: Listing | None, deadline: Deadline
+) -> tuple[Inspection | Failure, AuditResult | HfinspectError | None]:
+    """Both of one target, whose files are read once. None for a model that could not be read: what
+    is wrong with one that cannot be counted, an audit says."""
+    client, cache = shared(options)
+    access = Access(
+        endpoint=options.endpoint, timeout=deadline, client=client, cache=cache, listing=listing
+    )
+    result: Inspection | Failure
+    try:
+        ref = access.resolve(target)
+        opened = access.open(of_pipeline(ref))
+    except HfinspectError as error:
+        return Failure(target, error), None
+    source = RememberingSource(opened)
+    with closing(source):
+        try:
+            with errors_about(ref):
+                result = inspect_opened(
+                    target, of_pipeline(ref), source, access, source=options.source
+                ).inspection
+        except HfinspectError as error:
+            result = Failure(target, error)
+            if not isinstance(error, _JUDGED):
+                return result, None
+        try:
+            return result, _audited(target, ref, source)
+        except HfinspectError as error:
+            return result, error
 
-    client, _ = shared(options)
-    found = api.audit(target, client=client, timeout=deadline)
+
+def _audited(target: str, ref: ModelRef, source: RememberingSource) -> AuditResult:
+    if ref.path is not None:
+        return run_audit(target, LocalSource(ref.path), file=ref.file)
+    source.only_answer()
+    return run_audit(target, source, file=ref.file)
+
+
+def _audit_row(found: AuditResult) -> Row:
     return {
         "audit_errors": found.counts["error"],
         "audit_warnings": found.counts["warning"],

@@ -1,0 +1,101 @@
+"""One model read by two trips, an inspection and an audit: what the first has read costs the second
+nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from ..core.refs import Origin
+from ..errors import HfinspectError
+from .caching import CachingSource, Segments
+from .source import FileEntry, Source
+
+T = TypeVar("T")
+
+
+class RememberingSource:
+    """``inner`` with what was read kept in memory, until it shall ``only_answer``.
+
+    What is kept are headers and small files: some kilobytes, and some megabytes of the largest
+    models. It goes with the source.
+    """
+
+    def __init__(self, inner: Source) -> None:
+        self.inner = inner
+        self._full = False
+        self.listing_complete: bool = getattr(inner, "listing_complete", True)
+        self._segments: dict[str, Segments] = {}
+        self._whole: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def only_answer(self) -> None:
+        """From now on nothing more is kept, here or in a header cache: what is read is not read
+        again."""
+        self._full = True
+        if isinstance(self.inner, CachingSource):
+            self.inner = self.inner.inner
+
+    @property
+    def origin(self) -> Origin:
+        return self.inner.origin
+
+    def list_files(self) -> Mapping[str, FileEntry]:
+        files = self.inner.list_files()
+        self.listing_complete = getattr(self.inner, "listing_complete", True)
+        return files
+
+    def size(self, path: str) -> int:
+        return self.inner.size(path)
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        return self.read_spans(path, [(start, stop)])[0]
+
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        known = {span: self._known(path, *span) for span in spans}
+        missing = [span for span, data in known.items() if data is None]
+        if missing:
+            if len(missing) == 1:
+                found = [self.inner.read(path, *missing[0])]
+            else:
+                found = self.inner.read_spans(path, missing)
+            for (start, stop), data in zip(missing, found, strict=True):
+                known[(start, stop)] = data
+                self._keep(path, start, data)
+        return [known[span] or b"" for span in spans]
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        with self._lock:
+            data = self._whole.get(path)
+        if data is None or len(data) > limit:
+            data = self.inner.read_all(path, limit)
+            if not self._full:
+                with self._lock:
+                    self._whole[path] = data
+        return data
+
+    def shard_headers(self, index_file: str) -> Mapping[str, bytes | Mapping[str, object]] | None:
+        return self.inner.shard_headers(index_file)
+
+    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        return self.inner.gather(tasks)
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def _known(self, path: str, start: int, stop: int) -> bytes | None:
+        with self._lock:
+            whole = self._whole.get(path)
+            segments = self._segments.get(path)
+            if whole is not None:
+                return whole[start:stop]
+            return None if segments is None else segments.find(start, stop)
+
+    def _keep(self, path: str, start: int, data: bytes) -> None:
+        if self._full:
+            return
+        entry = self.inner.list_files().get(path)
+        with self._lock:
+            of_file = self._segments.setdefault(path, Segments(entry.size if entry else None))
+            of_file.add(start, data)
