@@ -57,10 +57,17 @@ def columns() -> str:
     return columns_table()
 
 
+def limits() -> str:
+    from .limits_table import table
+
+    return table()
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "architectures": architectures,
     "audit": audit,
     "columns": columns,
+    "limits": limits,
     "layers": layers,
 }
 

@@ -1,0 +1,1 @@
+"""Fuzz targets: one for each parser of foreign bytes, and two against other libraries."""

@@ -1,0 +1,139 @@
+"""What is fuzzed: functions of bytes that return, or raise an error of this package.
+
+    python -m tests.fuzz.targets NAME SECONDS FOLDER
+
+runs one of them under atheris, with the seeds written to FOLDER. Anything else that a target raises
+is a bug, and atheris keeps the input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hfinspect.auditing.facts.graphs import keras_text_gadgets, onnx_gadgets, saved_model_gadgets
+from hfinspect.auditing.facts.templates import danger_in
+from hfinspect.checkpoints.small_files import parse_json
+from hfinspect.checkpoints.weight_map import parse_index
+from hfinspect.errors import HfinspectError
+from hfinspect.formats.base import BytesReader
+from hfinspect.formats.gguf import gguf
+from hfinspect.formats.pickles.globals import scan_pickle
+from hfinspect.formats.safetensors.safetensors import inspect_header
+from hfinspect.formats.torch.torch import FORMAT, scan_file
+
+from ..auditing.sound import made
+from ..formats.gguf_files import GgufWriter
+from ..formats.test_safetensors_oracle import assert_same_verdict
+
+Target = Callable[[bytes], None]
+
+
+def _reader(data: bytes) -> BytesReader:
+    return BytesReader("fuzzed", data)
+
+
+def safetensors(data: bytes) -> None:
+    inspect_header(_reader(data))
+
+
+def gguf_file(data: bytes) -> None:
+    gguf.FORMAT.read_header(_reader(data))
+
+
+def torch_file(data: bytes) -> None:
+    FORMAT.read_header(_reader(data))
+
+
+def pickles(data: bytes) -> None:
+    scan_pickle(data)
+
+
+def archives(data: bytes) -> None:
+    scan_file(_reader(data))
+
+
+def graphs(data: bytes) -> None:
+    with contextlib.suppress(HfinspectError):
+        onnx_gadgets(_reader(data), len(data))
+    saved_model_gadgets(_reader(data), len(data))
+
+
+def texts(data: bytes) -> None:
+    keras_text_gadgets("fuzzed", data)
+    danger_in(data.decode("utf-8", "replace"))
+    with contextlib.suppress(HfinspectError):
+        parse_index("fuzzed", data)
+    parse_json("fuzzed", data)
+
+
+def as_safetensors_does(data: bytes) -> None:
+    """The library accepts exactly what we accept, and finds the same tensors."""
+    assert_same_verdict(data)
+
+
+def as_gguf_does(data: bytes) -> None:
+    """What both readers accept has the same tensors."""
+    from gguf import GGUFReader
+
+    ours = gguf.FORMAT.read_header(_reader(data))
+    with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
+        file.write(data)
+        file.flush()
+        try:
+            theirs = GGUFReader(file.name)
+        except Exception:
+            return  # it checks less and stops otherwise
+        found = [(t.name, tuple(int(n) for n in reversed(t.shape))) for t in theirs.tensors]
+    if not ours.findings:
+        assert [(t.name, t.shape) for t in ours.tensors] == found
+
+
+TARGETS: dict[str, Target] = {
+    target.__name__: target
+    for target in (safetensors, gguf_file, torch_file, pickles, archives, graphs, texts,
+                   as_safetensors_does, as_gguf_does)
+}  # fmt: skip
+
+
+def seeds() -> list[bytes]:
+    """Small sound files of every kind, and some that are no files at all."""
+    found = [
+        content
+        for base in ("single", "torch", "gguf", "adapter")
+        for content in made(base).values()
+        if len(content) < 200_000
+    ]
+    template = GgufWriter().text("tokenizer.chat_template", "{{ x.__class__ }}").bytes(0)
+    plain = pickle.dumps({"a": [1, 2.5, "x", (None, True)]}, 2)
+    onnx = bytes.fromhex("3a182a166a140a086c6f636174696f6e1208782e62696e3030")
+    keras = json.dumps({"class_name": "Lambda", "module": "os"}).encode()
+    return [*found, template, plain, gzip.compress(plain), onnx, keras, b"", bytes(64)]
+
+
+def run_one(name: str, data: bytes) -> None:
+    """Raises what is a bug."""
+    with contextlib.suppress(HfinspectError):
+        TARGETS[name](data)
+
+
+def main() -> None:
+    import atheris
+
+    name, seconds, folder = sys.argv[1:]
+    for number, data in enumerate(seeds()):
+        (Path(folder) / f"seed{number}").write_bytes(data)
+    options = [f"-max_total_time={seconds}", "-max_len=65536", "-rss_limit_mb=2048", "-timeout=20"]
+    arguments = [sys.argv[0], *options, f"-artifact_prefix={folder}/", folder]
+    atheris.Setup(arguments, lambda data: run_one(name, data))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
