@@ -1,6 +1,6 @@
 """Record print(model) of small models: ``python -m tests.oracle.record_printed`` (needs torch and
 transformers). One file each in fixtures/oracle/printed, replayed by
-tests/architectures/test_structure.py."""
+tests/trees/test_structure.py."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from hfinspect.trees.modules import Buffer, Layers, Linear, Module, ModuleList
 from hfinspect.trees.prediction import predict
 from hfinspect.trees.structure import render
 
-from . import recordings
+from ..architectures import recordings
 
 PRINTED = sorted((recordings.RECORDED.parent / "printed").glob("*.json"))
 
