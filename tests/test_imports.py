@@ -140,6 +140,17 @@ def test_a_file_name_occurs_once() -> None:
     assert several <= {"__init__.py", "registry.py"}
 
 
+def test_each_room_says_what_it_is_what_it_imports_and_how_to_add_a_thing() -> None:
+    silent = []
+    for room in HEIGHTS:
+        path = PACKAGE / room / "__init__.py"
+        if path.exists():
+            said = ast.get_docstring(ast.parse(path.read_text())) or ""
+            if len(said.splitlines()) < 4 or "mports" not in said or "new" not in said:
+                silent.append(room)
+    assert silent == []
+
+
 def modules_after(code: str) -> set[str]:
     script = f"{code}\nimport sys\nprint('\\n'.join(sys.modules))"
     done = subprocess.run(

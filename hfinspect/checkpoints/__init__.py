@@ -1,1 +1,6 @@
-"""Which of a model's files are its weights, and reading them: joins sources and formats."""
+"""Which files are the model, and reading them: layouts, choices, indexes, shards.
+
+From a source to ``ModelFiles`` in as few rounds of requests as possible. Imports layers, formats,
+sources and below. A new name of weight files goes to ``filenames``, a new layout of a repo to
+``repo_layout``.
+"""

@@ -1,1 +1,6 @@
-"""The command line: one thin file per command. Prints, exits and reads the environment."""
+"""The command line, and the only room that prints, exits or reads the environment.
+
+One thin file a command, named after it. Imports everything. A new command is a file with
+``register`` and its name in ``app.COMMANDS``; options that several commands share are in
+``options``.
+"""

@@ -1,6 +1,7 @@
 """The worked examples as files under fixtures/reports/explain.
 
-``python -m tests.explaining.golden_explain`` writes them anew: read the difference before keeping it.
+``python -m tests.explaining.golden_explain`` writes them anew: read the difference
+before keeping it.
 """
 
 from __future__ import annotations
