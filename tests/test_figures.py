@@ -122,7 +122,8 @@ def test_a_tied_head_stored_twice_is_counted_once(tmp_path: Path) -> None:
     prediction = hfinspect.predict(config)
     shapes = {t.name: t.shape for t in prediction.tensors}
     write_safetensors(tmp_path / "model.safetensors", typed({**shapes, "lm_head.weight": (64, 8)}))
-    for said in (config, {"tie_word_embeddings": True, "model_type": "nobody-knows"}):
+    unknown = {"tie_word_embeddings": True, "model_type": "nobody-knows", "vocab_size": 64}
+    for said in (config, unknown):
         (tmp_path / "config.json").write_text(json.dumps(said))
         found = hfinspect.inspect(tmp_path)
         assert found.parameters == prediction.parameters

@@ -135,7 +135,7 @@ def from_checkpoint(
         checkpoint.shards,
         prediction,
         decoding.tensors,
-        tie_embeddings=said is True,
+        vocabulary=_vocabulary(config) if said is True else (),
         untied=said is False,
         routing=routing_of(config, metadata),
     )
@@ -284,6 +284,20 @@ def _claims(total: Sums, checkpoint: Checkpoint) -> list[Finding]:
 
 
 # ---- ties
+
+
+#: Types that the catalog lacks and whose head is its own in transformers, whatever
+#: ``tie_word_embeddings`` says (Pop2Piano's config has it true by default).
+_OWN_HEAD = frozenset({"pop2piano"})
+
+
+def _vocabulary(config: Mapping[str, Any] | None) -> frozenset[int]:
+    """How many tokens a config that ties its embeddings and its sections say that there are."""
+    if config is None or config.get("model_type") in _OWN_HEAD:
+        return frozenset()
+    sections = [config, *(v for v in config.values() if isinstance(v, Mapping))]
+    sizes = (section.get("vocab_size") for section in sections)
+    return frozenset(size for size in sizes if type(size) is int)
 
 
 def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed:

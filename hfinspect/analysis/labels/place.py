@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import repeat
 from math import prod
@@ -92,7 +92,7 @@ def place_stored(
     prediction: Prediction | None,
     decoded: Mapping[str, Decoded],
     *,
-    tie_embeddings: bool = False,
+    vocabulary: Collection[int] = (),
     untied: bool = False,
     routing: Routing | None = None,
 ) -> Placed:
@@ -100,9 +100,10 @@ def place_stored(
 
     ``decoded`` says of packed tensors and their bookkeeping what they stand for. A tensor that the
     tree knows takes its labels from there, others from their names. Ties are what the tree ties,
-    what shares storage, and (unknown models, ``tie_embeddings``) an lm_head of the embedding's
-    shape. ``untied``: the config says tie_word_embeddings false, so a head that is stored beside
-    the embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
+    what shares storage, and (unknown models) an output head that has the shape of the input's
+    table: as many rows as one of ``vocabulary``, the numbers of tokens of a config that ties them.
+    ``untied``: the config says tie_word_embeddings false, so a head that is stored next to the
+    embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
     ``routing`` tells how many experts serve a token, for those the tree does not know.
     """
     buffers = {name for shard in shards for name in _told_buffers(shard)}
@@ -114,8 +115,8 @@ def place_stored(
     told = labels.told
     tied = {} if untied else _ties_of_tree(infos, told)
     tied.update(_ties_by_storage(shards, tied))
-    if prediction is None and tie_embeddings:
-        tied.update(_tied_by_name(infos))
+    if prediction is None and vocabulary:
+        tied.update(_tied_by_name((i for i in infos if i.name not in tied), vocabulary))
     if tied:
         infos = [info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
                  for info in infos]  # fmt: skip
@@ -264,14 +265,21 @@ def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[
     return tied
 
 
-def _tied_by_name(infos: Sequence[TensorInfo]) -> dict[str, str]:
-    """An untold architecture with tie_word_embeddings true that stores both ends."""
-    matrices = [i for i in infos if len(i.shape) == 2 and i.role is Role.PARAMETER]
+def _tied_by_name(infos: Iterable[TensorInfo], vocabulary: Collection[int]) -> dict[str, str]:
+    """An unknown architecture with tie_word_embeddings true that stores both ends.
+
+    Only what turns the last layer into tokens is tied: one row a token. Where several heads or
+    several tables have that shape (one for each task, one for each language), nothing says which.
+    """
+    matrices = [
+        info
+        for info in infos
+        if len(info.shape) == 2 and info.shape[0] in vocabulary and info.role is Role.PARAMETER
+    ]
     tables = [i for i in matrices if i.component is Component.EMBEDDING]
     heads = [i for i in matrices if i.component is Component.HEAD]
-    tied = {}
-    for head in heads:
-        same = [t for t in tables if t.shape == head.shape and t.dtype == head.dtype]
-        if len(same) == 1:
-            tied[head.name] = same[0].name
-    return tied
+    if len(tables) != 1 or len(heads) != 1:
+        return {}
+    (table,), (head,) = tables, heads
+    same = table.shape == head.shape and table.dtype == head.dtype
+    return {head.name: table.name} if same else {}
