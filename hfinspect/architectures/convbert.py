@@ -46,8 +46,8 @@ def attention(c: ModelConfig) -> Module:
         key=Linear(h, width, kind="key"),
         value=Linear(h, width, kind="value"),
         key_conv_attn_layer=separable,
-        conv_kernel_layer=Linear(width, heads * kernel, component=Component.CONV),
-        conv_out_layer=Linear(h, width, component=Component.CONV),
+        conv_kernel_layer=Linear(width, heads * kernel),
+        conv_out_layer=Linear(h, width),
         unfold=Activation("Unfold"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )

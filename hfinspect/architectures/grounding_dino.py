@@ -62,22 +62,11 @@ def _features(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
     return tuple(sizes[i] for i in chosen_stages(c, names))
 
 
-def _counted_as_convolution(module: Module) -> None:
-    """Swin's ``output.dense``, the second half of its MLP, is named in files as part of a
-    ``conv_encoder`` and no more; counts from names put it there, and so does this tree."""
-    if module.class_name == "SwinOutput":
-        module.component = Component.CONV
-    for child in module.children.values():
-        if isinstance(child, Module):
-            _counted_as_convolution(child)
-
-
 def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     section = c.section("backbone_config", default=BACKBONE)
     network = auto_class(section, "Backbone", default_type="swin", part="vision")
     sizes = _features(section.with_defaults(model_type="swin"), network)
     freeze(network)
-    _counted_as_convolution(network)
     encoder = Module(f"{_NAME}ConvEncoder", model=network)
     where = positions(c, _NAME)
     return Module(f"{_NAME}ConvModel", conv_encoder=encoder, position_embedding=where), sizes

@@ -50,7 +50,7 @@ def lightning_attention(c: ModelConfig) -> Module:
         query_decay=Buffer(heads.query, block, 1),
         key_decay=Buffer(heads.query, block, 1),
         diagonal_decay=Buffer(1, heads.query, block, block),
-        component=Component.ATTENTION,
+        component=Component.SSM,
         keeps=(State("recurrent", (width, heads.dim)),),
     )
 

@@ -39,7 +39,7 @@ def lightning_attention(name: str, c: ModelConfig) -> Module:
         norm=_norm(name, c, width),
         qkv_proj=Linear(h, width * 3, bias=False, kind="qkv"),
         output_gate=Linear(h, width, bias=False, kind="gate"),
-        component=Component.ATTENTION,
+        component=Component.SSM,
     )
 
 

@@ -75,7 +75,7 @@ def wrapped_encoder(c: ModelConfig) -> Module:
     )
     distance: Dim = c.dim("encoder_max_relative_position")
     size = hidden(c) // c.dim("encoder_attention_heads")
-    table = Embedding(2 * distance, size, kind="relative_position")
+    table = Embedding(2 * distance, size, component=Component.ATTENTION, kind="relative_position")
     return Module(
         "SpeechT5Encoder",
         layer_norm=speech.norm(c),

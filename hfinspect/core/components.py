@@ -9,18 +9,23 @@ What belongs where, so that families agree with each other and with what names a
 
 - embedding: tables of tokens and positions, patch and time embeddings, learned tokens, codebooks;
   what makes a token of coordinates
-- attention: softmax attention with all its parts, tables of relative positions, gates and sinks;
-  pooling by attention (``attn_pool``), its learned query included
+- attention: softmax attention with all its parts, tables of relative positions and what makes
+  them, gates and sinks, experts of an attention (JetMoE), what makes the kernels of ConvBERT's
+  dynamic convolution; pooling by attention (``attn_pool``), its learned query included. SigLIP's
+  pooling head is in its parts: the probe is head, then attention, mlp, norm
 - mlp: feed-forward layers, experts, gates of their outputs
 - router: what chooses experts
-- ssm: state-space models and linear attention (Mamba, RG-LRU, RWKV, mLSTM, gated DeltaNet, KDA)
-  with their convolutions; the softmax attention of a hybrid is attention
+- ssm: state-space models and linear attention (Mamba, RG-LRU, RWKV, mLSTM, gated DeltaNet, KDA,
+  lightning attention) with their convolutions: what keeps a state of fixed size instead of keys and
+  values. The softmax attention of a hybrid is attention
 - conv: convolutions, the depthwise ones beside attention and in an MLP too; the pointwise Linears
   of a ConvNeXt block, up- and downsampling, necks. A 1x1 convolution that is a projection of an
   attention or an MLP belongs to that
-- projector: from one modality or width to another, the attention and MLP of a connector included;
+- projector: from one modality or width to another, the attention and MLP of a connector (a
+  resampler, a perceiver, a merger) included;
   what joins state and embedding before a layer that predicts a further token (``eh_proj``)
-- norm: every normalisation layer wherever it stands, and the modulation of adaptive ones
+- norm: every normalisation layer wherever it stands, the modulation of adaptive ones
+  (``attn_norm.linear``) and the gates of gated ones (``input_layernorm.W_down``)
 - head: what a task adds at the end (LM head, classifier, pooler, transform, a segmentation head's
   convolutions); an attention or MLP block in a head is attention or mlp
 - other: of no group (scales of a layer, hyper-connections, AltUp, LSTMs, Snake's coefficients)

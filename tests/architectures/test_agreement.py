@@ -54,6 +54,16 @@ PREDICTORS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+#: Where a name leaves the role open: what one class trains and another doesn't, names that say
+#: nothing; causal masks (``attn.bias``) are told by their shape, indexes by their dtype.
+ROLE_BY_CLASS = frozenset(
+    """moe_statics.e_score_correction_bias experts.e_score_correction_bias mlp.expert_bias
+    shared_image_embedding.positional_embedding shared_embedding.positional_embedding mean scale
+    attn.bias attention.bias crossattention.bias ple_embedding.ngram_heads_vocab_sizes
+    ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers""".split()
+)
+
+
 def named(model_type: str, class_name: str) -> dict[str, Any]:
     """A config of default sizes; model_type is empty for diffusers."""
     if not model_type:
@@ -134,10 +144,18 @@ def disagreements(family: str) -> frozenset[str]:
             if labels.component is not tensor.component and tensor.role is Role.PARAMETER:
                 said = f"{labels.component}, {tensor.component}"
                 found.add(f"{family} {template(tensor.name)}: {said}")
+            if labels.role is not tensor.role and name_end(tensor.name) not in ROLE_BY_CLASS:
+                said = f"{labels.role}, {tensor.role}"
+                found.add(f"{family} {template(tensor.name)}: {said}")
             if layer_of(tensor.name, labels) != told:
                 kind = "no layer" if labels.position is None else f"layer at {labels.position}"
                 found.add(f"{family} {template(tensor.name)}: {kind} by its name")
     return frozenset(found)
+
+
+def name_end(name: str) -> str:
+    """Its last two segments."""
+    return ".".join(name.split(".")[-2:])
 
 
 def template(name: str) -> str:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...core.components import Component, Role
+from .buffers import is_buffer
 from .words import module_word, projection_word, weak_word
 
 _E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
@@ -38,21 +39,6 @@ _NORM_REACH = 2
 _GATES = frozenset({"gate", "gate_weight"})
 
 _DEPTHWISE = ("dw", "depthwise")
-
-#: Last segments that hold no parameters: rotary tables, causal masks, position counters, running
-#: statistics. Each has been seen in files on the Hub.
-_BUFFERS = frozenset(
-    """inv_freq masked_bias position_ids token_type_ids running_mean running_var
-    num_batches_tracked cos_cached sin_cached relative_position_index relative_coords_table
-    causal_mask attention_mask embed_positions_sinusoid original_inv_freq rope_freqs mask
-    e_score_correction_bias
-    _float_tensor""".split()
-)
-
-#: Modules of GGUF whose one tensor is a buffer: rope_freqs.weight, exp_probs_b.bias.
-_BUFFER_MODULES = frozenset(
-    {"rope_freqs", "rope_factors_long", "rope_factors_short", "exp_probs_b"}
-)
 
 _PARTS = {
     "vision": """vision_tower vision_model visual image_encoder vision_encoder vision vit
@@ -88,8 +74,9 @@ class Hints(NamedTuple):
     more, of these all but two are 1. ``is_recurrent``, ``is_attending``, ``is_routing``: beside
     the module stand a decay, q, k and v, experts. ``is_head``: it stands beside a classifier.
     ``is_patching``: an image's convolution beside a table of positions (CLIP's ``conv1``).
-    ``is_unembedding``: it has the shape of the table of tokens. ``position``: of the layer's
-    number, where no word tells it.
+    ``is_unembedding``: it has the shape of the table of tokens. ``is_frozen``: the module is a
+    batch norm that does not count its batches. ``position``: of the layer's number, where no word
+    tells it.
     """
 
     is_vector: bool = False
@@ -101,6 +88,7 @@ class Hints(NamedTuple):
     is_head: bool = False
     is_patching: bool = False
     is_unembedding: bool = False
+    is_frozen: bool = False
     position: int | None = None
 
 
@@ -135,8 +123,8 @@ def of_template(template: str, hints: Hints = NO_HINTS) -> NameLabels:
     words = template.lower().split(".")
     position = _layer_position(words) if hints.position is None else hints.position
     component = _component(words, position, hints)
-    is_buffer = words[-1] in _BUFFERS or not _BUFFER_MODULES.isdisjoint(words[-2:-1])
-    role = Role.BUFFER if is_buffer else Role.PARAMETER
+    held = is_buffer(words, is_frozen=hints.is_frozen, is_routing=hints.is_routing)
+    role = Role.BUFFER if held else Role.PARAMETER
     part = next((_PART_TABLE[word] for word in words[:3] if word in _PART_TABLE), "text")
     return NameLabels(component, role, part, position)
 
@@ -155,7 +143,9 @@ def _component(words: list[str], position: int | None, hints: Hints) -> Componen
     if hints.is_recurrent and found not in (_N, _R):
         return _S
     if hints.is_head and position is None and found not in (_N, _E, _A) and not hints.is_filter:
-        return _H
+        # An MLP block of a head is one; the two Linears of a classifier are the head.
+        is_block = found is _M and _M in map(module_word, words)
+        return found if is_block else _H
     return found
 
 
@@ -175,6 +165,12 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
     starts = [i for i in range(1, len(words)) if words[i] == "0" and words[i - 1] in _LAYER_LISTS]
     start = max([*starts[-1:], position or 0])
     found = _read(words[start:], hints) or _read(words, hints)
+    if found is _C and not hints.is_filter and _C not in map(module_word, words[start:]):
+        # A Linear in a layer of "conv_encoder", which may be a Swin, or between q, k and v.
+        if hints.is_attending:
+            return _A
+        if start and any(map(weak_word, words[start:])):
+            return _by_weak_words(words[start:], position, hints)
     if found is _C and hints.is_pointwise and position is not None:
         # A 1x1 convolution is a projection, of the attention or the MLP that it stands in.
         last = next(i for i in reversed(range(len(words))) if module_word(words[i]) is _C)
@@ -203,9 +199,11 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
     """Where no module and no projection is known."""
     if hints.is_attending:
         return _A
-    weak = next(filter(None, map(weak_word, reversed(words))), None)
+    weak, *outer = [*filter(None, map(weak_word, reversed(words)))] or [None]
     if hints.is_filter and weak in (None, _P):
         return _C
+    if weak is _H and _P in outer:
+        return _P  # "pointer_proj.proj_out"
     if weak is _H and position is not None:
         return _M  # a head is not in a layer
     if weak in (None, _A) and words[1:] in (["weight"], ["bias"]):

@@ -18,7 +18,10 @@ _A, _M, _S = Component.ATTENTION, Component.MLP, Component.SSM
 _E, _O = Component.EMBEDDING, Component.OTHER
 
 #: Parameters that only a recurrence has: state-space models and linear attention keep a decay.
-_DECAYS = frozenset({"A_log", "dt_bias", "time_decay", "time_decay_w1", "decay"})
+_DECAYS = frozenset({"A_log", "dt_bias", "time_decay", "time_decay_w1", "decay", "slope_rate"})
+
+#: Of lightning attention, whose decay MiniMax's own files leave out.
+_LIGHTNING = "output_gate"
 
 #: Embeddings of patches' positions, or beside the patches: OpenCLIP's names.
 _TABLES = frozenset({"positional_embedding", "class_embedding"})
@@ -47,9 +50,11 @@ class _Surroundings:
         self._routing: set[str] = set()
         self._recurrent: set[str] = set()
         self._patching: set[str] = set()
+        self._frozen: set[str] = set()
         self._parametrized = False
         self._known: dict[tuple[object, ...], NameLabels] = {}
         affine: dict[str, set[str]] = {}
+        counting: set[str] = set()
         experts = ".experts."
         tensors = list(tensors)
         for name, shape in tensors:
@@ -61,8 +66,14 @@ class _Surroundings:
                 parent, _, child = module.rpartition(".")
                 if child in _QKV:
                     self._attending.add(parent)
+                elif child == _LIGHTNING:
+                    self._recurrent.add(parent)
             elif leaf in _DECAYS:
                 self._recurrent.add(module)
+            elif leaf == "running_mean":
+                self._frozen.add(module)
+            elif leaf == "num_batches_tracked":
+                counting.add(module)
             elif leaf in _TABLES:
                 self._patching.add(module)
             elif leaf in ("gamma", "beta"):
@@ -76,6 +87,7 @@ class _Surroundings:
                 routed = name.partition(".experts.")[0]
                 self._routing.add(routed)
                 experts = f"{routed}.experts."  # of the names to come
+        self._frozen -= counting
         self._shapes.update((module, _VECTOR) for module in affine if len(affine[module]) == 2)
         templates = set(self._templates.values())
         self._positions = _positions(templates)
@@ -100,6 +112,7 @@ class _Surroundings:
             parent in self._routing,
             parent in self._patching,
             bool(self._bodies) and name.partition(".")[0] not in self._bodies,
+            module in self._frozen,
         )
         known = self._known.get(told)
         if known is None:
@@ -108,7 +121,7 @@ class _Surroundings:
 
     def _hints(
         self, template: str, kind: str | None, recurrent: bool, attending: bool, routing: bool,
-        patching: bool, head: bool,
+        patching: bool, head: bool, frozen: bool,
     ) -> Hints:  # fmt: skip
         return Hints(
             is_vector=kind == _VECTOR,
@@ -118,6 +131,7 @@ class _Surroundings:
             is_attending=attending,
             is_routing=routing,
             is_head=head,
+            is_frozen=frozen,
             is_patching=patching and kind == _FILTER and template.endswith("conv1.weight"),
             is_unembedding=template.rpartition(".")[0] == self._unembedding,
             position=self._positions.get(template),

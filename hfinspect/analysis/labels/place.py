@@ -16,6 +16,7 @@ from ...core.tensor import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_
 from ...trees.prediction import Prediction
 from ..quantization import Decoded, Packing
 from ..shared_storage import sharing_of
+from .buffers import BUFFER_DTYPES
 from .by_name import NameLabels, layer_of
 from .context import labeller
 from .lookup import spec_finder as spec_finder
@@ -176,7 +177,7 @@ class _Labels:
     def _told_by_name(self, stored: StoredTensor, meant: str) -> TensorSpec:
         labels = self._labels_of(meant)
         role = labels.role
-        if stored.name in self._buffers or (role is _PARAMETER and _is_causal_mask(stored)):
+        if stored.name in self._buffers or stored.dtype in BUFFER_DTYPES or _is_causal_mask(stored):
             role = Role.BUFFER
         stack, layer = layer_of(stored.name, labels)
         routing = self._routing

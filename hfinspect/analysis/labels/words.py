@@ -29,10 +29,12 @@ _MODULES: Final = _table({
     _E: """wte wpe shared feature_projection ple project_in project_out
         per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
         img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
-        distilled_guidance_layer""",
+        distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
+        reference_points""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
-        linear_pos pos_h pos_w transformer_in""",
+        linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
+        distance_embedding box_rpb_embed_x box_rpb_embed_y""",
     _M: """feedforward shared_expert shared_experts channel_mixing densereludense full_layer
         full_layer_layer_norm_ffn ffw_layer_start ffw_layer_end ffw_layer_1 ffw_layer_2
         fc1_latent_proj fc2_latent_proj adapter_layer vis_gate vis_down vis_up inp_gate
@@ -53,7 +55,7 @@ _MODULES: Final = _table({
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
         project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
-        output_bias""",
+        output_bias reg_conf""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that
@@ -62,9 +64,13 @@ PROJECTIONS: Final = _table({
     _A: """q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn query key
         value query_key_value wqkv wq wk wv w_pack to_q to_k to_v to_out to_qkv q_head k_head
         q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj in_proj_weight in_proj_bias
+        query_net key_net value_net out_projection queries_keys_values keys_values
+        ca_qcontent_proj ca_qpos_proj ca_kcontent_proj ca_kpos_proj ca_v_proj ca_qpos_sine_proj
+        sa_qcontent_proj sa_qpos_proj sa_kcontent_proj sa_kpos_proj sa_v_proj
         project_k project_v add_q_proj add_k_proj add_v_proj to_add_out""",
     _M: """dense_h_to_4h dense_4h_to_h fc1 fc2 lin1 lin2 gate_proj up_proj down_proj gate_up_proj
         gate_up_proj_blocks gate_up_proj_scales c_fc intermediate intermediate_dense output_dense
+        dense_in dense_out linear1 linear2 linear_up linear_down
         w1 w2 w3 wi wi_0 wi_1 linear_fc1 linear_fc2 experts expert""",
     _S: "mixer temporal_block a_log d dt_proj x_proj dt_bias",
     _H: "v_head project_q",
