@@ -49,12 +49,71 @@ def told(shapes: Shapes) -> dict[str, str]:
         ("mask_head.gn1.weight", "norm"),
         ("cls.predictions.decoder.weight", "head"),
         ("decoder.lstm.weight_ih_l0", "other"),
+        ("decoder.layers.0.ca_kcontent_proj.weight", "attention"),
+        ("layers.0.attention.self.conv_kernel_layer.weight", "attention"),
+        ("layers.0.self_attention.experts.input_linear.weight", "attention"),
+        ("conv_encoder.layers.0.blocks.0.output.dense.weight", "mlp"),
+        ("transformer_blocks.0.attn_norm.linear.weight", "norm"),
+        ("layers.0.input_layernorm.W_down.weight", "norm"),
+        ("layers.0.second_sub_layer.key_net.weight", "attention"),
+        ("layers.0.third_sub_layer.dense_in.weight", "mlp"),
+        ("detr_decoder.reference_points.weight", "embedding"),
+        ("layers.0.self_attn.distance_embedding.weight", "attention"),
+        ("model.decoder.output_projection.weight", "head"),
         ("layers.0.something.weight", "other"),
         ("", "other"),
     ],
 )
 def test_words(name: str, component: str) -> None:
     assert str(labels_of(name).component) == component
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("quantizer.layers.0.codebook.embed", "buffer"),
+        ("quantizer.layers.0.codebook.embed_avg", "buffer"),
+        ("quantizer.layers.0.codebook.weight", "parameter"),
+        ("embeddings.word_embeddings.weight_integer", "buffer"),
+        ("layers.0.self_attn.slope_rate", "buffer"),
+        ("layers.0.mlp.act_fn.beta", "buffer"),
+        ("layers.0.mlp.act_fn.alpha_p", "parameter"),
+        ("layers.0.ffn.gate.tid2eid", "buffer"),
+        ("final_logits_bias", "buffer"),
+        ("encoder_embedding.global_mean", "buffer"),
+    ],
+)
+def test_buffers_by_name(name: str, role: str) -> None:
+    assert str(labels_of(name).role) == role
+
+
+def test_a_batch_norm_that_counts_no_batches_is_frozen() -> None:
+    norm: Shapes = {
+        f"bn.{leaf}": (8,) for leaf in ("weight", "bias", "running_mean", "running_var")
+    }
+    frozen, trained = (
+        labeller(norm.items()),
+        labeller([*norm.items(), ("bn.num_batches_tracked", ())]),
+    )
+    assert {str(frozen(name).role) for name in norm} == {"buffer"}
+    assert str(trained("bn.weight").role) == "parameter"
+
+
+def test_the_bias_of_a_gate_next_to_experts_is_its_correction() -> None:
+    experts = ("layers.0.ffn.experts.0.w1.weight", (8, 8))
+    names: Shapes = {"layers.0.ffn.gate.weight": (4, 8), "layers.0.ffn.gate.bias": (4,)}
+    routed, alone = labeller([experts, *names.items()]), labeller(names.items())
+    assert [str(routed(name).role) for name in names] == ["parameter", "buffer"]
+    assert [str(alone(name).role) for name in names] == ["parameter", "parameter"]
+
+
+def test_lightning_attention_is_ssm_with_and_without_its_decay() -> None:
+    names: Shapes = {
+        "layers.0.self_attn.qkv_proj.weight": (24, 8),
+        "layers.0.self_attn.output_gate.weight": (8, 8),
+        "layers.0.self_attn.norm.weight": (8,),
+    }
+    assert list(told(names).values()) == ["ssm", "ssm", "norm"]
 
 
 def test_what_is_in_a_layer_is_no_part_of_what_the_layers_are_in() -> None:
