@@ -15,7 +15,7 @@ import pytest
 from hfinspect.analysis.labels.place import place_stored
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role
-from hfinspect.core.tensors import StoredTensor
+from hfinspect.core.tensor import StoredTensor
 
 from ..oracle.real_modules import RealClass, real_classes
 
