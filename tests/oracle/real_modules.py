@@ -32,7 +32,7 @@ class Row(NamedTuple):
     dtype: str
     is_parameter: bool
     kind: str | None
-    count: int
+    tensors: int
     elements: int
 
 
@@ -78,8 +78,8 @@ def _line(name: str, row: Row) -> str:
     dims = "x".join(map(str, row.shape)) or "scalar"
     role = "p" if row.is_parameter else "b"
     line = f"{name} {dims} {row.dtype} {role} {row.kind or '?'}"
-    known = row.count == 1 and row.elements == prod(row.shape)
-    return line if known else f"{line} {row.count} {row.elements}"
+    known = row.tensors == 1 and row.elements == prod(row.shape)
+    return line if known else f"{line} {row.tensors} {row.elements}"
 
 
 def _moved(rows: Mapping[str, Row], prefix: str) -> Iterator[tuple[str, Row]]:

@@ -62,7 +62,7 @@ def rows_of(cls: Any, config: Any) -> Rows:
         first = firsts.setdefault(template, name)
         shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
         old = rows.get(first, Row(shape, _DTYPES[dtype], is_parameter, kind, 0, 0))
-        rows[first] = old._replace(count=old.count + 1, elements=old.elements + prod(shape))
+        rows[first] = old._replace(tensors=old.tensors + 1, elements=old.elements + prod(shape))
     return rows
 
 

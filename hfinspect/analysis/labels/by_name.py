@@ -199,7 +199,8 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
     """Where no module and no projection is known."""
     if hints.is_attending:
         return _A
-    weak, *outer = [*filter(None, map(weak_word, reversed(words)))] or [None]
+    said = [*filter(None, map(weak_word, reversed(words)))]
+    weak, outer = next(iter(said), None), said[1:]
     if hints.is_filter and weak in (None, _P):
         return _C
     if weak is _H and _P in outer:
