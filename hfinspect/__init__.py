@@ -12,15 +12,58 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .api import audit, compare, explain, inspect, memory, predict
+    from .analysis.differences import Change, Comparison, Difference
+    from .api import SourceChoice, Target, audit, compare, explain, inspect, memory, predict
+    from .core.checkpoint import Finding
     from .core.components import Component, Role
-    from .core.explanation import Explanation
-    from .core.footprint import Memory
-    from .core.results import Failure, Inspection, Totals
-    from .core.tensor import TensorInfo, TensorSpec
-    from .core.verdicts import AuditFinding, AuditResult
+    from .core.config import HasConfig, Reads
+    from .core.expectation import Assumed, Beyond, Expectation
+    from .core.explanation import (
+        Against,
+        Approximation,
+        Attention,
+        Candidate,
+        Convention,
+        Explanation,
+        Letter,
+        Measurement,
+        NameSize,
+        Projection,
+        Row,
+        Section,
+        Share,
+        TensorDifference,
+        Term,
+    )
+    from .core.extents import Extent
+    from .core.footprint import AtContext, CacheGroup, CacheSize, Memory, WeightBytes, Workspace
+    from .core.formula import Formula, Tree
+    from .core.hub_info import HubInfo
+    from .core.model_facts import ModelFacts
+    from .core.overrides import Override
+    from .core.progress import Progress
+    from .core.refs import Origin
+    from .core.results import (
+        Adapter,
+        Failure,
+        Inspection,
+        Member,
+        Quantization,
+        Totals,
+        VariantFile,
+        WeightFile,
+    )
+    from .core.tensor import Packed, TensorInfo, TensorSpec
+    from .core.verdicts import AuditFinding, AuditResult, Unchecked
     from .errors import HfinspectError
     from .scanning import scan
+    from .sources.deadline import Deadline, Timeout
+    from .sources.header_cache import HeaderCache
+    from .sources.hub.client import HubClient
+    from .sources.hub.model_info import Listing
+    from .sources.source import FileEntry
+    from .trees.catalog import Family
+    from .trees.modules import Module
     from .trees.prediction import Prediction
 
 #: Where each public name lives. They are imported on first use, so that ``import hfinspect`` and
@@ -33,35 +76,141 @@ _HOMES = {
     "memory": "api",
     "predict": "api",
     "scan": "scanning",
-    "Prediction": "trees.prediction",
+    "Change": "analysis.differences",
+    "Comparison": "analysis.differences",
+    "Difference": "analysis.differences",
+    "SourceChoice": "api",
+    "Target": "api",
+    "Finding": "core.checkpoint",
     "Component": "core.components",
     "Role": "core.components",
-    "AuditFinding": "core.verdicts",
-    "AuditResult": "core.verdicts",
+    "HasConfig": "core.config",
+    "Reads": "core.config",
+    "Assumed": "core.expectation",
+    "Beyond": "core.expectation",
+    "Expectation": "core.expectation",
+    "Against": "core.explanation",
+    "Approximation": "core.explanation",
+    "Attention": "core.explanation",
+    "Candidate": "core.explanation",
+    "Convention": "core.explanation",
     "Explanation": "core.explanation",
+    "Letter": "core.explanation",
+    "Measurement": "core.explanation",
+    "NameSize": "core.explanation",
+    "Projection": "core.explanation",
+    "Row": "core.explanation",
+    "Section": "core.explanation",
+    "Share": "core.explanation",
+    "TensorDifference": "core.explanation",
+    "Term": "core.explanation",
+    "Extent": "core.extents",
+    "AtContext": "core.footprint",
+    "CacheGroup": "core.footprint",
+    "CacheSize": "core.footprint",
+    "Memory": "core.footprint",
+    "WeightBytes": "core.footprint",
+    "Workspace": "core.footprint",
+    "Formula": "core.formula",
+    "Tree": "core.formula",
+    "HubInfo": "core.hub_info",
+    "ModelFacts": "core.model_facts",
+    "Override": "core.overrides",
+    "Progress": "core.progress",
+    "Origin": "core.refs",
+    "Adapter": "core.results",
     "Failure": "core.results",
     "Inspection": "core.results",
-    "Memory": "core.footprint",
+    "Member": "core.results",
+    "Quantization": "core.results",
     "Totals": "core.results",
+    "VariantFile": "core.results",
+    "WeightFile": "core.results",
+    "Packed": "core.tensor",
     "TensorInfo": "core.tensor",
     "TensorSpec": "core.tensor",
+    "AuditFinding": "core.verdicts",
+    "AuditResult": "core.verdicts",
+    "Unchecked": "core.verdicts",
     "HfinspectError": "errors",
+    "Deadline": "sources.deadline",
+    "Timeout": "sources.deadline",
+    "HeaderCache": "sources.header_cache",
+    "HubClient": "sources.hub.client",
+    "Listing": "sources.hub.model_info",
+    "FileEntry": "sources.source",
+    "Family": "trees.catalog",
+    "Module": "trees.modules",
+    "Prediction": "trees.prediction",
 }
 
 __all__ = [
+    "Adapter",
+    "Against",
+    "Approximation",
+    "Assumed",
+    "AtContext",
+    "Attention",
     "AuditFinding",
     "AuditResult",
+    "Beyond",
+    "CacheGroup",
+    "CacheSize",
+    "Candidate",
+    "Change",
+    "Comparison",
     "Component",
+    "Convention",
+    "Deadline",
+    "Difference",
+    "Expectation",
     "Explanation",
+    "Extent",
     "Failure",
+    "Family",
+    "FileEntry",
+    "Finding",
+    "Formula",
+    "HasConfig",
+    "HeaderCache",
     "HfinspectError",
+    "HubClient",
+    "HubInfo",
     "Inspection",
+    "Letter",
+    "Listing",
+    "Measurement",
+    "Member",
     "Memory",
+    "ModelFacts",
+    "Module",
+    "NameSize",
+    "Origin",
+    "Override",
+    "Packed",
     "Prediction",
+    "Progress",
+    "Projection",
+    "Quantization",
+    "Reads",
     "Role",
+    "Row",
+    "Section",
+    "Share",
+    "SourceChoice",
+    "Target",
+    "TensorDifference",
     "TensorInfo",
     "TensorSpec",
+    "Term",
+    "Timeout",
     "Totals",
+    "Tree",
+    "Unchecked",
+    "VariantFile",
+    "WeightBytes",
+    "WeightFile",
+    "Workspace",
     "__version__",
     "audit",
     "compare",

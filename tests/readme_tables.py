@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from . import python_fields
+
 ROOT = Path(__file__).resolve().parents[1]
 #: README and all of docs/.
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,8 +69,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "architectures": architectures,
     "audit": audit,
     "columns": columns,
+    "fields": python_fields.tables,
     "limits": limits,
     "layers": layers,
+    "verbs": python_fields.verbs,
 }
 
 

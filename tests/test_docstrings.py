@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 from pathlib import Path
 
 import pytest
 
 import hfinspect
+
+from . import python_fields
 
 PACKAGE = Path(hfinspect.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -36,8 +39,28 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_every_public_name_says_what_it_is() -> None:
-    public = [name for name in hfinspect.__all__ if name != "__version__"]
-    assert [name for name in public if not getattr(hfinspect, name).__doc__] == []
+    """Aliases of types are described where they stand."""
+    public = {name: getattr(hfinspect, name) for name in hfinspect.__all__}
+    described = {
+        name: thing.__doc__
+        for name, thing in public.items()
+        if inspect.isclass(thing) or inspect.isfunction(thing) or inspect.ismodule(thing)
+    }
+    assert [name for name, text in described.items() if not text] == []
+
+
+def test_every_field_of_a_public_type_has_a_line() -> None:
+    """In the order of the fields; ``ModelFacts`` has them in the fields themselves."""
+    differing = {
+        name: (fields, documented)
+        for name, fields in python_fields.public_types().items()
+        if (documented := [line.name for line in python_fields.documented(name)]) != fields
+    }
+    assert differing == {}
+
+
+def test_what_public_signatures_name_is_exported() -> None:
+    assert python_fields.named_and_not_exported() == {}
 
 
 def test_verbs_name_their_errors() -> None:

@@ -28,6 +28,15 @@ class Change:
     ``dtype``, or ``packing`` (the same parameters, packed differently). ``layers`` are the layers
     concerned, empty for tensors outside layers. ``here`` and ``there`` are shapes or dtypes or
     both. ``role`` is that of the tensors: ``parameter``, ``buffer`` or ``quantization``.
+
+    Fields:
+        kind: ``only_here``, ``only_there``, ``shape``, ``dtype`` or ``packing``
+        name: of the tensors, the layer's number as ``N``
+        layers [indices, from 0]: concerned; empty outside of layers
+        count [tensors]: how many differ so
+        here: shape or dtype in the first model
+        there: shape or dtype in the other
+        role: ``parameter``, ``buffer`` or ``quantization``
     """
 
     kind: str
@@ -48,7 +57,13 @@ class Change:
 @dataclass(frozen=True)
 class Difference:
     """The first model against one other. ``same_structure`` means: the same parameters in the same
-    shapes, by the names that the catalog knows them by; dtypes and packing may differ."""
+    shapes, by the names that the catalog knows them by; dtypes and packing may differ.
+
+    Fields:
+        target: the other model, as it was named
+        changes: tensors that differ, folded by layers
+        config: key -> (value here, value there)
+    """
 
     target: str
     changes: tuple[Change, ...]
@@ -61,7 +76,12 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """Models side by side, and every other one against the first."""
+    """Models side by side, and every other one against the first.
+
+    Fields:
+        inspections: the models, in the order given
+        differences: each of the others against the first
+    """
 
     inspections: tuple[Inspection, ...]
     differences: tuple[Difference, ...]

@@ -10,7 +10,15 @@ from .tensor import StoredTensor
 
 @dataclass(frozen=True)
 class Finding:
-    """Something noticed that does not stop the reading; ``rule`` is stable, ``text`` for people."""
+    """Something noticed that does not stop the reading; ``rule`` is stable, ``text`` for people.
+
+    Fields:
+        rule: a stable name, for scripts
+        text: a sentence, for people
+        file: the file that it concerns; None where it is none
+        tensor: the tensor that it concerns; None where it is none
+        severity: ``note``, ``warning`` or ``error``
+    """
 
     rule: str
     text: str
@@ -65,7 +73,7 @@ class Checkpoint:
     """The weights that were chosen, with what else was found and why it was not taken.
 
     ``others`` are the paths of weight files left aside, ``reasons`` says why by path. ``missing``
-    are shards that should be there and are not: with any of them every total is a lower bound.
+    are shards that should be there and are not: with any of them every total is a lower limit.
     ``index`` is None where none was needed.
     """
 

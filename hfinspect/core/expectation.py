@@ -17,7 +17,15 @@ BEYOND = {
 @dataclass(frozen=True)
 class Beyond:
     """What the files hold beyond the class: a key of ``BEYOND``, parameters (None where a packing
-    is unknown), tensors, bytes (None where only the config was read) and the first tensor."""
+    is unknown), tensors, bytes (None where only the config was read) and the first tensor.
+
+    Fields:
+        kind: ``mtp``, ``unloaded`` or ``unexpected``
+        parameters [parameters]: None where a packing is unknown
+        tensors [tensors]: how many tensors there are
+        nbytes [bytes]: None where only the config was read
+        first: the name of the first tensor
+    """
 
     kind: str
     parameters: int | None
@@ -48,7 +56,14 @@ class Beyond:
 @dataclass(frozen=True)
 class Assumed:
     """The class that was taken where the config names none, and why. ``other`` is the other common
-    class (the base model, or one with a language model's head), None where there is none."""
+    class (the base model, or one with a language model's head), None where there is none.
+
+    Fields:
+        architecture: the class that was taken
+        because: why, as a part of a sentence
+        other: the other common class; None where there is none
+        other_parameters [parameters]: unique ones of the other class
+    """
 
     architecture: str
     because: str
@@ -80,6 +95,13 @@ class Expectation:
     holds, ``unexpected`` are held and not predicted, ``reshaped`` maps name -> (held, predicted).
     ``unsaved`` are held and known, but the class ties them to others or does not save them, and
     the count of the files has them all the same.
+
+    Fields:
+        parameters [parameters]: unique ones, by the catalog
+        missing: names of predicted tensors that no file holds
+        unexpected: names of held tensors that are not predicted
+        reshaped [elements along each axis]: name -> (shape held, shape predicted)
+        unsaved: names of held tensors that the class knows and does not save
     """
 
     parameters: int

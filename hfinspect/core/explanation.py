@@ -20,7 +20,14 @@ from .results import SCHEMA_VERSION, dict_of, weight_memory
 @dataclass(frozen=True)
 class Letter:
     """A symbol: its letter, the config key (or derived quantity), the number that it stands for
-    and what it is, with how the number comes about where the config does not say it."""
+    and what it is, with how the number comes about where the config does not say it.
+
+    Fields:
+        letter: as the formulas have it, such as ``H``
+        key: the config key, or the derived quantity
+        value: the number that it stands for
+        meaning: what it is
+    """
 
     letter: str
     key: str
@@ -44,6 +51,19 @@ class Row:
 
     Numbers are those of one layer inside a section of layers. ``status`` is ``counted``, or why
     the row adds nothing: ``tied``, ``buffer``.
+
+    Fields:
+        path: dotted path of the module or tensor
+        label: as the ledger shows it
+        indent [steps]: how deep it lies in its section
+        level: ``module``, ``group`` or ``tensor``
+        component: embedding, attention, mlp, ...
+        kind: what it does: ``query``, ``gate``, ``lm_head``, ...
+        weights [parameters]: without biases; None where there are none
+        biases [parameters]: None where there are none
+        count [parameters]: of one layer
+        status: ``counted``, ``tied`` or ``buffer``
+        tied_to: the tensor that it is counted with; None where it is counted itself
     """
 
     path: str
@@ -84,7 +104,14 @@ class Row:
 @dataclass(frozen=True)
 class Share:
     """What one component takes: weights and biases apart. ``formula`` is None where it would be
-    too long to read."""
+    too long to read.
+
+    Fields:
+        component: embedding, attention, mlp, ...
+        weights [parameters]: without biases
+        biases [parameters]: biases alone
+        formula: of both; None where it is too long
+    """
 
     component: str
     weights: int
@@ -112,6 +139,17 @@ class Section:
 
     ``one`` is the sum of the rows, ``total`` that sum times the number of layers; both None where
     too long. ``layers`` is empty outside the layers.
+
+    Fields:
+        title: as the report shows it
+        path: dotted path of the module, or of the list of layers
+        layers [indices, from 0]: that are equal; empty outside of layers
+        times: how many layers, as a formula; None outside of layers
+        rows: the lines of one layer
+        shares: sums by component, of one layer
+        value [parameters]: of one layer
+        one: formula of one layer; None where it is too long
+        total: formula of all of them; None where it is too long
     """
 
     title: str
@@ -150,7 +188,15 @@ class Section:
 
 @dataclass(frozen=True)
 class Projection:
-    """One projection of an attention: weights of a layer, of one head, and how many heads."""
+    """One projection of an attention: weights of a layer, of one head, and how many heads.
+
+    Fields:
+        name: of the projection
+        weights [parameters]: of one layer
+        per_head [parameters]: of one head; None where heads do not divide it
+        heads [heads]: how many; None where heads do not divide it
+        letter: of the number of heads
+    """
 
     name: str
     weights: Formula
@@ -171,7 +217,13 @@ class Projection:
 
 @dataclass(frozen=True)
 class Attention:
-    """An attention block: what it is in a sentence, and its projections."""
+    """An attention block: what it is in a sentence, and its projections.
+
+    Fields:
+        path: dotted path of the block
+        sentence: what it is
+        projections: its matrices
+    """
 
     path: str
     sentence: str
@@ -188,7 +240,15 @@ class Attention:
 
 @dataclass(frozen=True)
 class Approximation:
-    """``12·L·H²`` beside the truth, and what is left: total − embedding − 12·L·H²."""
+    """``12·L·H²`` beside the truth, and what is left: total − embedding − 12·L·H².
+
+    Fields:
+        formula: 12·L·H²
+        embedding [parameters]: unique ones of embeddings
+        non_embedding [parameters]: all others
+        total [parameters]: the exact count
+        rest: what is left over, as a formula; None where it is too long
+    """
 
     formula: Formula
     embedding: int
@@ -213,7 +273,12 @@ class Approximation:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to count, and what it comes to."""
+    """A way to count, and what it comes to.
+
+    Fields:
+        name: the way to count
+        value [parameters]: what it comes to
+    """
 
     name: str
     value: int
@@ -226,7 +291,16 @@ class Candidate:
 @dataclass(frozen=True)
 class NameSize:
     """A size in the model's name. ``reached`` are the counts that round to it; where none does,
-    ``nearest`` is the one that comes closest."""
+    ``nearest`` is the one that comes closest.
+
+    Fields:
+        text: as the name has it, such as ``7B``
+        low [parameters]: the first count that rounds to it
+        high [parameters]: the first one after it that does not
+        says: what the size means
+        reached: the counts that round to it
+        nearest: the count that comes closest
+    """
 
     text: str
     low: int
@@ -248,8 +322,14 @@ class NameSize:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A tensor that is held and not predicted (positive), or predicted and not held (negative)."""
+class TensorDifference:
+    """A tensor that is held and not predicted (positive), or predicted and not held (negative).
+
+    Fields:
+        tensor: its name
+        reason: why it differs
+        parameters [parameters]: held minus predicted
+    """
 
     tensor: str
     reason: str
@@ -263,11 +343,19 @@ class Difference:
 @dataclass(frozen=True)
 class Measurement:
     """What the headers hold beside what was derived. ``unexplained`` is what the differences,
-    tensor by tensor, do not account for."""
+    tensor by tensor, do not account for.
+
+    Fields:
+        parameters [parameters]: unique ones in the headers; None where a packing is unknown
+        components [parameters]: by component
+        differences: tensors that differ
+        unexplained [parameters]: what the differences leave open; None where unknown
+        complete: False if a shard is missing
+    """
 
     parameters: int | None
     components: Mapping[str, int | None] = field(hash=False)
-    differences: tuple[Difference, ...]
+    differences: tuple[TensorDifference, ...]
     unexplained: int | None
     complete: bool = True
 
@@ -284,7 +372,14 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Convention:
-    """A usual way to count otherwise: what it adds to (or takes from) the exact total."""
+    """A usual way to count otherwise: what it adds to (or takes from) the exact total.
+
+    Fields:
+        name: the way to count
+        text: what it does, in a few words
+        delta: what it adds or takes, as a formula; None where it is too long
+        value [parameters]: what it adds, negative where it takes
+    """
 
     name: str
     text: str
@@ -303,7 +398,14 @@ class Convention:
 
 @dataclass(frozen=True)
 class Term:
-    """One monomial of a closed form: its coefficient in the right one and in the other."""
+    """One monomial of a closed form: its coefficient in the right one and in the other.
+
+    Fields:
+        text: the monomial
+        value: what it stands for
+        right: its coefficient in the exact closed form
+        other: its coefficient in the other one
+    """
 
     text: str
     value: int
@@ -323,6 +425,18 @@ class Against:
     which is not one of them, that it stands for: several where it is rounded (``124M``).
     ``closed`` and ``other`` are the closed forms of the two, in the same letters; ``terms`` where
     they differ. Without ``readings`` none was found among ``searched`` conventions.
+
+    Fields:
+        number [parameters]: the count that was given
+        difference [parameters]: given minus exact
+        readings: the smallest sets of conventions that lead to it
+        searched [conventions]: how many were tried
+        at_most [conventions]: how many were combined
+        text: the number as it was written
+        fits [parameters]: first count that it stands for, first one after that it does not
+        closed: the exact closed form; None where it is too long
+        other: the closed form of the other count; None where there is none
+        terms: where the two differ
     """
 
     number: int
@@ -369,6 +483,34 @@ class Explanation(Shown):
     ``parameters`` is the exact unique count and equals that of ``inspect`` on the same config;
     ``beyond`` is what files hold, or may hold, next to it. ``nbytes`` are the bytes as stored, None
     where they are unknown, and ``quantization`` the method if the weights are quantised.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        model_type: of config.json
+        architecture: the class that was derived
+        letters: the symbols of the formulas
+        sections: the ledger, in the order of the modules
+        shares: sums by component
+        parameters [parameters]: unique ones, exact
+        closed: one formula of the whole; None where it is too long
+        closed_note: why there is none, or what it leaves out
+        parameters_with_head [parameters]: with a tied head counted separately; None without one
+        active_parameters [parameters]: that serve one token; None where that is all of them
+        embedding [parameters]: unique ones of embeddings
+        tied: name left out -> name kept
+        attention: each kind of attention block
+        notes: (subject, remark)
+        beyond: what files hold, or may hold, and the class does not
+        assumed: the class that was taken where the config names none
+        counts [parameters]: the total by other conventions
+        approximation: 12·L·H² next to the exact total; None where it does not apply
+        name_size: the size in the model's name; None where it has none
+        measured: what headers hold; None where only the config was read
+        against: the other count that was given; None without one
+        overrides: config keys that were changed for this answer
+        nbytes [bytes]: as stored; None where unknown
+        quantization: the method; None where weights are not quantised
     """
 
     target: str

@@ -17,6 +17,17 @@ class CacheGroup:
     values``, ``latent``, ``recurrent state`` ...), ``window`` the tokens they look back on (None:
     all). ``elements`` are a token's (rows) or a sequence's (states), in all these layers;
     ``grows``: one more row for each token. ``formula`` derives ``elements`` from config keys.
+
+    Fields:
+        label: what the layers keep
+        layers [layers]: how many
+        elements [elements]: for a token (rows) or a sequence (states), in all these layers
+        dtype: of the elements
+        grows: whether each token adds a row
+        window [tokens]: that they look back on; None for all
+        rows [rows]: kept for each sequence
+        nbytes [bytes]: of all sequences
+        formula: of ``elements``, from config keys
     """
 
     label: str
@@ -47,6 +58,24 @@ class CacheSize:
     context, ``per_token_first`` those of a sequence's first token, ``knee`` the context at which
     the last window is full (None without windows). ``dtype`` is that of keys and values;
     ``assumed`` says why where the config names none.
+
+    Fields:
+        engine: whose rules it follows
+        version: of that engine
+        tokens [tokens]: of each sequence
+        batch [sequences]: at once
+        dtype: of keys and values
+        nbytes [bytes]: of all sequences
+        kv_bytes [bytes]: keys, values, latents and the like
+        state_bytes [bytes]: recurrent and convolution states
+        fixed [bytes per sequence]: that do not grow with tokens
+        per_token [bytes]: that the next token adds to a sequence
+        per_token_first [bytes]: that the first token adds to a sequence
+        knee [tokens]: where the last window is full; None without windows
+        layers: by what they keep
+        encoder_tokens [tokens]: of the encoder's input; None without an encoder
+        assumed: why this dtype, where the config names none
+        notes: remarks
     """
 
     engine: str
@@ -83,7 +112,16 @@ class WeightBytes:
     """Bytes of the weights. ``nbytes`` are those that the class loads, exact from headers or from
     the config's own dtypes, None where a packing or dtype is not known (``unknown`` says why);
     ``per_device`` those of the fullest device under tensor parallelism. ``widths`` are bytes at
-    float32, 16 bits, int8 and int4."""
+    float32, 16 bits, int8 and int4.
+
+    Fields:
+        nbytes [bytes]: that the class loads; None where unknown
+        source: ``checkpoint`` or ``config``
+        parameters [parameters]: unique ones
+        per_device [bytes]: on the fullest device
+        widths [bytes]: at float32, 16 bits, int8 and int4
+        unknown: why ``nbytes`` is None
+    """
 
     nbytes: int | None
     source: str
@@ -105,6 +143,12 @@ class Workspace:
 
     ``logits`` are those of one position a sequence in float32, ``activation`` the widest layer's
     outputs for the tokens of one step, ``runtime`` the device's own context and libraries.
+
+    Fields:
+        logits [bytes]: of one position of each sequence, float32
+        activation [bytes]: the widest layer's outputs in one step
+        runtime [bytes]: of the device's own context and libraries
+        formula: how they come about
     """
 
     logits: int
@@ -126,7 +170,14 @@ class Workspace:
 @dataclass(frozen=True)
 class AtContext:
     """The sum at one context, per device: ``total`` is weights, cache and the workspace's limit;
-    None where the weights' bytes are not known. ``fits`` None: no device was named."""
+    None where the weights' bytes are not known. ``fits`` None: no device was named.
+
+    Fields:
+        cache: of all sequences
+        workspace: what a step needs besides, a limit
+        total [bytes]: weights, cache and workspace on one device; None where unknown
+        fits: whether the device holds it; None without a device
+    """
 
     cache: CacheSize
     workspace: Workspace
@@ -154,6 +205,25 @@ class Memory(Shown):
     (name, bytes of one, count); ``max_context`` at this batch and ``max_batch`` at this context are
     those that still fit, None without a device; ``smallest_card`` is the known card that holds the
     main entry.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        architecture: the class that the config names
+        model_type: of config.json
+        engine: whose rules the cache follows
+        version: of that engine
+        batch [sequences]: at once
+        tensor_parallel [devices]: that share each layer
+        weights: bytes of the weights
+        at: one sum for each context, the main one last
+        own_context [tokens]: the longest that the config allows
+        cache_unknown: why no cache can be given; empty where it can
+        device [name, bytes, count]: what was named; None without one
+        max_context [tokens]: that still fits at this batch; None without a device
+        max_batch [sequences]: that still fits at this context; None without a device
+        smallest_card: the smallest known card that holds the main entry
+        notes: remarks
     """
 
     target: str

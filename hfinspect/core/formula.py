@@ -28,7 +28,14 @@ Tree = int | str | Op
 
 @dataclass(frozen=True)
 class Formula:
-    """One formula in three spellings, and its number."""
+    """One formula in three spellings, and its number.
+
+    Fields:
+        text: in letters, such as ``4·H² + 4·H``
+        numbers: with the numbers in place of the letters
+        value: what it comes to
+        tree: as a tree of operations
+    """
 
     text: str
     numbers: str

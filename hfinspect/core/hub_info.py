@@ -12,6 +12,14 @@ class HubInfo:
 
     ``gated`` is ``auto`` or ``manual`` (how access is granted), or False. ``last_modified`` is as
     the Hub writes it (ISO 8601, UTC). ``task`` is the Hub's ``pipeline_tag``.
+
+    Fields:
+        license: the licence by the model card
+        gated: ``auto``, ``manual`` or False
+        last_modified [ISO 8601, UTC]: time of the last commit
+        library: the library that loads it
+        task: the pipeline tag
+        tags: as the Hub lists them
     """
 
     license: str | None = None

@@ -19,7 +19,13 @@ _LONGEST = 60
 
 class Override(NamedTuple):
     """A config key that was changed for this answer: its dotted name as it was given, its value,
-    and the one before (None where the config has none)."""
+    and the one before (None where the config has none).
+
+    Fields:
+        key: the dotted name, as it was given
+        value: what it was set to
+        was: the value before; None where the config has none
+    """
 
     key: str
     value: Any

@@ -54,6 +54,15 @@ class Origin:
     ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
     ``mapping`` (a config given in Python). ``revision`` was asked, ``commit`` was read. ``hub`` is
     what the Hub said of the repo when it listed its files; None where it was not asked.
+
+    Fields:
+        kind: ``hub``, ``directory``, ``file``, ``cache`` or ``mapping``
+        name: the model, as reports name it
+        repo_id: ``org/name``; None for local targets
+        revision: the branch, tag or commit that was named
+        commit: the commit that was read, 40 hex digits
+        path: on this disk; None where it was read from the Hub
+        hub: what the Hub says of the repo; None where it was not asked
     """
 
     kind: str

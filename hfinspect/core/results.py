@@ -27,7 +27,13 @@ SCHEMA_VERSION: Final = "2.0"
 class Totals:
     """A group's sums. ``parameters`` is unique (tied weights once, buffers and bookkeeping not at
     all, only those of the class) and None where a tensor's packing is unknown; ``nbytes`` is None
-    where a dtype is."""
+    where a dtype is.
+
+    Fields:
+        parameters [parameters]: unique ones; None where a tensor's packing is unknown
+        tensors [tensors]: how many tensors the group has
+        nbytes [bytes]: as stored; None where a dtype is unknown
+    """
 
     parameters: int | None
     tensors: int
@@ -40,7 +46,15 @@ class Totals:
 
 @dataclass(frozen=True)
 class WeightFile:
-    """One weight file that was read: size in bytes if known, tensors and header bytes."""
+    """One weight file that was read: size in bytes if known, tensors and header bytes.
+
+    Fields:
+        path: relative to the model's folder
+        format: ``safetensors``, ``torch`` or ``gguf``
+        size [bytes]: of the whole file; None where nobody says it
+        tensors [tensors]: how many the header describes
+        header_bytes [bytes]: of the part that describes tensors
+    """
 
     path: str
     format: str
@@ -70,6 +84,18 @@ class Quantization:
     points, tables. ``packed_parameters`` and ``packed_bytes`` are None where a packing is unknown.
     ``group_size`` is the number of weights that share a scale, if the config names one for all;
     ``declared_in`` the place where the method is named.
+
+    Fields:
+        method: the key that the config names, such as ``gptq``
+        bits [bits]: of one packed weight; None where they differ or are no whole number
+        packed_parameters [parameters]: in packed tensors; None where a packing is unknown
+        packed_bytes [bytes]: of the packed weights without scales; None where a packing is unknown
+        roles [bytes]: by what they hold: weights, scales, zero points, tables
+        findings: what is odd about the packing
+        scheme: what was found, such as ``NVFP4``
+        widths [parameters]: packed ones by bits, for GGUF by type
+        group_size [weights]: that share a scale; None where the config names none for all
+        declared_in: the place where the method is named
     """
 
     method: str
@@ -121,6 +147,20 @@ class Member:
 
     ``declared`` is the class that the pipeline names, ``predicted`` what the part's config.json
     predicts (None if the catalog does not know it).
+
+    Fields:
+        name: the folder, or the place in modules.json
+        declared: the class that the pipeline names
+        architecture: the class that its config names
+        catalogued: whether the catalog knows that class
+        parameters [parameters]: unique ones; None where unknown
+        predicted [parameters]: by its config.json; None where the catalog does not know it
+        nbytes [bytes]: of its tensors; None where unknown
+        dtypes: of its tensors, as safetensors spells them
+        files: the weight files that were read
+        complete: False if a shard is missing
+        quantization: how it is packed; None where it is not
+        facts: how it is built
     """
 
     name: str
@@ -157,7 +197,15 @@ class Member:
 @dataclass(frozen=True)
 class VariantFile:
     """One of several quantisations of a model: its files, their size in bytes, the parameters in
-    them, and whether it is the one that was read."""
+    them, and whether it is the one that was read.
+
+    Fields:
+        label: the quantisation, from the file's name
+        files: its files
+        size [bytes]: of all its files; None where unknown
+        parameters [parameters]: in them; None where they were not read
+        read: whether this is the one that was read
+    """
 
     label: str
     files: tuple[str, ...]
@@ -186,7 +234,18 @@ class VariantFile:
 @dataclass(frozen=True)
 class Adapter:
     """The settings of a PEFT adapter. ``base_parameters`` is None where the base model was not
-    reached; the adapter's own parameters are those of the inspection."""
+    reached; the adapter's own parameters are those of the inspection.
+
+    Fields:
+        type: the PEFT type, such as ``LORA``
+        rank [dimensions]: ``r`` of the adapter's config
+        alpha: ``lora_alpha``, a factor without unit
+        targets: names of the modules that are adapted
+        saved: names of modules that are kept whole
+        task: the task type of the adapter's config
+        base: the base model that the config names
+        base_parameters [parameters]: unique ones of the base; None where it was not reached
+    """
 
     type: str | None
     rank: int | None
@@ -227,6 +286,46 @@ class Inspection(Shown):
     itself (GGUF's key-values, what a training checkpoint holds), ``facts`` how the model is built
     (layers, width, heads, ...) by its config's or GGUF's keys; a pipeline's are its members'.
     ``overrides`` are the config keys that were changed for this answer.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        source: ``checkpoint`` (headers) or ``config`` (predicted)
+        tensors: every tensor with its labels
+        parameters [parameters]: unique ones of the class; None where a packing is unknown
+        logical [parameters]: in the files, or predicted, before ties are merged; None as above
+        stored [elements]: in the files, or predicted, packed as they are; None where unknown
+        buffers [elements]: that are no parameters
+        bookkeeping [elements]: of a quantisation: scales, zero points, tables
+        nbytes [bytes]: of all tensors as stored; None where a dtype is unknown
+        components: sums by component: ``embedding``, ``attention``, ...
+        parts: sums by part: ``text``, ``vision``, ...
+        dtypes: sums by dtype, as safetensors spells it
+        model_type: of config.json
+        architecture: the class that the config names, or that was assumed
+        catalogued: whether the catalog knows the class
+        format: ``safetensors``, ``torch`` or ``gguf``; None without files
+        files: weight files that were read
+        other_files: path -> why it was not read
+        chosen_because: why these files and no others
+        missing_files: shards that should be there; with any of them all sums are lower limits
+        tied: name left out -> name kept
+        parameters_with_head [parameters]: with a tied head counted separately; None without one
+        active_parameters [parameters]: that serve one token; None where that is all of them
+        expectation: what config.json predicts next to what the files hold
+        quantization: how the weights are packed; None where they are not
+        metadata: the files' own free-form entries
+        findings: what was noticed on the way
+        config: config.json as it was read
+        layout: ``model``, ``diffusers pipeline``, ``sentence-transformers`` or ``adapter``
+        members: the parts of a pipeline, in order
+        variants: the quantisations to choose from
+        adapter: the settings of a PEFT adapter
+        contents: what a GGUF file or a training checkpoint says of itself
+        beyond: what the files hold and the class does not
+        assumed: the class that was taken where the config names none
+        overrides: config keys that were changed for this answer
+        facts: how the model is built
     """
 
     target: str
@@ -288,7 +387,7 @@ class Inspection(Shown):
 
     @property
     def complete(self) -> bool:
-        """False if a shard is missing: every total is then a lower bound."""
+        """False if a shard is missing: every total is then a lower limit."""
         return not self.missing_files
 
     @property
@@ -380,7 +479,12 @@ def weight_memory(parameters: int) -> dict[str, int]:
 
 @dataclass(frozen=True, repr=False)
 class Failure(Shown):
-    """A target that could not be inspected, as a value: one bad model never stops a list."""
+    """A target that could not be inspected, as a value: one bad model never stops a list.
+
+    Fields:
+        target: the model as it was named
+        error: why it could not be inspected
+    """
 
     target: str
     error: HfinspectError

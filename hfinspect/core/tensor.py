@@ -65,7 +65,15 @@ class Packed(NamedTuple):
     """What a tensor of a quantised module holds: ``parameters`` logical ones (0 for bookkeeping) of
     ``bits`` each (None where that is no whole number), as ``holds`` (weights, scales, zero points,
     tables) and by the ``scheme`` of that name. Where the data decide on the length, ``varies`` is
-    how many bytes more than those of the shape it may be."""
+    how many bytes more than those of the shape it may be.
+
+    Fields:
+        parameters [parameters]: logical ones, 0 for bookkeeping
+        holds: weights, scales, zero points or tables
+        bits [bits]: of each parameter; None where that is no whole number
+        scheme: the packing, by its name
+        varies [bytes]: how many more it may take, where the data decide
+    """
 
     parameters: int
     holds: str
@@ -83,6 +91,21 @@ class TensorSpec(NamedTuple):
     tensors (or slices of this one) take part for a token. ``dtype`` is set only where the
     architecture fixes it (buffers); otherwise the config's dtype applies. ``packed`` is set for the
     tensors of a quantised module; shape and dtype are then those of the file.
+
+    Fields:
+        name: as in the file that a save writes
+        shape [elements along each axis]: as in that file, row-major
+        component: embedding, attention, mlp, ...
+        role: parameter, buffer or quantisation bookkeeping
+        part: ``text``, ``vision``, ``audio``, ...
+        stack: dotted name of the list of layers that it is in
+        layer [index, from 0]: of its stack; None outside of layers
+        kind: what it does: ``query``, ``gate``, ``lm_head``, ...
+        dtype: only where the architecture fixes it
+        tied_to: the tensor that a save keeps in place of this one
+        saved: whether a save writes it
+        active [tensors]: (k, n): k of n such tensors serve a token; None for all
+        packed: what it holds if it is part of a quantised module
     """
 
     name: str
@@ -125,6 +148,26 @@ class TensorInfo(NamedTuple):
     ``shared`` are the elements and bytes of it that are counted with that tensor, None if none are.
     ``beyond`` says why the class does not hold it (a key of ``BEYOND`` in
     expectation.py), None if it does.
+
+    Fields:
+        name: as in the file
+        shape [elements along each axis]: as stored, row-major
+        dtype: as safetensors spells it; None where nobody says it
+        parameters [parameters]: logical ones, 0 for buffers and bookkeeping; None: packing unknown
+        component: embedding, attention, mlp, ...
+        layer [index, from 0]: of its stack; None outside of layers
+        file: the file that holds it; None for a predicted one
+        tied_to: the tensor that it is counted with; None where it is counted itself
+        elements [elements]: stored
+        nbytes [bytes]: stored; None where the dtype is unknown
+        role: parameter, buffer or quantisation bookkeeping
+        part: ``text``, ``vision``, ``audio``, ...
+        stack: dotted name of the list of layers that it is in
+        kind: what it does: ``query``, ``gate``, ``lm_head``, ...
+        active [tensors]: (k, n): k of n such tensors serve a token; None for all
+        view_of: the tensor whose bytes it shares
+        shared [elements, bytes]: that are counted with ``view_of``; None for none
+        beyond: why the class does not hold it; None if it does
     """
 
     name: str

@@ -26,6 +26,15 @@ class AuditFinding(NamedTuple):
     """One thing that is wrong: ``text`` says what was found, ``expected`` what should have been.
 
     ``rule`` is the rule's short name; ``file`` and ``tensor`` are None where it concerns none.
+
+    Fields:
+        code: such as ``HI203``
+        rule: the rule's short name
+        severity: ``note``, ``warning`` or ``error``
+        text: what was found
+        file: the file that it concerns; None where it is none
+        tensor: the tensor that it concerns; None where it is none
+        expected: what should have been there
     """
 
     code: str
@@ -41,7 +50,12 @@ class AuditFinding(NamedTuple):
 
 
 class Unchecked(NamedTuple):
-    """Something that was not looked at, and why."""
+    """Something that was not looked at, and why.
+
+    Fields:
+        what: what was not looked at
+        why: the reason
+    """
 
     what: str
     why: str
@@ -56,6 +70,17 @@ class AuditResult(Shown):
 
     ``rules`` are the codes that were applied, ``files`` the number of weight files whose headers
     were read, ``tensors`` how many they describe. ``deep`` tells whether values were looked at.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        findings: what is wrong, the worst first
+        unchecked: what was not looked at
+        rules: codes that were applied
+        files [files]: weight files whose headers were read
+        tensors [tensors]: how many those headers describe
+        deep: whether values were read
+        reference: the model to compare with; None without one
     """
 
     target: str

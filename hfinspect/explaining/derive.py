@@ -10,7 +10,7 @@ from typing import Any
 
 from ..analysis.labels.lookup import spec_finder
 from ..core.components import Component
-from ..core.explanation import Approximation, Difference, Explanation, Letter, Measurement
+from ..core.explanation import Approximation, Explanation, Letter, Measurement, TensorDifference
 from ..core.formula import Formula
 from ..core.overrides import WITHOUT_EFFECT
 from ..core.results import Inspection
@@ -151,20 +151,20 @@ def measured(inspection: Inspection, prediction: Prediction) -> Measurement:
     )
 
 
-def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Difference]:
+def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[TensorDifference]:
     expectation = inspection.expectation
     if expectation is None:
         return
     predicted = {spec.name: spec for spec in prediction.tensors}
     for name in expectation.missing:
         if predicted[name].parameters:
-            yield Difference(name, "predicted, in no file", -predicted[name].parameters)
+            yield TensorDifference(name, "predicted, in no file", -predicted[name].parameters)
     unexpected, find = set(expectation.unexpected), spec_finder(prediction)
     for info in inspection.tensors:
         if info.tied_to is not None or info.beyond is not None or not info.parameters:
             continue
         if info.name in unexpected:
-            yield Difference(info.name, "not predicted", info.parameters)
+            yield TensorDifference(info.name, "not predicted", info.parameters)
             continue
         spec = find(info.name)
         if info.name in expectation.reshaped:
@@ -174,11 +174,13 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Dif
                 size = math.prod(expected)
             if info.parameters != size:
                 text = f"of shape {_shape(held)}, predicted {_shape(expected)}"
-                yield Difference(info.name, text, info.parameters - size)
+                yield TensorDifference(info.name, text, info.parameters - size)
         elif spec is not None and not spec.saved:
-            yield Difference(info.name, "transformers neither loads nor saves it", info.parameters)
+            yield TensorDifference(
+                info.name, "transformers neither loads nor saves it", info.parameters
+            )
         elif spec is not None and spec.tied_to is not None:
-            yield Difference(info.name, "stored, though the class ties it", info.parameters)
+            yield TensorDifference(info.name, "stored, though the class ties it", info.parameters)
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from ..core.explanation import (
     Against,
     Convention,
-    Difference,
     Explanation,
     Measurement,
     NameSize,
+    TensorDifference,
 )
 from ..explaining.count_tree import numbered
 from .document import Block, Column, Facts, Paragraph, Table
@@ -82,7 +82,7 @@ def measured_blocks(e: Explanation) -> list[Block]:
     return blocks
 
 
-def _folded(differences: Sequence[Difference]) -> list[tuple[str, str, int, int]]:
+def _folded(differences: Sequence[TensorDifference]) -> list[tuple[str, str, int, int]]:
     """Equal differences of numbered modules as one row: pattern, reason, tensors, parameters."""
     groups: dict[tuple[str, str, int], set[tuple[int, ...]]] = {}
     for d in differences:

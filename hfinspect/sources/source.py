@@ -15,7 +15,13 @@ T = TypeVar("T")
 
 class FileEntry(NamedTuple):
     """One file of a model: POSIX path below the model's root, size in bytes if known,
-    and the content's hash if the source knows it without reading (sha256 of an LFS object)."""
+    and the content's hash if the source knows it without reading (sha256 of an LFS object).
+
+    Fields:
+        path: below the model's root, with forward slashes
+        size [bytes]: None where nobody says it
+        sha256: of the content, where it is known without reading
+    """
 
     path: str
     size: int | None = None

@@ -27,6 +27,15 @@ class Prediction(Shown):
     ``root`` is the module tree; everything else is read off it. ``dtype`` is the one that the
     config names, in the spelling of safetensors, or None. ``read`` are the sizes that the class
     took from the config, by dotted key (see ``core.config.Reads``).
+
+    Fields:
+        model_type: of config.json
+        architecture: the class that was built
+        root: the tree of modules
+        family: the catalog's entry; None where transformers built the class
+        dtype: the one that the config names, as safetensors spells it
+        because: why this class
+        read: the sizes that the class took from the config, by dotted key
     """
 
     model_type: str | None
@@ -57,7 +66,7 @@ class Prediction(Shown):
 
     @cached_property
     def extras(self) -> tuple[TensorSpec, ...]:
-        """What files on the Hub may hold beyond a fresh save."""
+        """What files on the Hub may hold and transformers does not save."""
         return tuple(spec for spec in self.specs if not spec.saved)
 
     @cached_property

@@ -42,6 +42,6 @@ def test_help_has_examples_for_who_has_no_clone() -> None:
     assert doctest.testmod(package).failed == 0
 
 
-def test_the_readme_says_when_hf_inspect_works() -> None:
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-    assert "hf extensions install OWNER/hf-inspect" in readme
+def test_the_documents_say_when_hf_inspect_works() -> None:
+    answers = (Path(__file__).resolve().parents[2] / "docs" / "faq.md").read_text()
+    assert "hf extensions install OWNER/hf-inspect" in answers

@@ -27,7 +27,16 @@ _REPO_ID = re.compile(r"(?:\w[\w.-]{0,95}/)?\w[\w.-]{0,95}", re.ASCII)
 
 @dataclass(frozen=True)
 class Listing:
-    """One model at one commit. ``repo_id`` is its present name: it may have been renamed."""
+    """One model at one commit. ``repo_id`` is its present name: it may have been renamed.
+
+    Fields:
+        repo_id: ``org/name``
+        commit: the commit that was listed, 40 hex digits
+        files: the files of the repo
+        gated: ``auto``, ``manual`` or False
+        private: whether only some can read it
+        info: what else the Hub says of the repo
+    """
 
     repo_id: str
     commit: str | None

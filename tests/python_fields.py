@@ -1,0 +1,127 @@
+"""The public types and their fields, read off docstrings and annotations, for docs/python.md."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from typing import NamedTuple
+
+import hfinspect
+from hfinspect.core.model_facts import FACTS
+
+#: What a public signature may name and is not ours, or not for use: builtins, typing, abc.
+FOREIGN = frozenset(
+    """
+    Any Callable Executor HfinspectError Iterable Iterator Literal Mapping PathLike Path Protocol
+    Sequence TypeAlias Union api bool bytes dict float frozenset int list object os set str
+    tuple None
+    """.split()
+)
+
+
+class Line(NamedTuple):
+    """A field as its class's docstring has it."""
+
+    name: str
+    unit: str
+    meaning: str
+
+
+def public_types() -> dict[str, list[str]]:
+    """Name -> fields of each public type that is plain data."""
+    found = {}
+    for name in hfinspect.__all__:
+        thing = getattr(hfinspect, name)
+        if inspect.isclass(thing) and thing.__module__.partition(".")[0] == "hfinspect":
+            fields = getattr(thing, "__dataclass_fields__", None) or getattr(thing, "_fields", ())
+            if fields and name not in ("Module", "Family", "Extent"):  # of the catalog's insides
+                found[name] = list(fields)
+    return found
+
+
+def documented(name: str) -> list[Line]:
+    """The lines below ``Fields:`` of a class's docstring."""
+    text = inspect.getdoc(getattr(hfinspect, name)) or ""
+    listed = text.partition("Fields:\n")[2]
+    lines = [
+        Line(m[1], m[2] or "", m[3])
+        for m in re.finditer(r"^ +(\w+)(?: \[(.+?)\])?: (.+)$", listed, re.MULTILINE)
+    ]
+    if name == "ModelFacts":
+        facts = [Line(field, unit, meaning) for field, (unit, meaning) in FACTS.items()]
+        return [*facts, Line("keys", "", "field -> the key that it stands under")]
+    return lines
+
+
+def properties(name: str) -> list[Line]:
+    """Public properties with the first sentence of their docstrings."""
+    thing = getattr(hfinspect, name)
+    found = []
+    for key, value in vars(thing).items():
+        getter = getattr(value, "fget", None) or getattr(value, "func", None)
+        if key[0] != "_" and getter is not None and inspect.isfunction(getter) and getter.__doc__:
+            sentence = re.split(r"\.(?:\s|$)", inspect.cleandoc(getter.__doc__))[0]
+            found.append(Line(key, "", " ".join(sentence.split())))
+    return found
+
+
+def named_and_not_exported() -> dict[str, set[str]]:
+    """Public name -> names in its signature or its fields that ``hfinspect`` does not export."""
+    found = {}
+    known = FOREIGN | set(hfinspect.__all__)
+    for name in hfinspect.__all__:
+        thing = getattr(hfinspect, name)
+        if inspect.isfunction(thing):
+            texts = list(thing.__annotations__.values())
+        elif name in public_types():
+            texts = [thing.__annotations__[field] for field in public_types()[name]]
+        else:
+            continue
+        words = {word for text in texts for word in _names(str(text))}
+        if words - known:
+            found[name] = words - known
+    return found
+
+
+def _names(annotation: str) -> set[str]:
+    if annotation.startswith("ForwardRef("):
+        annotation = ast.literal_eval(re.findall(r"'[^']*'", annotation)[0])
+    tree = ast.parse(annotation, mode="eval")
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
+def tables() -> str:
+    """All public types, each with a table of its fields."""
+    parts = []
+    for name in public_types():
+        text = inspect.getdoc(getattr(hfinspect, name)) or ""
+        first = re.split(r"(?<!et al)\.(?:\s|$)", " ".join(text.split("\n\n")[0].split()))[0]
+        rows = ["| field | unit | meaning |", "| --- | --- | --- |"]
+        rows += [_row(line.name, line) for line in documented(name)]
+        rows += [_row(f"{line.name} (property)", line) for line in properties(name)]
+        parts.append("\n".join([f"### {name}", "", _plain(first) + ".", "", *rows]))
+    return "\n\n".join(parts)
+
+
+def _row(title: str, line: Line) -> str:
+    field, _, kind = title.partition(" ")
+    shown = f"`{field}`" + (f" {kind}" if kind else "")
+    return f"| {shown} | {line.unit} | {_plain(line.meaning)} |"
+
+
+def _plain(text: str) -> str:
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def verbs() -> str:
+    """The functions: signature and first sentence."""
+    rows = ["| function | what it gives |", "| --- | --- |"]
+    for name in hfinspect.__all__:
+        thing = getattr(hfinspect, name)
+        if inspect.isfunction(thing):
+            text = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+            gives = thing.__annotations__["return"]
+            rows.append(f"| `{name}` -> `{_plain(str(gives))}` | {_plain(text)} |")
+    return "\n".join(rows)
