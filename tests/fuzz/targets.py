@@ -1,9 +1,6 @@
 """What is fuzzed: functions of bytes that return, or raise an error of this package.
 
-    python -m tests.fuzz.targets NAME SECONDS FOLDER
-
-runs one of them under atheris, with the seeds written to FOLDER. Anything else that a target raises
-is a bug, and atheris keeps the input.
+``tests.fuzz.under_atheris`` runs one of them. Anything else that a target raises is a bug.
 """
 
 from __future__ import annotations
@@ -12,10 +9,8 @@ import contextlib
 import gzip
 import json
 import pickle
-import sys
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from hfinspect.auditing.facts.graphs import keras_text_gadgets, onnx_gadgets, saved_model_gadgets
 from hfinspect.auditing.facts.templates import danger_in
@@ -121,19 +116,3 @@ def run_one(name: str, data: bytes) -> None:
     """Raises what is a bug."""
     with contextlib.suppress(HfinspectError):
         TARGETS[name](data)
-
-
-def main() -> None:
-    import atheris
-
-    name, seconds, folder = sys.argv[1:]
-    for number, data in enumerate(seeds()):
-        (Path(folder) / f"seed{number}").write_bytes(data)
-    options = [f"-max_total_time={seconds}", "-max_len=65536", "-rss_limit_mb=2048", "-timeout=20"]
-    arguments = [sys.argv[0], *options, f"-artifact_prefix={folder}/", folder]
-    atheris.Setup(arguments, lambda data: run_one(name, data))
-    atheris.Fuzz()
-
-
-if __name__ == "__main__":
-    main()

@@ -16,7 +16,7 @@ from ..window import Cursor
 #: A key is at most 65,535 bytes by the specification.
 MAX_KEY_BYTES = 65_535
 MAX_KEYS = 65_536
-#: Numbers of an array that are kept: enough for one value a layer.
+#: Numbers of an array that are kept: enough for one value of each layer.
 MAX_KEPT_NUMBERS = 1_024
 #: Texts of an array that are kept: tags, languages, data sets.
 MAX_KEPT_TEXTS = 64

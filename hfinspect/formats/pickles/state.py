@@ -14,7 +14,7 @@ from ...errors import FormatError, LimitError
 from .nodes import Builders, GlobalRef, Inert, OpaqueKey, PickleGlobal
 
 #: About 30 opcodes describe a tensor, so this is some 130,000 tensors in one file; it takes a few
-#: seconds and bounds the number of objects, at about 100 bytes each.
+#: seconds and limits the number of objects, at about 100 bytes each.
 MAX_OPCODES = 4_000_000
 #: TorchScript nests three marks a module; nothing real goes beyond a hundred.
 MAX_MARKS = 2_000
