@@ -141,7 +141,7 @@ def explain(
 ) -> Explanation:
     """The derivation of a model's parameter count, in symbols and in numbers.
 
-    Arguments as for ``inspect``; where headers are read, they stand beside the derivation.
+    Arguments as for ``inspect``; where headers are read, they stand next to the derivation.
     ``against`` is another count, whose difference is explained by the usual conventions; as text it
     may be rounded (``"124M"``, ``"1.5B"``).
 

@@ -1,4 +1,4 @@
-"""What a file is, told by its path alone.
+"""What a file is, known by its path alone.
 
 The conventions are those of transformers (utils/__init__.py: ``model.safetensors``,
 ``pytorch_model.bin`` and their indexes; ``_add_variant`` for ``model.fp16.safetensors``), diffusers
@@ -89,7 +89,7 @@ _FOREIGN_NAMES = (
     (re.compile(r"weight\.bin|.*\.mlpackage/.*", re.ASCII), "Core ML"),
 )
 
-#: What training leaves beside the weights (transformers.Trainer, accelerate, DeepSpeed).
+#: What training leaves next to the weights (transformers.Trainer, accelerate, DeepSpeed).
 _TRAINING = re.compile(
     r"(?:training_args|optimizer|scheduler|scaler|rng_state|random_states|sampler|trainer_state"
     r"|(?:.*_)?optim_states|mp_rank_\d+_model_states|zero_pp_rank)(?:[_\-.\d].*)?",

@@ -1,7 +1,7 @@
 """What comes next where the weights that were chosen turn out to be nothing that is read.
 
 A file in a format that is recognised and refused (a tar archive under a .bin's name) is passed over
-for the next copy beside it, and said. A damaged file is an error that names the other copy: which
+for the next copy next to it, and said. A damaged file is an error that names the other copy: which
 of the two is the model is for the user to say.
 """
 

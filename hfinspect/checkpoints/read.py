@@ -87,7 +87,7 @@ def read_model(
 
     ``file`` picks a weight file or index; ``weights=False`` leaves all of them unread.
     ``progress`` is called with the number of headers that are read, and of all. The config
-    is the one beside the weights, or else that of the root. Raises AccessErrors, FormatError or
+    is the one next to the weights, or else that of the root. Raises AccessErrors, FormatError or
     ShardIndexError for the weights that were chosen. Neither a broken config is an error here nor
     a model without weights; ``no_weights`` makes one of the latter.
     """

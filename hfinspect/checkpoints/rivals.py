@@ -1,4 +1,4 @@
-"""What the other weight files beside the chosen ones are, judged by their headers where these are
+"""What the other weight files next to the chosen ones are, judged by their headers where these are
 cheap to have: the same model in another precision, a part of it, an adapter, something else."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .filenames import Kind, WeightName
 MAX_LOCAL_FILES = 32
 MAX_HUB_FILES = 3
 
-#: Kinds that a header can tell apart; training state is told by its name.
+#: Kinds that a header can tell apart; training state is known by its name.
 _KINDS = frozenset({Kind.MODEL, Kind.WEIGHTS, Kind.ADAPTER, Kind.ORIGINAL})
 
 #: The last segments of the names that low-rank adapters have, by peft, kohya and diffusers.
@@ -31,7 +31,7 @@ _SCALAR = re.compile(r"(?:^|[._])alpha$")
 
 
 class Rival(NamedTuple):
-    """Other weights beside the chosen ones, all in one format: one file or its shards."""
+    """Other weights next to the chosen ones, all in one format: one file or its shards."""
 
     format: str
     files: tuple[str, ...]
@@ -88,7 +88,7 @@ def with_judgement(reason: str, judgement: str | None) -> str:
 
 
 def judged(main: Iterable[Shard], other: Sequence[Shard]) -> str:
-    """What ``other`` is beside the model ``main``, as a reason why it was not taken."""
+    """What ``other`` is next to the model ``main``, as a reason why it was not taken."""
     mine, theirs = _contents(main), _contents(other)
     if not theirs:
         return "no tensors in it, by its header"

@@ -1,4 +1,4 @@
-"""The quantisations that a repo offers side by side, told by their file names and sizes."""
+"""The quantisations that a repo offers side by side, known by their file names and sizes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ What belongs where, so that families agree with each other and with what names a
 - ssm: state-space models and linear attention (Mamba, RG-LRU, RWKV, mLSTM, gated DeltaNet, KDA,
   lightning attention) with their convolutions: what keeps a state of fixed size instead of keys and
   values. The softmax attention of a hybrid is attention
-- conv: convolutions, the depthwise ones beside attention and in an MLP too; the pointwise Linears
+- conv: convolutions, the depthwise ones next to attention and in an MLP too; the pointwise Linears
   of a ConvNeXt block, up- and downsampling, necks. A 1x1 convolution that is a projection of an
   attention or an MLP belongs to that
 - projector: from one modality or width to another, the attention and MLP of a connector (a

@@ -240,7 +240,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Approximation:
-    """``12·L·H²`` beside the truth, and what is left: total − embedding − 12·L·H².
+    """``12·L·H²`` next to the truth, and what is left: total − embedding − 12·L·H².
 
     Fields:
         formula: 12·L·H²
@@ -342,7 +342,7 @@ class TensorDifference:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What the headers hold beside what was derived. ``unexplained`` is what the differences,
+    """What the headers hold next to what was derived. ``unexplained`` is what the differences,
     tensor by tensor, do not account for.
 
     Fields:

@@ -30,7 +30,7 @@ def explained(
     inspection: Inspection,
     d: Derivation,
 ) -> Explanation:
-    """The explanation of a derivation; what ``inspection`` measured stands beside it where it
+    """The explanation of a derivation; what ``inspection`` measured stands next to it where it
     read headers."""
     prediction, config, ledger = d.prediction, d.config, d.ledger
     closed = d.closed(d.polynomial)
@@ -136,7 +136,7 @@ def _approximation(d: Derivation) -> Approximation | None:
 
 
 def measured(inspection: Inspection, prediction: Prediction) -> Measurement:
-    """An inspection of headers beside the prediction of the same model's config."""
+    """An inspection of headers next to the prediction of the same model's config."""
     differences = tuple(_differences(inspection, prediction))
     unexplained = None
     if inspection.parameters is not None:

@@ -199,7 +199,7 @@ def _node_rows(node: Node, prefix: str, before: str, indent: int, ledger: Ledger
     for child in held:
         if isinstance(child, Leaf):
             row = _tensor_row(child, f"{path}.{child.name}", child.name, indent + 1, ledger)
-            # Beside modules, a bare parameter is a line of the ledger like them.
+            # Next to modules, a bare parameter is a line of the ledger like them.
             yield replace(row, level="module") if below else row
         else:
             yield from _node_rows(child, f"{path}.", "", indent + 1, ledger)

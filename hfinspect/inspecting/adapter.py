@@ -52,7 +52,7 @@ def adapter_of(
 
 
 def _target(base: str, *, is_local: bool) -> str:
-    """A directory beside a local adapter, else always a repo: a repo names no paths of ours."""
+    """A directory next to a local adapter, else always a repo: a repo names no paths of ours."""
     if is_local and _is_directory(base):
         return base
     return base if base.startswith("hf://") else f"hf://{base}"

@@ -1,4 +1,4 @@
-"""Inspections: from what the headers hold, or from what config.json promises."""
+"""Inspections: from what the headers hold, or from what config.json predicts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BOOKKEEPING = Role.QUANTIZATION
 
 class Inspected(NamedTuple):
     """A result and what it was made from, for whatever comes next: the prediction of the config
-    (None where there is none, or it says nothing of the class) and the weights as read."""
+    (None where there is none, or it does not name the class) and the weights as read."""
 
     inspection: Inspection
     prediction: Prediction | None = None
@@ -70,7 +70,7 @@ def from_prediction(
     findings: Sequence[Finding] = (),
     layout: str = "model",
 ) -> Inspection:
-    """What config.json promises. Stored sizes are what a file in the config's dtype would hold, or
+    """What config.json predicts. Stored sizes are what a file in the config's dtype would hold, or
     one that is packed as the config (or one of the ``companions``, hf_quant_config.json and
     quantize_config.json) says."""
     with collector_paused():
@@ -122,7 +122,7 @@ def from_checkpoint(
     known: Known = NOTHING_MORE,
     where: str = "config.json",
 ) -> Inspected:
-    """What the headers hold, labelled and compared with what config.json (``where``) promises.
+    """What the headers hold, labelled and compared with what config.json (``where``) predicts.
 
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
@@ -359,7 +359,7 @@ def _tie_findings(placed: Placed) -> list[Finding]:
     return findings
 
 
-# ---- what was promised beside what is held
+# ---- what was predicted next to what is held
 
 
 _Pair: TypeAlias = tuple[TensorInfo, TensorSpec]

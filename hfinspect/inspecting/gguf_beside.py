@@ -1,4 +1,4 @@
-"""A GGUF file beside what its config.json, or else its own key-values, promise."""
+"""A GGUF file next to what its config.json, or else its own key-values, promise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..trees.prediction import Prediction, predict
 #: Names that a finding gives as examples.
 _EXAMPLES = 3
 
-#: What promises where there is no config.json.
+#: What the prediction is made from where there is no config.json.
 OWN_VALUES = "the file's own key-values"
 
 

@@ -73,7 +73,7 @@ def promised(
     companions: Mapping[str, Mapping[str, object]] | None = None,
     layout: str = "model",
 ) -> Inspected:
-    """What a config promises, some of its keys changed. ``companions`` are the small files that
+    """What a config predicts, some of its keys changed. ``companions`` are the small files that
     say more of its quantisation."""
     found = changed(config, overrides)
     inspection = from_prediction(

@@ -1,4 +1,4 @@
-"""What a config.json promises, as a prediction."""
+"""What a config.json predicts, as a prediction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..trees.prediction import predict as predict_from_catalog
 
 
 def predict(config: Mapping[str, Any]) -> Prediction:
-    """The tensors that a config.json, given as a mapping, promises.
+    """The tensors that a config.json, given as a mapping, predicts.
 
     From the catalog; for a type that it does not know, and only if the extra
     ``hfinspect[transformers]`` is installed, from the class that transformers builds on the meta

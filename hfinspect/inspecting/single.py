@@ -1,4 +1,4 @@
-"""One model: its weights, and what its config promises of them."""
+"""One model: its weights, and what its config predicts of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def inspect_weights(
     where: str = "config.json",
     known: Known = NOTHING_MORE,
 ) -> Inspected:
-    """What the headers hold, next to what ``config`` (the file ``where``) promises if it is known.
+    """What the headers hold, next to what ``config`` (the file ``where``) predicts if it is known.
 
     ``declared`` is the class that the repo says it is. An unknown architecture or a malformed
     config is a finding: labels then come from names.

@@ -240,7 +240,7 @@ def sampled_block(
     down: int | None = None,
     up: int | None = None,
 ) -> Module:
-    """Residual blocks, attentions beside them, and what changes the resolution at the end."""
+    """Residual blocks, attentions next to them, and what changes the resolution at the end."""
     return Module(
         class_name,
         attentions=ModuleList(attentions) if attentions else None,

@@ -187,7 +187,7 @@ class Joined:
 
     ``projector`` is built from the config, the tower's width and the decoder's.  ``tied`` is the
     config class's default at the top; ``text_ties``: the text section's own word counts as well.
-    ``towers`` and ``project`` are attribute names.  ``beside`` stands before the tower.  ``tying``
+    ``towers`` and ``project`` are attribute names.  ``next to`` stands before the tower.  ``tying``
     lists the keys that tie, the newest last.
     """
 
@@ -221,7 +221,7 @@ def _joined_parts(j: Joined, c: ModelConfig) -> tuple[dict[str, Module | Paramet
 
 def register_joined(model_type: str, j: Joined, *, inside: bool) -> None:
     """The two classes of such a family.  ``inside``: files spell it as it is in memory, all parts
-    in ``model`` and the head beside it; else in LLaVA's way."""
+    in ``model`` and the head next to it; else in LLaVA's way."""
 
     def base(c: ModelConfig) -> Module:
         parts, _ = _joined_parts(j, c)

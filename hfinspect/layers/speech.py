@@ -114,7 +114,7 @@ def masked_spec_embed(c: ModelConfig) -> Parameter | None:
 
 
 def positions(c: ModelConfig, name: str) -> Module:
-    """Positions told by one wide grouped convolution, of normed weight or before a batch norm."""
+    """Positions known by one wide grouped convolution, of normed weight or before a batch norm."""
     h, kernel = hidden(c), c.dim("num_conv_pos_embeddings")
     groups = c.dim("num_conv_pos_embedding_groups")
     c.divided(h, groups, "hidden_size", "num_conv_pos_embedding_groups")

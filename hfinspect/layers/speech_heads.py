@@ -80,7 +80,7 @@ def speaker_objective(c: ModelConfig) -> Module:
     return Module("AMSoftmaxLoss", weight=weight, component=Component.HEAD, kind="classifier")
 
 
-#: What stands beside the base model in each class.
+#: What stands next to the base model in each class.
 SEQUENCE: dict[str, Part] = {
     "layer_weights": layer_weights, "projector": projector, "classifier": projected_labels,
 }  # fmt: skip

@@ -156,7 +156,7 @@ def k_up(
 ) -> Module:
     """One residual block fewer than elsewhere; the last one makes the width of the rung above.
 
-    The lowest rung, as wide as the time's embedding, gets nothing beside it.
+    The lowest rung, as wide as the time's embedding, gets nothing next to it.
     """
     lowest = looking is not None and int(above) == int(outputs) == int(time)
     coming = [outputs if lowest else 2 * outputs, *[outputs] * (layers - 1)][:layers]

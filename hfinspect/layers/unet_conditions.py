@@ -1,4 +1,4 @@
-"""What a UNet is told besides its input: the time, and conditions of many kinds.
+"""What a UNet is given besides its input: the time, and conditions of many kinds.
 
 Source: diffusers/models/unets/unet_2d_condition.py (the _set_... methods) and models/embeddings.py.
 """
@@ -75,7 +75,7 @@ def _sinusoids(c: ModelConfig, first: Dim) -> Dim:
 
 
 def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
-    """What else is said beside the time: SDXL's sizes and pooled text, Kandinsky's images."""
+    """What else is said next to the time: SDXL's sizes and pooled text, Kandinsky's images."""
     form, time = c.text("addition_embed_type"), time_width(c, first)
     if form is None:
         return None
@@ -138,7 +138,7 @@ def _hint_encoder() -> Module:
 
 
 def position_net(c: ModelConfig, context: Dim) -> Module | None:
-    """GLIGEN's objects: text (and image) beside sine and cosine of 8 frequencies of 4 corners."""
+    """GLIGEN's objects: text (and image) next to sine and cosine of 8 frequencies of 4 corners."""
     form = c.text("attention_type", default="default")
     if form == "default":
         return None

@@ -1,4 +1,4 @@
-"""What stands beside a derivation: the size in the name, the measurement, somebody's own count."""
+"""What stands next to a derivation: the size in the name, the measurement, somebody's own count."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def with_rows(items: Iterable[Item], rows: Mapping[str, Row]) -> Iterator[Item]:
 
 
 class Early:
-    """A file beside the rows for those that are finished before their turn.
+    """A file next to the rows for those that are finished before their turn.
 
     A slow target keeps the ones after it waiting, for the order's sake. They are kept here
     meanwhile, so that whatever ends a run, what was asked need not be asked again.

@@ -76,7 +76,7 @@ _SPELLINGS = MappingProxyType(
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user chooses of an engine, beside context and batch.
+    """What a user chooses of an engine, next to context and batch.
 
     ``batched_tokens``: tokens of one step (vLLM's max_num_batched_tokens). ``ubatch``: llama.cpp's
     physical batch. Both are the engines' defaults.

@@ -96,7 +96,7 @@ class CachingSource:
     """``inner`` with its reads remembered (see ``sources.base.Source``).
 
     An entry belongs to one endpoint and one repo: what one server says of a file, even its hash,
-    says nothing of another's. Of a model that not everybody may read it also belongs to the token
+    does not name another's. Of a model that not everybody may read it also belongs to the token
     that it was read with, and is of no use without that one, with a network or without.
 
     The Hub is still asked which commit a revision is: one request.  Everything below that commit

@@ -128,7 +128,7 @@ def leftovers(source: LocalSource) -> list[str]:
 
 
 def recorded_hashes(source: LocalSource) -> Mapping[str, str]:
-    """path -> sha256 that ``hf download --local-dir`` noted beside a file (its etag)."""
+    """path -> sha256 that ``hf download --local-dir`` noted next to a file (its etag)."""
     notes = source.root / _DOWNLOADS
     found = {}
     if not notes.is_dir():

@@ -28,7 +28,7 @@ MAX_FILES = 100_000
 #: Diffusers nest two deep, training runs three.
 MAX_DEPTH = 8
 
-#: What may describe a single file that lies beside it.
+#: What may describe a single file that lies next to it.
 COMPANIONS = (
     "config.json",
     "adapter_config.json",

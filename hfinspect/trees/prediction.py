@@ -1,4 +1,4 @@
-"""Prediction: the tensors that a config.json promises."""
+"""Prediction: the tensors that a config.json predicts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""GGUF beside a config: llama.cpp's names, the config in the file, what is expected."""
+"""GGUF next to a config: llama.cpp's names, the config in the file, what is expected."""

@@ -1,4 +1,4 @@
-"""A GGUF file beside what a config promises, tensor by tensor.
+"""A GGUF file next to what a config predicts, tensor by tensor.
 
 Converters permute, transpose, merge experts and split or fuse projections, so what is compared is
 the number of elements: of single tensors where both sides have the same ones, of groups where one
@@ -22,7 +22,7 @@ from .llama_cpp_names import PIECES, gguf_name, is_left_out, merged_expert
 class Verdict(NamedTuple):
     """``expectation`` names missing tensors as the config's tree does, others as the file does.
 
-    ``unnamed`` are promised tensors without a known name in GGUF; where there are any, ``rest`` is
+    ``unnamed`` are predicted tensors without a known name in GGUF; where there are any, ``rest`` is
     (elements of the file's tensors that nothing else accounts for, elements of the unnamed).
     ``elsewhere`` are the parts of the model that are in another file, ``stored_ties`` are stored
     although the config ties them.
@@ -69,7 +69,7 @@ _PART = "text"
 def compare_names(
     tensors: Sequence[TensorInfo], prediction: Prediction, architecture: str
 ) -> Verdict:
-    """The file's tensors beside the catalog's. Pure.
+    """The file's tensors next to the catalog's. Pure.
 
     ``architecture`` is the file's own (``general.architecture``).
     """

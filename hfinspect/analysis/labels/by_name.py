@@ -59,7 +59,7 @@ _LAYER_LISTS = frozenset(
 
 
 class NameLabels(NamedTuple):
-    """Labels told from a name. ``position`` is the index of the segment that numbers the layer."""
+    """Labels known from a name. ``position`` is the index of the segment that numbers the layer."""
 
     component: Component
     role: Role
@@ -71,9 +71,9 @@ class Hints(NamedTuple):
     """What the surroundings of a name tell (``name_context``).
 
     ``is_vector``, ``is_filter``, ``is_pointwise``: the module's weight has one dimension, three or
-    more, of these all but two are 1. ``is_recurrent``, ``is_attending``, ``is_routing``: beside
-    the module stand a decay, q, k and v, experts. ``is_head``: it stands beside a classifier.
-    ``is_patching``: an image's convolution beside a table of positions (CLIP's ``conv1``).
+    more, of these all but two are 1. ``is_recurrent``, ``is_attending``, ``is_routing``: next to
+    the module stand a decay, q, k and v, experts. ``is_head``: it stands next to a classifier.
+    ``is_patching``: an image's convolution next to a table of positions (CLIP's ``conv1``).
     ``is_unembedding``: it has the shape of the table of tokens. ``is_frozen``: the module is a
     batch norm that does not count its batches. ``position``: of the layer's number, where no word
     tells it.

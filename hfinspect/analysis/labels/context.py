@@ -1,7 +1,7 @@
 """Labels from all names and shapes of a checkpoint: surroundings tell what a name leaves open.
 
 A weight of one dimension is a norm's; one of three or more, whose name says nothing, a
-convolution's. What stands beside q, k and v is attention's; beside ``A_log`` or a time decay, a
+convolution's. What stands next to q, k and v is attention's; next to ``A_log`` or a time decay, a
 recurrent mixer's, even if it is called ``self_attn``. A list whose members hold attention and MLP
 is a list of layers whatever its name.
 """
@@ -23,7 +23,7 @@ _DECAYS = frozenset({"A_log", "dt_bias", "time_decay", "time_decay_w1", "decay",
 #: Of lightning attention, whose decay MiniMax's own files leave out.
 _LIGHTNING = "output_gate"
 
-#: Embeddings of patches' positions, or beside the patches: OpenCLIP's names.
+#: Embeddings of patches' positions, or next to the patches: OpenCLIP's names.
 _TABLES = frozenset({"positional_embedding", "class_embedding"})
 
 #: Projections that only an attention has.
@@ -205,9 +205,9 @@ def _unembedding(
 
 
 def _bodies(templates: Iterable[str]) -> frozenset[str]:
-    """The first segments below which layers stand, if a classifier stands beside them, else none.
+    """The first segments below which layers stand, if a classifier stands next to them, else none.
 
-    Whatever else is beside a classifier prepares its input: Wav2Vec2's ``projector``, EuroBERT's
+    Whatever else is next to a classifier prepares its input: Wav2Vec2's ``projector``, EuroBERT's
     ``dense``.
     """
     distinct = set(templates)

@@ -31,7 +31,7 @@ _NOT_STORED = [repeat(None)] * (len(TensorInfo._fields) - TensorInfo._fields.ind
 
 
 class Placed(NamedTuple):
-    """Labelled tensors, beside each its spec if the tree knew it, and ties: name -> name kept."""
+    """Labelled tensors, next to each its spec if the tree knew it, and ties: name -> name kept."""
 
     tensors: tuple[TensorInfo, ...]
     told: Sequence[TensorSpec | None]

@@ -1,5 +1,5 @@
 """Which tensors are routed experts, and how many of them serve a token, for models that the catalog
-does not know: told by the config's or the file's numbers together with names and shapes."""
+does not know: known by the config's or the file's numbers together with names and shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What packed tensors and their bookkeeping stand for, told from headers and the quantisation
+"""What packed tensors and their bookkeeping stand for, known from headers and the quantisation
 config.
 
 One file per layout; ``registry`` maps the exact ``quant_method`` to it. A file reads the modules of

@@ -2,7 +2,7 @@
 
 A mixture of experts has some 50,000 modules of a dozen kinds. What a method finds in a module
 follows from what its tensors are called, from their dtypes and shapes, and at most from what the
-tree promises for its weight; so one reading serves all modules that agree in these.
+tree predicts for its weight; so one reading serves all modules that agree in these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """bitsandbytes: 4-bit (nf4, fp4, with or without double quantisation) and int8.
 
 Sources: bitsandbytes/functional.py (``QuantState.as_dict``) and nn/modules.py. 4 bits: ``weight``
-holds two values a byte, as bytes (n/2, 1) or as words of another dtype, beside
+holds two values a byte, as bytes (n/2, 1) or as words of another dtype, next to
 ``weight.absmax``, ``weight.quant_map``, ``weight.quant_state.bitsandbytes__nf4``, and for double
 quantisation ``weight.nested_absmax`` and ``weight.nested_quant_map``. int8: ``weight`` with
 ``SCB`` (out) and ``weight_format``.

@@ -1,4 +1,4 @@
-"""compressed-tensors: ``weight_packed`` beside ``weight_scale``, and all of ``scaled``.
+"""compressed-tensors: ``weight_packed`` next to ``weight_scale``, and all of ``scaled``.
 
 Sources: compressed_tensors/compressors. pack-quantized: int32 words, in versions up to 0.13
 (out, ceil(in / (32 // bits))), so that 3 bits waste two of each 32, later 32 values in as many

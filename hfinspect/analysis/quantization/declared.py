@@ -62,7 +62,7 @@ class Declared:
 def declared_in(
     config: Mapping[str, object] | None, companions: Mapping[str, Mapping[str, object]]
 ) -> Declared:
-    """The quantisation that config.json names, or else one of the files beside it."""
+    """The quantisation that config.json names, or else one of the files next to it."""
     for place, values in _in_config(config or {}):
         found = _from_section(place, values)
         if found is not None:

@@ -11,7 +11,7 @@ from ...formats.gguf.ggml_types import GGML_TYPES_BY_NAME
 from ...formats.gguf.gguf import describe
 from .decoding import Decoded, Decoding, Holds
 
-#: Per-tensor factors that llama.cpp keeps beside NVFP4 and ternary weights.
+#: Per-tensor factors that llama.cpp keeps next to NVFP4 and ternary weights.
 _SCALES = frozenset({"scale", "input_scale"})
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's own quantised dtypes, as pickles keep them: the tensor, and beside it, below its name,
+"""PyTorch's own quantised dtypes, as pickles keep them: the tensor, and next to it, below its name,
 ``scales`` and ``zero_points`` of a tensor that is quantised channel by channel.
 
 Source: torch/_utils.py (``_rebuild_qtensor``) and c10/core/ScalarType.h.

@@ -1,4 +1,4 @@
-"""The small files beside the weights: configs, indexes, the tokenizer's ids."""
+"""The small files next to the weights: configs, indexes, the tokenizer's ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints beside their configs, as the HI3 rules look at them."""
+"""Checkpoints next to their configs, as the HI3 rules look at them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compared(facts: Facts) -> Iterator[Compared]:
 
 
 def missing_parameters(c: Compared) -> Iterator[TensorSpec]:
-    """Parameters that the config promises, no file holds, and no missing file explains."""
+    """Parameters that the config predicts, no file holds, and no missing file explains."""
     if not c.copy.readable and not c.copy.lost_names:
         return  # which tensors are in the lost files, nobody knows
     lost = set(c.copy.lost_names)
@@ -54,7 +54,7 @@ def missing_parameters(c: Compared) -> Iterator[TensorSpec]:
 
 
 def respelled(c: Compared) -> bool:
-    """Whether these seem to be the promised tensors under the names of another layout: hardly a
+    """Whether these seem to be the predicted tensors under the names of another layout: hardly a
     name is known, and there are about as many."""
     promised, held = len(c.prediction.tensors), len(c.infos)
     few = 10 * len(c.expectation.missing) >= 9 * promised

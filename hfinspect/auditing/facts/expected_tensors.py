@@ -1,4 +1,4 @@
-"""A checkpoint beside what its config.json promises, through the catalog."""
+"""A checkpoint next to what its config.json predicts, through the catalog."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def as_checkpoint(copy: Copy) -> Checkpoint:
     return Checkpoint(copy.format, shards, index, missing=copy.missing)
 
 
-#: Files beside the config that say how weights are packed.
+#: Files next to the config that say how weights are packed.
 COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
 
 
 def judge(main: Copy | None, files: Mapping[str, JsonFact], declared: str | None = None) -> Judged:
     """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
 
-    ``files`` are the JSON files beside the weights, by name; ``declared`` is the class that the
+    ``files`` are the JSON files next to the weights, by name; ``declared`` is the class that the
     repo says the folder is.
     """
     config = files.get(config_name(declared))

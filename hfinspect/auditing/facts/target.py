@@ -180,7 +180,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Judged:
-    """A checkpoint beside what its config promises.
+    """A checkpoint next to what its config predicts.
 
     ``inspection`` is None where nothing could be compared; ``prediction`` where the architecture is
     not in the catalog or its config broken (``config_error``).
@@ -260,7 +260,7 @@ class Facts:
     """Everything about one target.
 
     ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out
-    of reach. ``single`` tells that one file was asked for: what is not beside it is not missed.
+    of reach. ``single`` tells that one file was asked for: what is not next to it is not missed.
     ``templates`` are chat templates in files of their own, by path.
     ``refused`` are directories that may not be read. ``disk`` is empty for the Hub.
     """

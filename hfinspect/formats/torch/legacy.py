@@ -145,7 +145,7 @@ PLAIN_PICKLE_HINT = "a pickle can run any code; an audit names what it asks for"
 
 
 def is_plain_pickle(error: Exception) -> bool:
-    """Whether a file was refused as the pickle that its name promises, of other objects."""
+    """Whether a file was refused as the pickle that its name predicts, of other objects."""
     return isinstance(error, UnsupportedFormatError) and error.hint == PLAIN_PICKLE_HINT
 
 

@@ -134,9 +134,9 @@ class Walker:
         )
 
     def split(self, root: object) -> tuple[Part, list[Part]]:
-        """The part that is the model, and the other parts beside it, outermost first.
+        """The part that is the model, and the other parts next to it, outermost first.
 
-        A key of ``MODEL_KEYS`` is the model if it holds tensors, and more of them than lie beside
+        A key of ``MODEL_KEYS`` is the model if it holds tensors, and more of them than lie next to
         it as plain values of the same dict (a state dict may have a submodule called "model").
         """
         path: list[str] = []

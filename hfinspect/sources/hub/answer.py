@@ -41,7 +41,7 @@ _RANGE_LINE = re.compile(
 
 
 class BrokenAnswerError(Exception):
-    """The body is not what the answer's head, or the file list, promised. Worth another try."""
+    """The body is not what the answer's head, or the file list, predicted. Worth another try."""
 
 
 class UnusableAnswerError(Exception):

@@ -62,7 +62,7 @@ def ask_shard_headers(
 
 
 def _path_of(shard: str, folder: str, listing: Listing) -> str:
-    """A shard's path in the repo: the index names shards beside it, the answer may do either."""
+    """A shard's path in the repo: the index names shards next to it, the answer may do either."""
     return shard if shard in listing.files or not folder else f"{folder}/{shard}"
 
 
