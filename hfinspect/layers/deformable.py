@@ -29,10 +29,12 @@ SIDES = ("encoder", "decoder")
 
 
 def width(c: ModelConfig) -> Dim:
+    """``d_model``, the width of the detector."""
     return c.dim("d_model", "hidden_size", default=256)
 
 
 def levels(c: ModelConfig) -> Dim:
+    """How many scales of the image the detector looks at."""
     return c.count("num_feature_levels", default=4, minimum=1)
 
 
@@ -56,6 +58,7 @@ def projections(
 
 
 def positions(c: ModelConfig, name: str) -> Module:
+    """Learned positions of rows and columns, or sines, which have no tensors."""
     form, half = c.text("position_embedding_type", default="sine"), width(c) // 2
     if form == "sine":
         return Activation(f"{name}SinePositionEmbedding")

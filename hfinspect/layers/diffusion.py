@@ -104,11 +104,13 @@ def resnet_row(inputs: Sequence[int], outputs: int, shared: Residual) -> list[Mo
 
 
 def downsampler(channels: int) -> ModuleList:
+    """A convolution that halves the resolution."""
     sampler = Module("Downsample2D", conv=Conv(channels, channels, 3, stride=2))
     return ModuleList([sampler], component=Component.CONV)
 
 
 def upsampler(channels: int) -> ModuleList:
+    """A convolution after doubling the resolution."""
     return ModuleList(
         [Module("Upsample2D", conv=Conv(channels, channels, 3))], component=Component.CONV
     )

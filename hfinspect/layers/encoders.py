@@ -41,18 +41,22 @@ BASE: dict[str, Any] = {
 
 
 def hidden(c: ModelConfig) -> Dim:
+    """``hidden_size`` of a config completed by defaults."""
     return c.dim("hidden_size")
 
 
 def vocab(c: ModelConfig) -> Dim:
+    """``vocab_size`` of a config completed by defaults."""
     return c.dim("vocab_size")
 
 
 def norm(c: ModelConfig, size: int | None = None) -> Module:
+    """LayerNorm of the hidden size, or of ``size``."""
     return LayerNorm(size or hidden(c), eps=c.number("layer_norm_eps", default=1e-12))
 
 
 def dropout(c: ModelConfig) -> Module:
+    """Dropout of the config's rate."""
     return Dropout(c.number("hidden_dropout_prob", default=0.1))
 
 
@@ -85,6 +89,7 @@ def embeddings(
 
 
 def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
+    """H·H + H weights and biases, and the norm after the residual."""
     return Module(
         f"{name}SelfOutput",
         dense=Linear(hidden(c), hidden(c), kind="output"),
@@ -112,6 +117,7 @@ def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
 
 
 def intermediate(c: ModelConfig, name: str) -> Module:
+    """The first matrix of the MLP: H·I + I."""
     return Module(
         f"{name}Intermediate",
         dense=Linear(hidden(c), c.dim("intermediate_size"), kind="up"),
@@ -121,6 +127,7 @@ def intermediate(c: ModelConfig, name: str) -> Module:
 
 
 def output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
+    """The second matrix of the MLP, I·H + H, and the norm after the residual."""
     return Module(
         f"{name}Output",
         dense=Linear(c.dim("intermediate_size"), hidden(c), kind="down"),
@@ -153,6 +160,7 @@ def encoder(
 
 
 def pooler(c: ModelConfig, name: str) -> Module:
+    """One H·H + H layer on the first token."""
     return Module(
         f"{name}Pooler",
         dense=Linear(hidden(c), hidden(c)),

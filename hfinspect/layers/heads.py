@@ -19,6 +19,7 @@ Base = Callable[[ModelConfig], Module]
 
 
 def hidden_size(c: ModelConfig) -> Dim:
+    """The width of the model under its usual keys."""
     return c.dim("hidden_size", "n_embd", "d_model", "n_embed", "dim")
 
 
@@ -44,6 +45,7 @@ def lm_head(
 
 
 def classifier(hidden: int, labels: int, *, bias: bool = True) -> Module:
+    """A linear layer from the hidden size to the labels."""
     return Linear(hidden, labels, bias=bias, component=Component.HEAD, kind="classifier")
 
 

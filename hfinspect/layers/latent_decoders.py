@@ -93,6 +93,7 @@ def sparse_or_dense(v: Variant, c: ModelConfig, layers: int) -> Sequence[str]:
 
 
 def mlp(v: Variant, c: ModelConfig, kind: str) -> Module:
+    """A dense gated MLP, or routed and shared experts."""
     h, act = v.width(c), c.text("hidden_act", default="silu")
     if kind == "dense":
         return gated_mlp(f"{v.name}MLP", h, c.dim("intermediate_size", default=v.dense), act=act)
@@ -111,6 +112,7 @@ def mlp(v: Variant, c: ModelConfig, kind: str) -> Module:
 
 
 def layer(v: Variant, c: ModelConfig, mlp_kind: str, attention_kind: str) -> Module:
+    """Attention, MLP and their two norms."""
     h = v.width(c)
     return Module(
         f"{v.name}DecoderLayer",

@@ -135,6 +135,7 @@ def _head(causal: Module) -> Parameter | None:
 
 
 def lm_head(text: Decoder, tied_to: str | None, vocab: Dim | None = None) -> Module:
+    """The projection to the vocabulary: V·H weights, none of its own where tied."""
     return Linear(
         text.hidden,
         text.vocab if vocab is None else vocab,

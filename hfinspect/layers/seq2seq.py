@@ -62,10 +62,12 @@ def vocab(c: ModelConfig, s: Style) -> Dim:
 
 
 def norm(c: ModelConfig, s: Style) -> Module:
+    """LayerNorm of the width."""
     return LayerNorm(width(c, s))
 
 
 def dropout(c: ModelConfig) -> Module:
+    """Dropout of the config's rate."""
     return Dropout(c.number("dropout", default=0.1))
 
 

@@ -42,6 +42,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def norm(c: ModelConfig, size: int | None = None) -> Module:
+    """LayerNorm of the hidden size."""
     return LayerNorm(size or hidden(c), eps=c.number("layer_norm_eps", default=1e-5))
 
 

@@ -224,8 +224,10 @@ def clip_layer(
 
 
 def clip_encoder(name: str, count: int, layer: Module) -> Module:
+    """A stack of ``clip_layer``."""
     return Module(f"{name}Encoder", layers=Layers.of(count, layer))
 
 
 def position_table(count: int, hidden: int) -> Module:
+    """One learned vector for each of ``count`` positions."""
     return Embedding(count, hidden, kind="position")
