@@ -13,8 +13,9 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .analysis.differences import Change, Comparison, Difference
-    from .api import SourceChoice, Target, audit, compare, explain, inspect, memory, predict
+    from .api import Target, audit, compare, explain, inspect, memory, predict
     from .core.checkpoint import Finding
+    from .core.choices import SourceChoice
     from .core.components import Component, Role
     from .core.config import HasConfig, Reads
     from .core.expectation import Assumed, Beyond, Expectation
@@ -79,7 +80,7 @@ _HOMES = {
     "Change": "analysis.differences",
     "Comparison": "analysis.differences",
     "Difference": "analysis.differences",
-    "SourceChoice": "api",
+    "SourceChoice": "core.choices",
     "Target": "api",
     "Finding": "core.checkpoint",
     "Component": "core.components",

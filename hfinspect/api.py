@@ -8,13 +8,14 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from .checkpoints.choose import choose
 from .checkpoints.read import folder_of
 from .checkpoints.repo_layout import Layout
 from .checkpoints.small_files import read_config
 from .checkpoints.sub_models import refuse_models_below
+from .core.choices import SOURCES, SourceChoice, checked
 from .core.config import HasConfig, config_given
 from .core.progress import Progress, joined
 from .core.refs import Origin
@@ -29,7 +30,7 @@ from .inspecting.pipelines import (
 )
 from .inspecting.promised import no_config
 from .inspecting.promised import predict as predict_config
-from .inspecting.trip import SourceChoice, inspect_target, is_config, json_of, of_pipeline
+from .inspecting.trip import inspect_target, is_config, json_of, of_pipeline
 from .layers.sentence_modules import own_class
 from .sources.deadline import Deadline, Timeout
 from .sources.opening import Access
@@ -346,10 +347,7 @@ def predict_parts(
 
 
 def _check_source(source: str, overrides: Mapping[str, Any] | None) -> None:
-    known = get_args(SourceChoice)
-    if source not in known:
-        expected = f"{', '.join(known[:-1])} or {known[-1]}"
-        raise UsageError(f"source {source!r}", "is unknown", expected=expected)
+    checked("source", source, SOURCES)
     if overrides and source == "checkpoint":
         raise UsageError("overrides", "change the config, but only headers were to be read")
 

@@ -25,7 +25,7 @@ def compare(
     models: Annotated[
         list[str], typer.Argument(metavar="A B...", help="Two or more models.", show_default=False)
     ],
-    source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
+    source: options.Source = "auto",
     format_: options.Format = "table",
     output: options.Output = None,
     token: options.Token = None,

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from ..core.choices import DEPTHS, checked, listed
 from . import options
 
 FORMATS = ("table", "markdown", "latex", "json")
-DEPTHS = ("model", "layer", "tensor")
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def explain(
     depth: Annotated[
         str | None,
         typer.Option(
-            help="model, layer or tensor.", autocompletion=lambda: list(DEPTHS),
+            help=f"{listed(DEPTHS)}.", autocompletion=lambda: list(DEPTHS),
             show_default="layer; model for more than three kinds of layers",
         ),
     ] = None,
@@ -32,7 +32,7 @@ def explain(
         typer.Option(metavar="N", help="Your own count, 115,740,736 or 124M: why is it another?"),
     ] = None,
     revision: options.Revision = None,
-    source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
+    source: options.Source = "auto",
     set_: options.Set = None,
     file: options.File = None,
     format_: Annotated[
@@ -49,7 +49,6 @@ def explain(
     """Where every parameter comes from, in symbols and in numbers."""
     from .. import api
     from ..core.overrides import parse_overrides
-    from ..errors import UsageError
     from ..reports.document import Document
     from ..reports.explained import in_ascii, lay_out
     from ..reports.registry import render
@@ -57,8 +56,8 @@ def explain(
     from .reading_line import reading_line
 
     checked_format(format_, FORMATS)
-    if depth is not None and depth not in DEPTHS:
-        raise UsageError(f"--depth {depth}", "is unknown", expected=", ".join(DEPTHS))
+    if depth is not None:
+        checked("--depth", depth, DEPTHS)
     with reading_line() as progress:
         found = api.explain(
             model,

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
+from ..core.choices import GROUPS, checked, listed
 from ..errors import UsageError
 from . import options
-
-SOURCES = ("auto", "checkpoint", "config")
-GROUPS = ("component", "layer", "dtype", "file", "part")
 
 
 def register(app: typer.Typer) -> None:
@@ -28,18 +26,10 @@ def inspect(
         ),
     ],
     revision: options.Revision = None,
-    source: Annotated[
-        str,
-        typer.Option(
-            help="auto (headers if there are any), checkpoint or config.",
-            autocompletion=lambda: list(SOURCES),
-        ),
-    ] = "auto",
+    source: options.Source = "auto",
     by: Annotated[
         str,
-        typer.Option(
-            help="component, layer, dtype, file or part.", autocompletion=lambda: list(GROUPS)
-        ),
+        typer.Option(help=f"{listed(GROUPS)}.", autocompletion=lambda: list(GROUPS)),
     ] = "component",
     set_: options.Set = None,
     file: options.File = None,
@@ -67,8 +57,7 @@ def inspect(
     from .reading_line import reading_line
 
     checked_format(format_)
-    if by not in GROUPINGS:
-        raise UsageError(f"--by {by}", "is unknown", expected=", ".join(GROUPINGS))
+    checked("--by", by, GROUPS)
     with reading_line() as progress:
         found = api.inspect(
             models[0],

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ..core.choices import ENGINES
 from . import options
-
-#: Names of engines; ``sizing/engines.py`` has their rules, and a test holds the two together.
-ENGINES = ("logical", "transformers", "transformers-static", "vllm", "sglang", "llama.cpp")
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +42,7 @@ def memory(
     ] = None,
     tp: Annotated[int, typer.Option("--tp", min=1, help="Devices of tensor parallelism.")] = 1,
     revision: options.Revision = None,
-    source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
+    source: options.Source = "auto",
     set_: options.Set = None,
     file: options.File = None,
     format_: options.Format = "table",

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from ..core.choices import SOURCES, listed
 from ..errors import UsageError
 from ..reports.registry import FORMATS
 
@@ -101,6 +102,13 @@ Format = Annotated[
     typer.Option(
         "--format", "-f", help="table, json, csv or markdown; or by --output's ending.",
         autocompletion=_formats, callback=by_suffix(tuple(FORMATS)),
+    ),
+]  # fmt: skip
+Source = Annotated[
+    str,
+    typer.Option(
+        "--source", help=f"{listed(SOURCES)}; auto is headers if there are any.",
+        autocompletion=lambda: list(SOURCES),
     ),
 ]  # fmt: skip
 Output = Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.choices import SOURCES, checked
 from ..errors import UsageError
 from . import options
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from .listing import HubQuery
     from .scan_run import Job, Plan
 
-SOURCES = ("auto", "checkpoint", "config")
 
 FORMATS = ("jsonl", "csv", "parquet", "table", "markdown")
 
@@ -78,7 +78,7 @@ def scan(
         ),
     ] = False,
     audit: Annotated[bool, typer.Option("--audit", help="Audit findings as columns.")] = False,
-    source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
+    source: options.Source = "auto",
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Targets at once.", min=1, max=64)] = 16,
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts of the list.")
@@ -118,8 +118,7 @@ def scan(
         header=shard is None or shard.startswith("1/"),
     )
     plan.check(FORMATS)
-    if source not in SOURCES:
-        raise UsageError(f"source {source!r}", "is unknown", expected=", ".join(SOURCES))
+    checked("source", source, SOURCES)
     asked = ScanOptions(
         source=source,  # type: ignore[arg-type]  # just checked
         token=token,

@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import UsageError
+from ..core.choices import TENSOR_SORTS, checked, listed
 from . import options
-
-SORTS = ("size", "name", "layer")
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +24,8 @@ def tensors(
     sort: Annotated[
         str | None,
         typer.Option(
-            help="size, name or layer; default: as in the files.",
-            autocompletion=lambda: list(SORTS),
+            help=f"{listed(TENSOR_SORTS)}; default: as in the files.",
+            autocompletion=lambda: list(TENSOR_SORTS),
         ),
     ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
@@ -40,7 +38,7 @@ def tensors(
         ),
     ] = False,
     revision: options.Revision = None,
-    source: Annotated[str, typer.Option(help="auto, checkpoint or config.")] = "auto",
+    source: options.Source = "auto",
     set_: options.Set = None,
     file: options.File = None,
     format_: options.Format = "table",
@@ -60,8 +58,8 @@ def tensors(
     from .reading_line import reading_line
 
     checked_format(format_)
-    if sort is not None and sort not in SORTS:
-        raise UsageError(f"--sort {sort}", "is unknown", expected=", ".join(SORTS))
+    if sort is not None:
+        checked("--sort", sort, TENSOR_SORTS)
     with reading_line() as progress:
         found = api.inspect(
             model,

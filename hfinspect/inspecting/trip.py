@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, TypeGuard
 
 from ..checkpoints.read import no_weights, read_model
 from ..checkpoints.repo_layout import PIPELINE_FILE, config_folders
 from ..checkpoints.small_files import read_config
 from ..core.checkpoint import Finding
+from ..core.choices import SourceChoice
 from ..core.config import config_given
 from ..core.refs import ModelRef, Origin
 from ..core.results import Inspection
@@ -25,7 +26,6 @@ from .pipelines import inspect_declared, several_models
 from .promised import no_config
 
 #: What is read of a model: headers if there are any, headers, config.json alone.
-SourceChoice: TypeAlias = Literal["auto", "checkpoint", "config"]
 
 
 def inspect_target(

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
 
+from ..core.choices import Depth
 from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
 from ..core.overrides import titled
@@ -20,7 +20,6 @@ from .reconciliation import (
     name_size_text,
 )
 
-Depth = Literal["model", "layer", "tensor"]
 #: Longest formula of a sum in a cell; it stands in the JSON form whatever its length.
 MAX_CELL = 32
 #: The same for groups of modules, whose parts follow below them.
@@ -29,7 +28,6 @@ MAX_GROUP = 16
 MAX_CLOSED, MAX_CLOSED_BEYOND = 92, 66
 #: More kinds of layers than this are shown as their sums alone, unless a depth was given.
 MAX_KINDS = 3
-DEPTHS: tuple[Depth, ...] = ("model", "layer", "tensor")
 #: All tables but that of the symbols leave out the same columns and are equally wide.
 _GROUP = "ledger"
 

@@ -21,6 +21,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
+from ..core.choices import ENGINES as NAMES
+from ..core.choices import checked
 from ..core.tensor import DTYPE_BITS
 from ..errors import UsageError
 
@@ -88,10 +90,7 @@ class Settings:
 
 def find_engine(name: str) -> Engine:
     """Raises UsageError for a name that is none."""
-    found = ENGINES.get(name.lower())
-    if found is None:
-        raise UsageError(f"engine {name!r}", "is unknown", expected=", ".join(ENGINES))
-    return found
+    return ENGINES[checked("engine", name.lower(), NAMES)]
 
 
 def as_cache_dtype(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.cli.memory import ENGINES as SHOWN
+from hfinspect.core.choices import ENGINES as SHOWN
 from hfinspect.errors import UsageError
 from hfinspect.sizing.engines import ENGINES, Settings, as_cache_dtype, bytes_an_element, rows_held
 

@@ -1,0 +1,39 @@
+"""The words that a flag or a keyword may take, each list written once.
+
+The library checks them, the command line shows and completes them. Formats are those of
+``reports/registry.py``; engines those of ``sizing/engines.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias, get_args
+
+from ..errors import UsageError
+
+#: What is read: weight headers if there are any, headers alone, config.json alone.
+SourceChoice: TypeAlias = Literal["auto", "checkpoint", "config"]
+#: How far a derivation goes down: sums, modules of one layer, every tensor.
+Depth: TypeAlias = Literal["model", "layer", "tensor"]
+
+SOURCES: Final[tuple[SourceChoice, ...]] = get_args(SourceChoice)
+DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
+#: What the table of an inspection groups by.
+GROUPS: Final = ("component", "layer", "dtype", "file", "part")
+#: What a list of tensors is sorted by.
+TENSOR_SORTS: Final = ("size", "name", "layer")
+#: Whose rules a cache follows.
+ENGINES: Final = ("logical", "transformers", "transformers-static", "vllm", "sglang", "llama.cpp")
+
+
+def listed(choices: Sequence[str]) -> str:
+    """``auto, checkpoint or config``: for help and for errors."""
+    *first, last = choices
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def checked(name: str, value: str, choices: Sequence[str]) -> str:
+    """The value, if it is one of the choices. Raises UsageError, which lists them."""
+    if value not in choices:
+        raise UsageError(f"{name} {value!r}", "is unknown", expected=listed(choices))
+    return value
