@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.components import Component, Role
 from ..core.results import Totals
 from ..core.tensor import TensorInfo
+from ..core.tensor_copies import Copies, each
 from ..trees.prediction import active_sum
 
 
@@ -67,7 +68,14 @@ _COUNTED = itemgetter(
 def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
     """All tensors in one pass, so that every total after it costs nothing."""
     cells: dict[Key, Cell] = {}
-    for row, count in Counter(map(_COUNTED, tensors)).items():
+    rows: Mapping[Any, int]
+    if isinstance(tensors, Copies):
+        rows = Counter()
+        for tensor, places in tensors.counted():
+            rows[_COUNTED(tensor)] += places
+    else:
+        rows = Counter(map(_COUNTED, tensors))
+    for row, count in rows.items():
         (
             component,
             part,
@@ -236,15 +244,25 @@ GROUPINGS: dict[str, Callable[[TensorInfo], str | None]] = {
 def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     """Component -> (least, most) unique parameters of one layer, over layers that have any."""
     found: dict[tuple[str, str], int] = {}
-    for tensor in tensors:
-        if tensor.layer is None or tensor.tied_to is not None or not tensor.parameters:
-            continue
-        if tensor.beyond is not None:
-            continue
-        key = (str(tensor.component), layer_name(tensor))
-        found[key] = found.get(key, 0) + tensor.parameters
+    for tensor in each(tensors, _summed):
+        if tensor.layer is not None:
+            key = (str(tensor.component), layer_name(tensor))
+            found[key] = found.get(key, 0) + (tensor.parameters or 0)
     ranges: dict[str, tuple[int, int]] = {}
     for (component, _), parameters in found.items():
         least, most = ranges.get(component, (parameters, parameters))
         ranges[component] = (min(least, parameters), max(most, parameters))
     return ranges
+
+
+def _summed(tensors: Iterable[TensorInfo]) -> Iterable[TensorInfo]:
+    """One for each component and layer, with the parameters of all unique ones of the class."""
+    first: dict[tuple[Component, str | None, int | None], TensorInfo] = {}
+    sums: dict[tuple[Component, str | None, int | None], int] = {}
+    for tensor in tensors:
+        if tensor.tied_to is not None or tensor.beyond is not None or not tensor.parameters:
+            continue
+        key = (tensor.component, tensor.stack, tensor.layer)
+        first.setdefault(key, tensor)
+        sums[key] = sums.get(key, 0) + tensor.parameters
+    return [tensor._replace(parameters=sums[key]) for key, tensor in first.items()]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -331,7 +331,7 @@ class Inspection(Shown):
     target: str
     origin: Origin
     source: str
-    tensors: tuple[TensorInfo, ...]
+    tensors: Sequence[TensorInfo]
     parameters: int | None
     logical: int | None
     stored: int | None

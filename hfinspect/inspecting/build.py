@@ -169,6 +169,7 @@ def from_checkpoint(
         architecture=(known.adapter.type if known.adapter else None)
         or (prediction.architecture if prediction else _text(named)),
         catalogued=promise.catalogued,
+        beyond=beyond_of(placed.tensors),
         format=checkpoint.format,
         files=tuple(
             WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
@@ -236,7 +237,7 @@ def _inspection(
         components=by_component(cells),
         parts=by_part(cells),
         dtypes=by_dtype(cells),
-        **{"beyond": beyond_of(tensors), "stored": total.stored, **more},
+        **{"stored": total.stored, **more},
         tied=placed.tied,
         parameters_with_head=None
         if total.parameters is None or not head_apart

@@ -27,7 +27,7 @@ class Held(NamedTuple):
 
     file: str | None
     metadata: Mapping[str, object]
-    tensors: tuple[TensorInfo, ...]
+    tensors: Sequence[TensorInfo]
     parameters: int | None
 
 

@@ -237,7 +237,9 @@ def _tied(tied: Mapping[str, str]) -> str:
 
 def _stored(inspection: Inspection) -> str:
     reasons = []
-    views = sum(tensor.view_of is not None for tensor in inspection.tensors)
+    views = 0
+    if inspection.source == "checkpoint":  # a config has none
+        views = sum(tensor.view_of is not None for tensor in inspection.tensors)
     if views:
         reasons.append(f"{views} {'tensor is a view' if views == 1 else 'tensors are views'}")
     if inspection.buffers:

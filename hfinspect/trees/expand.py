@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..core.components import Component
 from ..core.tensor import TensorSpec
+from ..core.tensor_copies import Copies, Place, Template
 from ..errors import LimitError
 from .modules import Module, ModuleList, Parameter
 
@@ -43,15 +41,15 @@ class Context(NamedTuple):
         )
 
 
-def expected_tensors(root: Module) -> list[TensorSpec]:
+def expected_tensors(root: Module) -> Copies[TensorSpec]:
     """Every tensor of the tree in module order, those not saved included and marked.
 
     Raises LimitError beyond MAX_TENSORS.
     """
     _bounded(root)
-    out: list[TensorSpec] = []
+    out = _Outer()
     _emit(root, "", Context().entering(root), out)
-    return out
+    return out.done()
 
 
 def _bounded(root: Module) -> None:
@@ -74,7 +72,7 @@ def _bounded(root: Module) -> None:
         )
 
 
-def _emit(module: Module, prefix: str, context: Context, out: list[TensorSpec]) -> None:
+def _emit(module: Module, prefix: str, context: Context, out: _Out) -> None:
     if isinstance(module, ModuleList):
         _emit_list(module, prefix, context, out)
         return
@@ -88,10 +86,10 @@ def _emit(module: Module, prefix: str, context: Context, out: list[TensorSpec]) 
             out.append(_spec(prefix + name, child, inner))
 
 
-def _emit_list(modules: ModuleList, prefix: str, context: Context, out: list[TensorSpec]) -> None:
+def _emit_list(modules: ModuleList, prefix: str, context: Context, out: _Out) -> None:
     # A template listed many times is expanded once, with names relative to itself; the copies
     # differ only in the name's head and, for layers, in the layer's number.
-    flat: dict[int, _Columns] = {}
+    flat: dict[int, Template[TensorSpec]] = {}
     stack = prefix[:-1]
     for name, child in modules.children.items():
         if not isinstance(child, Module):
@@ -99,44 +97,49 @@ def _emit_list(modules: ModuleList, prefix: str, context: Context, out: list[Ten
             continue
         template = flat.get(id(child))
         if template is None:
-            specs: list[TensorSpec] = []
+            specs = _Flat()
             inner = context.entering(child)
             if modules.is_layers:
                 inner = inner._replace(stack=None, layer=None)
             _emit(child, "", inner, specs)
-            template = tuple(zip(*specs, strict=True))
-            flat[id(child)] = template
-        if template:
+            template = flat[id(child)] = Template(specs)
+        if template.rows:
             layer = int(name) if modules.is_layers else None
-            out.extend(_placed(template, f"{prefix}{name}.", stack, layer))
+            out.place(Place(template, f"{prefix}{name}.", stack, layer))
 
 
-#: The fields of a template's tensors, one tuple each: a layer of 256 experts is copied column by
-#: column, several times as fast as tensor by tensor.
-_Columns = tuple[tuple[Any, ...], ...]
-_NAME, _STACK, _LAYER = (TensorSpec._fields.index(field) for field in ("name", "stack", "layer"))
-_made: Callable[[tuple[Any, ...]], TensorSpec] = partial(tuple.__new__, TensorSpec)
+class _Flat(list[TensorSpec]):
+    """The tensors of a template, those of templates in it one by one."""
+
+    def place(self, place: Place[TensorSpec]) -> None:
+        self.extend(place.rows())
 
 
-def _placed(template: _Columns, head: str, stack: str, layer: int | None) -> Iterator[TensorSpec]:
-    columns: list[Iterable[Any]] = list(template)
-    columns[_NAME] = [head + name for name in template[_NAME]]
-    inner = template[_STACK]
-    if inner.count(None) < len(inner):  # the innermost list of layers gives the number
-        columns[_STACK] = [
-            # A list right in a list has no name of its own: blocks.0 is the stack of blocks.0.1.
-            (head + own).rstrip(".") if own is not None else None if layer is None else stack
-            for own in inner
-        ]
-        if layer is not None:
-            columns[_LAYER] = [
-                number if own is not None else layer
-                for own, number in zip(inner, template[_LAYER], strict=True)
-            ]
-    elif layer is not None:
-        columns[_STACK], columns[_LAYER] = repeat(stack), repeat(layer)
-    # repeat has no end: the names give the length.
-    return map(_made, zip(*columns, strict=False))
+class _Outer:
+    """The tensors of a whole tree: places of templates as they are."""
+
+    def __init__(self) -> None:
+        self._places: list[Place[TensorSpec]] = []
+        self._loose: list[TensorSpec] = []
+
+    def append(self, spec: TensorSpec) -> None:
+        self._loose.append(spec)
+
+    def place(self, place: Place[TensorSpec]) -> None:
+        self._end_loose()
+        self._places.append(place)
+
+    def _end_loose(self) -> None:
+        if self._loose:
+            self._places.append(Place(Template(self._loose)))
+            self._loose = []
+
+    def done(self) -> Copies[TensorSpec]:
+        self._end_loose()
+        return Copies(self._places)
+
+
+_Out = _Flat | _Outer
 
 
 def _spec(name: str, tensor: Parameter, context: Context) -> TensorSpec:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +12,7 @@ from ..core.config import ModelConfig, Reads, reads_noted
 from ..core.config_keys import keys_of
 from ..core.display import Shown, counted
 from ..core.tensor import TORCH_DTYPES, TensorSpec
+from ..core.tensor_copies import Copies
 from ..errors import ConfigError
 from .catalog import Choice, Family, choose
 from .expand import expected_tensors
@@ -50,48 +49,49 @@ class Prediction(Shown):
         return f"{self.architecture}: {counted(self.parameters)}"
 
     @cached_property
-    def specs(self) -> tuple[TensorSpec, ...]:
+    def specs(self) -> Copies[TensorSpec]:
         """Every tensor of the tree: saved or not, tied or not."""
-        return tuple(expected_tensors(self.root))
+        return expected_tensors(self.root)
 
     @cached_property
-    def tensors(self) -> tuple[TensorSpec, ...]:
+    def tensors(self) -> Copies[TensorSpec]:
         """What a freshly saved checkpoint holds: tied duplicates left out, buffers in."""
-        return tuple(spec for spec in self.specs if spec.saved and spec.tied_to is None)
+        return self.specs.where(is_held)
 
     @cached_property
     def tied(self) -> dict[str, str]:
         """Name left out -> name kept."""
-        return {spec.name: spec.tied_to for spec in self.specs if spec.tied_to and spec.saved}
+        found = self.specs.where(lambda spec: bool(spec.tied_to and spec.saved))
+        return {spec.name: spec.tied_to for spec in found if spec.tied_to}
 
     @cached_property
-    def extras(self) -> tuple[TensorSpec, ...]:
+    def extras(self) -> Copies[TensorSpec]:
         """What files on the Hub may hold and transformers does not save."""
-        return tuple(spec for spec in self.specs if not spec.saved)
+        return self.specs.where(lambda spec: not spec.saved)
 
     @cached_property
     def parameters(self) -> int:
         """Unique parameters; buffers are not counted."""
-        # Of 100,000 tensors a dozen shapes.
-        alike = Counter([(spec[1], spec[3]) for spec in self.tensors])
-        return sum(
-            math.prod(shape) * count
-            for (shape, role), count in alike.items()
-            if role is Role.PARAMETER
-        )
+        return sum(spec.parameters * count for spec, count in self.tensors.counted())
 
     @cached_property
     def buffers(self) -> int:
         """Elements of saved buffers."""
-        return sum(spec.elements for spec in self.tensors if spec.role is Role.BUFFER)
+        found = self.tensors.counted()
+        return sum(spec.elements * count for spec, count in found if spec.role is Role.BUFFER)
 
     @cached_property
     def active_parameters(self) -> int:
         """Parameters that serve one token: of routed experts, k of n."""
         sums: dict[tuple[int, int] | None, int] = {}
-        for spec in self.tensors:
-            sums[spec.active] = sums.get(spec.active, 0) + spec.parameters
+        for spec, count in self.tensors.counted():
+            sums[spec.active] = sums.get(spec.active, 0) + spec.parameters * count
         return active_sum(sums)
+
+
+def is_held(spec: TensorSpec) -> bool:
+    """Whether a freshly saved checkpoint holds the tensor under this name."""
+    return spec.saved and spec.tied_to is None
 
 
 def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:

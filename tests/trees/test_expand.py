@@ -70,7 +70,7 @@ def test_the_innermost_list_of_layers_gives_the_number() -> None:
 
 
 def test_an_empty_module_listed_many_times_has_no_tensors() -> None:
-    assert expected_tensors(Module("Model", layers=Layers([Module("Empty")] * 3))) == []
+    assert expected_tensors(Module("Model", layers=Layers([Module("Empty")] * 3))) == ()
 
 
 def test_a_list_right_in_a_list_is_a_stack_by_its_number() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 from math import prod
 from operator import itemgetter
@@ -26,14 +26,12 @@ from .routing import Routing, is_routed
 _PARAMETER = Role.PARAMETER
 _NAME = itemgetter(0)
 _TIED_TO = TensorSpec._fields.index("tied_to")
-#: What only tensors in a file have: views, what is beyond the class.
-_NOT_STORED = [repeat(None)] * (len(TensorInfo._fields) - TensorInfo._fields.index("active") - 1)
 
 
 class Placed(NamedTuple):
     """Labelled tensors, next to each its spec if the tree knew it, and ties: name -> name kept."""
 
-    tensors: tuple[TensorInfo, ...]
+    tensors: Sequence[TensorInfo]
     told: Sequence[TensorSpec | None]
     tied: Mapping[str, str]
 
@@ -59,22 +57,19 @@ def place_expected(prediction: Prediction, packing: Packing | None = None) -> Pl
     is_packed = packing is not None and packing.specs is not None
     dtype = prediction.dtype if packing is None else packing.dtype
     specs = packing.tensors if packing is not None and is_packed else prediction.tensors
-    if not specs:
-        return Placed((), specs, prediction.tied)
-    (
-        names, shapes, components, roles, parts, stacks, layers, kinds, dtypes, _, _, actives, held,
-    ) = zip(*specs, strict=True)  # fmt: skip
-    # Of 100,000 tensors some hundred differ in these; those of one template share the objects.
-    keys = list(zip(map(id, shapes), roles, dtypes, map(id, held), strict=True))
-    alike = dict(zip(keys, zip(shapes, roles, dtypes, held, strict=True), strict=True))
-    known = {key: _sized(*values, dtype) for key, values in alike.items()}
-    own, parameters, elements, nbytes = zip(*map(known.__getitem__, keys), strict=True)
-    columns = zip(
-        names, shapes, own, parameters, components, layers, repeat(None), repeat(None), elements,
-        nbytes, roles, parts, stacks, kinds, actives, *_NOT_STORED,
-    )  # fmt: skip
-    infos = tuple(map(tuple.__new__, repeat(TensorInfo), columns))
+    infos = specs.each(partial(_infos, dtype=dtype))
     return Placed(infos, specs, prediction.tied)
+
+
+def _infos(specs: Iterable[TensorSpec], dtype: str | None) -> Iterator[TensorInfo]:
+    for spec in specs:
+        own, parameters, elements, nbytes = _sized(
+            spec.shape, spec.role, spec.dtype, spec.packed, dtype
+        )
+        yield TensorInfo(
+            spec.name, spec.shape, own, parameters, spec.component, spec.layer, None, None,
+            elements, nbytes, spec.role, spec.part, spec.stack, spec.kind, spec.active,
+        )  # fmt: skip
 
 
 def _sized(

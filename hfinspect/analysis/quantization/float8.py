@@ -53,7 +53,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
 
 
 def _has_other_parts(prediction: Prediction) -> bool:
-    return any(spec.part != "text" for spec in prediction.tensors)
+    return any(spec.part != "text" for spec, _ in prediction.tensors.counted())
 
 
 def _scheme(said: Declared, prediction: Prediction) -> Scheme:

@@ -100,7 +100,9 @@ _MODES = {"affine": 0, "mxfp4": 4, "nvfp4": 4, "mxfp8": 8}
 def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear and Embedding of a language model without experts, whose names mlx_lm keeps.
     An entry under a module's name has settings of its own, or false."""
-    if any(spec.active is not None or spec.part != "text" for spec in prediction.tensors):
+    if any(
+        spec.active is not None or spec.part != "text" for spec, _ in prediction.tensors.counted()
+    ):
         raise UndeterminedError("MLX has names of its own for experts and for images")
     selection = Selection()
     for name, entry in said.values.items():

@@ -19,10 +19,11 @@ from ...core.checkpoint import Finding
 from ...core.components import Component, Role
 from ...core.results import Quantization
 from ...core.tensor import Packed, TensorSpec, nbytes_of
+from ...core.tensor_copies import Copies
 from ...errors import LimitError
 from ...trees.expand import expected_tensors
 from ...trees.modules import Layers, Module, Parameter
-from ...trees.prediction import Prediction
+from ...trees.prediction import Prediction, is_held
 from .declared import Declared, declared_in, group_size_of
 from .decoding import Holds
 from .expressions import UnreadablePatternError
@@ -45,15 +46,15 @@ class Packing:
     is that of the tensors that name none themselves.
     """
 
-    specs: tuple[TensorSpec, ...] | None
+    specs: Copies[TensorSpec] | None
     summary: Quantization
     dtype: str | None = None
     findings: tuple[Finding, ...] = ()
 
     @cached_property
-    def tensors(self) -> tuple[TensorSpec, ...]:
+    def tensors(self) -> Copies[TensorSpec]:
         """What a file holds: ties left out, and what the class does not save."""
-        return tuple(spec for spec in self.specs or () if spec.saved and spec.tied_to is None)
+        return Copies() if self.specs is None else self.specs.where(is_held)
 
 
 def packing(
@@ -75,7 +76,7 @@ def packing(
         root = walk.module(prediction.root, plan.selection.start(), _Place())
         if plan.selection.names_nothing:
             raise UndeterminedError("it names modules by other names than the files have")
-        specs = tuple(expected_tensors(root))
+        specs = expected_tensors(root)
     except UnreadablePatternError as error:
         return _undetermined(said, f"the pattern {str(error)!r:.80} is not read")
     except (UndeterminedError, LimitError) as error:
@@ -94,13 +95,10 @@ def packing(
 Alike = Mapping[tuple[str | None, tuple[int, ...], "Packed | None"], int]
 
 
-def _alike(tensors: tuple[TensorSpec, ...], dtype: str | None) -> Alike:
-    """Tensors of one template share their shape and what they hold: they are counted by that."""
-    counts = Counter((id(spec[1]), id(spec[-1]), spec[8]) for spec in tensors)
-    some = {(id(spec[1]), id(spec[-1]), spec[8]): spec for spec in tensors}
+def _alike(tensors: Copies[TensorSpec], dtype: str | None) -> Alike:
+    """Tensors counted by what their bytes depend on."""
     alike: Counter[tuple[str | None, tuple[int, ...], Packed | None]] = Counter()
-    for key, count in counts.items():
-        spec = some[key]
+    for spec, count in tensors.counted():
         alike[spec.dtype or dtype, spec.shape, spec.packed] += count
     return alike
 

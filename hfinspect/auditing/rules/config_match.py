@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...core.components import Component
 from ...core.results import Inspection
@@ -174,7 +174,7 @@ def _gguf_layers(copy: Copy) -> Iterator[Found]:
         yield Found(f"{max(numbers) + 1:,} layers", copy.label, None, f"{said:,} by block_count")
 
 
-def _stacks(tensors: Iterator[TensorSpec] | tuple[TensorSpec | TensorInfo, ...]) -> dict[str, int]:
+def _stacks(tensors: Iterable[TensorSpec | TensorInfo]) -> dict[str, int]:
     """Name of a list of layers -> its highest number plus one."""
     found: dict[str, int] = {}
     for tensor in tensors:

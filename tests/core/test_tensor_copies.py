@@ -1,0 +1,75 @@
+"""Tensors as templates with places: the same sums as tensor by tensor, and none made for them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+from hfinspect.analysis.count import per_layer, tally
+from hfinspect.core.tensor import TensorInfo
+from hfinspect.core.tensor_copies import Copies, Place, Template
+
+MODELS = Path(__file__).resolve().parents[2] / "fixtures" / "models"
+FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+
+
+def expert_model(experts: int, **more: object) -> dict[str, Any]:
+    config = json.loads((MODELS / "deepseek-v3" / "config.json").read_text())
+    return {**config, "n_routed_experts": experts, **more}
+
+
+def are_made(tensors: object) -> bool:
+    return "_all" in vars(tensors)
+
+
+@pytest.mark.parametrize("more", [{}, {"quantization_config": FP8}])
+def test_a_config_is_answered_without_making_a_tensor(more: dict[str, object]) -> None:
+    found = hfinspect.inspect(expert_model(256, **more))
+    assert isinstance(found.tensors, Copies)
+    assert per_layer(found.tensors)
+    assert found.to_dict()["parameters"] == found.parameters == 671_026_404_352
+    assert len(found.tensors) > 45_000
+    assert not are_made(found.tensors)
+    prediction = hfinspect.predict(expert_model(256))
+    assert prediction.active_parameters < prediction.parameters
+    assert not are_made(prediction.tensors)
+    assert not are_made(prediction.specs)
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*/config.json")), ids=lambda p: p.parent.name)
+def test_sums_are_those_of_all_tensors(path: Path) -> None:
+    for config in (json.loads(path.read_text()), expert_model(8, quantization_config=FP8)):
+        folded = hfinspect.inspect(config).tensors
+        one_by_one = tuple(folded)
+        assert tally(folded) == tally(one_by_one)
+        assert list(tally(folded)) == list(tally(one_by_one))
+        assert list(per_layer(folded).items()) == list(per_layer(one_by_one).items())
+
+
+def test_it_is_a_sequence_equal_to_the_tuple() -> None:
+    found = hfinspect.inspect(MODELS / "gpt2").tensors
+    assert isinstance(found, Copies)
+    again = pickle.loads(pickle.dumps(found))
+    assert found == tuple(found) == again
+    assert (len(found), hash(found), repr(found)) == (148, hash(again), repr(tuple(found)))
+    assert found[0] in found
+    assert found[-1:] == (tuple(found)[-1],)
+    assert found != list(found)
+    counts: Counter[TensorInfo] = Counter()
+    for tensor, count in found.counted():
+        counts[tensor] += count
+    assert counts.total() == 148
+
+
+def test_templates_without_tensors_have_no_place() -> None:
+    found = hfinspect.inspect(MODELS / "gpt2").tensors
+    assert isinstance(found, Copies)
+    nothing = found.where(lambda tensor: False)
+    assert (len(nothing), tuple(nothing), nothing) == (0, (), Copies())
+    assert tuple(Place(Template(list(found)[:0]), "head.").rows()) == ()
