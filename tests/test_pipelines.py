@@ -286,7 +286,8 @@ def test_a_sound_pipeline_passes_the_audit(tmp_path: Path) -> None:
     (root / "model_index.json").write_text(json.dumps(index))
     for folder in ("scheduler", "tokenizer", "feature_extractor", "guard"):
         write_config(root / folder, {"beta_start": 0.1})
-    assert hfinspect.audit(root, ignore=["HI106"]).failing("warning") == ()
+    (guard,) = hfinspect.audit(root, ignore=["HI106"]).failing("warning")
+    assert guard.text == "guard is own_code.SafetyThing"  # which is code of the repo
     (root / "unet" / "config.json").write_text('{"_class_name": "UNet2DConditionModel", "up": 1}')
     assert not hfinspect.audit(root, ignore=["HI106"]).ok
 

@@ -106,6 +106,8 @@ def _pooler_of_base(d: Derivation) -> Polynomial | None:
     has = any(leaf.kind == "pooler" for _, leaf, _ in d.counted)
     if family is None or base is None or has or base == d.prediction.architecture:
         return None
+    if base not in family.classes:  # its name is known, its modules are not
+        return None
     tree = counted_tree(family.classes[base](ModelConfig(d.config)), d.config)
     found = [leaf.count for _, leaf, _ in leaves(tree) if leaf.kind == "pooler"]
     known = set(d.quantities)

@@ -15,7 +15,8 @@ def subclasses(cls: type[HfinspectError]) -> list[type[HfinspectError]]:
     return [cls, *(inner for sub in cls.__subclasses__() for inner in subclasses(sub))]
 
 
-ALL = subclasses(HfinspectError)
+#: A subclass of another module is private, and of its parent's kind.
+ALL = [cls for cls in subclasses(HfinspectError) if cls.__module__ == errors.__name__]
 CODES = {"UsageError": 2, "AccessError": 3, "MalformedError": 4, "UnknownArchitectureError": 5}
 
 

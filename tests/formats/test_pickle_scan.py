@@ -241,7 +241,7 @@ def test_inspecting_counts_next_to_an_unknown_name_and_points_to_the_audit(tmp_p
     (tmp_path / "pytorch_model.bin").write_bytes(torch_zip(content, {"0": 16}))
     found = hfinspect.inspect(str(tmp_path))
     assert found.parameters == 4
-    assert any("my.Odd" in f.text and "hfinspect audit" in f.text for f in found.findings)
+    assert any("my.Odd" in f.text and "an audit says" in f.text for f in found.findings)
 
 
 def test_reviewed_names_have_the_severity_of_the_file(tmp_path: Path) -> None:
