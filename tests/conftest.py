@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -30,6 +31,11 @@ for _name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
 from hypothesis import settings  # noqa: E402
 
 from .hub_server import HubServer, running_hub  # noqa: E402
+
+# A run in the background begins with SIGINT ignored, and so would every process that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 # Machines are slow at times, which is no failure; examples are not kept between runs.
 settings.register_profile("suite", deadline=None, database=None)
