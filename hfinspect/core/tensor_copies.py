@@ -1,6 +1,6 @@
 """Tensors as templates and the places where they are: the 256 experts of 58 equal layers once.
 
-What a config promises is mostly copies: layers differ in the head of their names and in their
+What a config predicts is mostly copies: layers differ in the head of their names and in their
 number alone. Sums and counts are taken over a template and multiplied by its places; a tuple of all
 tensors is made when someone looks at one of them.
 """
