@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .display import Shown
+from .flop_count import Flops
 from .refs import Origin
 from .results import SCHEMA_VERSION
+from .training_bytes import Training
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,10 @@ class Memory(Shown):
         max_context [tokens]: that still fits at this batch; None without a device
         max_batch [sequences]: that still fits at this context; None without a device
         smallest_card: the smallest known card that holds the main entry
+        flops: of a forward pass over the main context
+        flops_unknown: why none are given; empty where they are
+        training: what a step of training holds; None where no way of training was named
+        training_unknown: why it cannot be given; empty where it can
         notes: remarks
     """
 
@@ -242,6 +248,10 @@ class Memory(Shown):
     max_context: int | None = None
     max_batch: int | None = None
     smallest_card: str | None = None
+    flops: Flops | None = None
+    flops_unknown: str = ""
+    training: Training | None = None
+    training_unknown: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -295,5 +305,9 @@ class Memory(Shown):
             "max_context": self.max_context,
             "max_batch": self.max_batch,
             "smallest_card": self.smallest_card,
+            "flops": None if self.flops is None else self.flops.to_dict(),
+            "flops_unknown": self.flops_unknown,
+            "training": None if self.training is None else self.training.to_dict(),
+            "training_unknown": self.training_unknown,
             "notes": list(self.notes),
         }

@@ -36,22 +36,30 @@ def kept_layers(root: Module) -> tuple[KeptLayer, ...]:
 
     Cross-attention counts where the tree has the encoder whose tokens it keeps.
     """
-    stacks = list(_stacks(root, "", "text"))
-    decoders = [i for i in stacks if "decoder" in i[0].split(".") and i[1] == "text"]
-    both = bool(decoders) and any("encoder" in item[0].split(".") for item in stacks)
     found: list[KeptLayer] = []
-    for _, part, layers in decoders if both else stacks:
-        if part == "text":
-            found += [*_of_stack(layers, cross=both)] * layers.passes
+    both, stacks = _decoder_stacks(root)
+    for layers in stacks:
+        found += [*_of_stack(layers, cross=both)] * layers.passes
     return tuple(found)
 
 
+def decoder_blocks(root: Module) -> tuple[Module, ...]:
+    """The blocks of those layers, each once even where a token goes through them several times."""
+    _, stacks = _decoder_stacks(root)
+    return tuple(block for layers in stacks for block in _blocks(layers))
+
+
+def _decoder_stacks(root: Module) -> tuple[bool, tuple[Layers, ...]]:
+    """Whether an encoder stands next to it, and the lists of layers of the text's decoder."""
+    stacks = list(_stacks(root, "", "text"))
+    decoders = [i for i in stacks if "decoder" in i[0].split(".") and i[1] == "text"]
+    both = bool(decoders) and any("encoder" in item[0].split(".") for item in stacks)
+    chosen = decoders if both else stacks
+    return both, tuple(layers for _, part, layers in chosen if part == "text")
+
+
 def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:
-    blocks = [
-        block
-        for block in layers.children.values()
-        if isinstance(block, Module) and block.saved and block.kind != "mtp"
-    ]
+    blocks = _blocks(layers)
     windows = layers.windows(len(blocks)) if layers.windows else [None] * len(blocks)
     seen: dict[int, tuple[Keeps, ...]] = {}
     for i, (block, window) in enumerate(zip(blocks, windows, strict=True)):
@@ -61,6 +69,14 @@ def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:
             )
         reuses = i >= len(blocks) - layers.reused
         yield KeptLayer(() if reuses else seen[id(block)], window)
+
+
+def _blocks(layers: Layers) -> list[Module]:
+    return [
+        block
+        for block in layers.children.values()
+        if isinstance(block, Module) and block.saved and block.kind != "mtp"
+    ]
 
 
 def _stacks(module: Module, path: str, part: str) -> Iterator[tuple[str, str, Layers]]:

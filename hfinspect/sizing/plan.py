@@ -18,7 +18,9 @@ from ..trees.modules import Module, ModuleList, Parameter
 from ..trees.prediction import Prediction
 from .devices import Device, parse_device, parse_tokens, smallest_card
 from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine
+from .flops import count_flops
 from .kv_cache import KeptLayer, cache_size, kept_layers, unknown_layouts
+from .training import TrainWish, size_training
 
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (4096, 32768)
@@ -45,6 +47,7 @@ class Wish:
     device: Device | None = None
     tensor_parallel: int = 1
     settings: Settings = field(default_factory=Settings)
+    train: TrainWish | None = None
 
 
 def wished(
@@ -85,6 +88,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         device=None if wish.device is None
         else (wish.device.name, wish.device.nbytes, wish.device.count),
     )  # fmt: skip
+    base = _with_training(base, found, prediction, wish)
     reason = _no_cache(found, prediction)
     layers: tuple[KeptLayer, ...] = ()
     if not reason and prediction is not None:
@@ -99,7 +103,26 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     entries = tuple(sized.at(context, wish.batch) for context in contexts)
     if not any(layer.keeps for layer in layers):
         base = replace(base, notes=("it keeps nothing between tokens",))
+    if entries:
+        flops = count_flops(prediction, layers, entries[-1].context, wish.batch)
+        if isinstance(flops, str):
+            base = replace(base, flops_unknown=flops)
+        else:
+            base = replace(base, flops=flops)
     return _with_limits(replace(base, at=entries), sized, wish, found.facts.context)
+
+
+def _with_training(
+    base: Memory, found: Inspection, prediction: Prediction | None, wish: Wish
+) -> Memory:
+    if wish.train is None:
+        return base
+    if found.members:
+        return replace(base, training_unknown="it is a model of several parts; size one of them")
+    sized = size_training(found, prediction, base.weights, wish.train, wish.device)
+    if isinstance(sized, str):
+        return replace(base, training_unknown=sized)
+    return replace(base, training=sized)
 
 
 def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:

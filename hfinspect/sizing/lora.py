@@ -1,0 +1,117 @@
+"""LoRA: which matrices get an adapter, and how many parameters that is.
+
+An adapter of rank r next to a matrix of ``in`` inputs and ``out`` outputs has r · (in + out)
+parameters. Default targets are those of peft 0.21.2, by model type; "all-linear" is every nn.Linear
+and Conv1D but the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ..core.components import Component
+from ..core.training_bytes import AdaptedGroup
+from ..errors import UsageError
+from ..trees.prediction import Prediction
+from .matrices import Matrix, matrices
+
+ALL_LINEAR: Final = "all-linear"
+#: Ranks beyond the width of any matrix mean a mistake.
+MAX_RANK: Final = 65_536
+
+_QV: Final = ("q_proj", "v_proj")
+_BERT: Final = ("query", "value")
+#: Model type -> names, where peft 0.21.2 has a default.
+DEFAULT_TARGETS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        ("bart", "opt", "gptj", "gpt_neo", "llama", "llama4", "mistral", "mixtral", "stablelm",
+         "gemma", "gemma2", "gemma3_text", "qwen2", "qwen3"), _QV,
+    ),
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "electra", "layoutlm"), _BERT),
+    **dict.fromkeys(("t5", "mt5"), ("q", "v")),
+    **dict.fromkeys(("bloom", "gpt_neox", "falcon", "chatglm"), ("query_key_value",)),
+    **dict.fromkeys(("gpt2", "gpt_bigcode"), ("c_attn",)),
+    "deberta": ("in_proj",),
+    "deberta-v2": ("query_proj", "value_proj"),
+    "mpt": ("Wqkv",),
+    "codegen": ("qkv_proj",),
+    "phi": ("q_proj", "v_proj", "fc1", "fc2"),
+    "nemotron_h": ("q_proj", "k_proj", "v_proj", "o_proj"),
+    "rwkv": ("key", "value", "receptance", "output"),
+}  # fmt: skip
+
+
+def parse_targets(targets: str | Sequence[str] | None) -> tuple[str, ...]:
+    """``"q_proj,v_proj"`` as names; nothing named is peft's default. Raises UsageError."""
+    if targets is None:
+        return ()
+    names = targets.split(",") if isinstance(targets, str) else list(targets)
+    found = tuple(name.strip() for name in names)
+    if not found or not all(found):
+        raise UsageError(f"targets {targets!r}", "are not names", expected="q_proj,v_proj")
+    return found
+
+
+def adapted(
+    prediction: Prediction, rank: int, targets: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[AdaptedGroup, ...]]:
+    """The targets (peft's default where none are given) and the adapters that they make.
+
+    Raises UsageError for a model type without a default, a name that no matrix has, and targets
+    that are experts: those are one tensor for all experts in transformers, no nn.Linear.
+    """
+    names = targets or DEFAULT_TARGETS.get(prediction.model_type or "", ())
+    if not names:
+        raise UsageError(
+            f"peft's default targets for model type {prediction.model_type}", "are not known",
+            hint="name them: --targets q_proj,v_proj or --targets all-linear",
+        )  # fmt: skip
+    everything = names == (ALL_LINEAR,)
+    found = [item for item in matrices(prediction.root) if item.plain or item.linear]
+    chosen = [item for item in found if _is_target(item, names, everything)]
+    for name in () if everything else names:
+        if not any(_matches(item, name) for item in chosen):
+            known = sorted({item.name for item in found if item.linear and not _expert(item)})
+            raise UsageError(
+                f"target {name!r}", "is no linear layer of this model",
+                expected=f"one of {', '.join(known)}, or {ALL_LINEAR}",
+            )  # fmt: skip
+    _refuse_experts(chosen, prediction)
+    return names, _grouped(chosen, rank)
+
+
+def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:
+    experts = [item.path for item in chosen if _expert(item)]
+    if experts:
+        raise UsageError(
+            f"target {experts[0]}",
+            "is an expert: one tensor for all experts in transformers, no linear layer",
+            hint=f"name projections outside the experts of {prediction.architecture}, as q_proj",
+        )
+
+
+def _expert(item: Matrix) -> bool:
+    # Shared experts are ordinary linear layers; routed ones and their router are not.
+    return item.active is not None or item.times > 1 or item.kind in ("expert", "router")
+
+
+def _is_target(item: Matrix, names: Sequence[str], everything: bool) -> bool:
+    if everything:
+        return (item.linear or _expert(item)) and item.component is not Component.HEAD
+    return any(_matches(item, name) for name in names) and (item.linear or _expert(item))
+
+
+def _matches(item: Matrix, name: str) -> bool:
+    return item.path == name or item.path.endswith(f".{name}")
+
+
+def _grouped(chosen: Sequence[Matrix], rank: int) -> tuple[AdaptedGroup, ...]:
+    counts: dict[tuple[str, int, int], int] = {}
+    for item in chosen:
+        key = (item.name, item.rows, item.columns)
+        counts[key] = counts.get(key, 0) + 1
+    return tuple(
+        AdaptedGroup(name, count, rows, columns, count * rank * (rows + columns))
+        for (name, rows, columns), count in counts.items()
+    )

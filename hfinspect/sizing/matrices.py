@@ -1,0 +1,113 @@
+"""The matrices of a module tree: what adapters attach to and what a token is multiplied with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..core.components import Component, Role
+from ..trees.modules import Module, ModuleList, Parameter
+
+#: Classes that peft's "all-linear" and bitsandbytes take: nn.Linear, its subclasses and Conv1D.
+_LINEAR = ("Linear", "Conv1D")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A tensor of two or more dimensions that is no table and no norm, and its module.
+
+    ``rows`` are outputs and ``columns`` inputs, whichever way the file has them. ``times`` is how
+    often a list of experts holds it; ``active`` = (k, n) experts serve a token. ``linear``: its
+    module is an nn.Linear or Conv1D, by its class's name. ``plain``: its product is rows · columns
+    for each token; False for kernels of convolutions and all that is not known.
+    """
+
+    path: str
+    rows: int
+    columns: int
+    kind: str
+    component: Component
+    active: tuple[int, int] | None = None
+    times: int = 1
+    linear: bool = False
+    plain: bool = True
+
+    @property
+    def name(self) -> str:
+        """The last part of the path: ``q_proj``."""
+        return self.path.rsplit(".", 1)[-1]
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.columns * self.times
+
+
+@dataclass(frozen=True)
+class _Inherited:
+    component: Component = Component.OTHER
+    kind: str = ""
+    active: tuple[int, int] | None = None
+    times: int = 1
+
+    def entering(self, node: Module | Parameter) -> _Inherited:
+        return _Inherited(
+            node.component or self.component, node.kind or self.kind, node.active or self.active,
+            self.times,
+        )  # fmt: skip
+
+
+def matrices(root: Module) -> Iterator[Matrix]:
+    """Every matrix in module order; equal experts of a list once, with ``times``.
+
+    Modules that a fresh save leaves out (multi-token prediction) are left out here too.
+    """
+    yield from _walk(root, "", _Inherited().entering(root))
+
+
+def _walk(module: Module, path: str, here: _Inherited) -> Iterator[Matrix]:
+    if isinstance(module, ModuleList) and here.kind == "expert":
+        yield from _experts(module, path, here)
+        return
+    for name, child in module.children.items():
+        if not child.saved or child.kind == "mtp":
+            continue
+        inner = here.entering(child)
+        if isinstance(child, Module):
+            yield from _walk(child, f"{path}{name}.", inner)
+        elif len(child.shape) > 1 and child.role is Role.PARAMETER:
+            found = _matrix(module, path, name, child, inner)
+            if found is not None:
+                yield found
+
+
+def _experts(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix]:
+    counted: dict[int, tuple[str, Module, int]] = {}
+    for name, child in module.children.items():
+        if isinstance(child, Module):
+            first, _, count = counted.get(id(child), (name, child, 0))
+            counted[id(child)] = (first, child, count + 1)
+    for name, child, count in counted.values():
+        inner = here.entering(child)
+        times = _Inherited(inner.component, inner.kind, inner.active, count * here.times)
+        yield from _walk(child, f"{path}{name}.", times)
+
+
+def _matrix(
+    module: Module, path: str, name: str, tensor: Parameter, here: _Inherited
+) -> Matrix | None:
+    if here.component in (Component.EMBEDDING, Component.NORM) or name.endswith("bias"):
+        return None
+    *outer, rows, columns = tensor.shape
+    count = here.times
+    for size in outer:
+        count *= size
+    linear = name == "weight" and module.class_name.endswith(_LINEAR)
+    if module.class_name == "Conv1D":
+        rows, columns = columns, rows
+    alone = name == "weight" and (linear or here.kind == "router")
+    fused = here.kind == "expert" and here.active is not None
+    plain = (not outer and alone) or (len(outer) == 1 and fused)
+    return Matrix(
+        path.rstrip(".") if name == "weight" else f"{path}{name}", int(rows), int(columns),
+        here.kind, here.component, here.active, count, linear and not outer, plain,
+    )  # fmt: skip

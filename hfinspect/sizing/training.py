@@ -1,0 +1,317 @@
+"""What training holds on one device: states by optimizer and ZeRO stage, activations, logits.
+
+``mixed`` precision is that of ZeRO (arXiv 1910.02054, section 3.1): weights and gradients in 16
+bits, float32 masters and optimizer state; ``bf16`` keeps all four in 16 bits without masters,
+``fp32`` all in 32. Adapters are float32, as peft makes them, next to frozen weights as stored
+(lora) or in NF4 (qlora).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..core.components import Component, Role
+from ..core.footprint import WeightBytes
+from ..core.results import Inspection
+from ..core.training_bytes import AdaptedGroup, Training, TrainingLine
+from ..errors import UsageError
+from ..trees.prediction import Prediction
+from .activations import attention_heads, framework_kept, korthikanti
+from .devices import MAX_DEVICES, Device, parse_tokens
+from .lora import MAX_RANK, adapted, parse_targets
+from .matrices import Matrix, matrices
+from .optimizers import Optimizer, Trained, find_optimizer, state_bytes
+from .zero import deepspeed_estimate, divides, share
+
+METHODS: Final = ("full", "lora", "qlora")
+#: Bytes of (weights, gradients, master weights, one number of optimizer state) a parameter.
+PRECISIONS: Final = {"mixed": (2, 2, 4, 4), "bf16": (2, 2, 0, 2), "fp32": (4, 4, 0, 4)}
+#: peft makes adapters float32, whatever the model's dtype.
+_ADAPTER: Final = PRECISIONS["fp32"]
+#: Tokens of a training sequence where none are named.
+USUAL_TOKENS: Final = 2048
+#: Values of NF4 that share a scale, and scales that share a second one (QLoRA, arXiv 2305.14314).
+_NF4_BLOCK, _SCALE_BLOCK = 64, 256
+
+
+@dataclass(frozen=True)
+class TrainWish:
+    """The choices of ``--train``, checked."""
+
+    method: str
+    optimizer: Optimizer
+    precision: str
+    tokens: int
+    batch: int
+    gpus: int
+    zero: int
+    checkpointing: bool
+    rank: int
+    targets: tuple[str, ...]
+
+
+def train_wished(
+    method: str,
+    *,
+    rank: int,
+    targets: str | Sequence[str] | None,
+    seq: int | str | None,
+    batch: int,
+    optimizer: str,
+    precision: str,
+    gpus: int,
+    zero: int,
+    checkpointing: bool,
+) -> TrainWish:
+    """What a user wrote, checked. Raises UsageError."""
+    for name, value, known in (
+        ("train", method, METHODS), ("precision", precision, tuple(PRECISIONS)),
+        ("ZeRO stage", zero, (0, 1, 2, 3)),
+    ):  # fmt: skip
+        if isinstance(value, bool) or value not in known:
+            words = ", ".join(str(item) for item in known)
+            raise UsageError(f"{name} {value!r}", "is not known", expected=f"one of {words}")
+    for name, number, most in (("rank", rank, MAX_RANK), ("gpus", gpus, MAX_DEVICES)):
+        if isinstance(number, bool) or not 1 <= number <= most:
+            raise UsageError(f"{name} {number!r}", "is not possible", expected=f"1 to {most:,}")
+    if targets is not None and method == "full":
+        raise UsageError("targets", "are those of adapters", hint="--train lora or qlora")
+    return TrainWish(
+        method, find_optimizer(optimizer), precision,
+        USUAL_TOKENS if seq is None else parse_tokens(seq), batch, gpus, zero, checkpointing,
+        rank, parse_targets(targets),
+    )  # fmt: skip
+
+
+def size_training(
+    found: Inspection,
+    prediction: Prediction | None,
+    weights: WeightBytes,
+    wish: TrainWish,
+    device: Device | None,
+) -> Training | str:
+    """The sum on one device, or the reason why it is not known.
+
+    Raises UsageError for targets that the model does not have.
+    """
+    if prediction is None:
+        return "its architecture is not in the catalog"
+    if found.quantization is not None:
+        return "its weights are packed: name the model that they were made from"
+    sized = _states(prediction, weights, wish)
+    if isinstance(sized, str):
+        return sized
+    trainable, frozen, states, targets, adapters = sized
+    activations, unknown = _activations(found, prediction, wish)
+    result = Training(
+        method=wish.method, optimizer=wish.optimizer.name,
+        precision=wish.precision if wish.method == "full" else "fp32", tokens=wish.tokens,
+        batch=wish.batch, gpus=wish.gpus, zero=wish.zero, checkpointing=wish.checkpointing,
+        trainable=trainable, frozen=frozen, states=states, activations=activations,
+        activations_unknown=unknown, logits=_logits(prediction, wish),
+        rank=None if wish.method == "full" else wish.rank, targets=targets, adapters=adapters,
+        estimates=_estimates(prediction, wish), fits=None, notes=_notes(wish),
+    )  # fmt: skip
+    return result if device is None else _on(result, device)
+
+
+def _on(result: Training, device: Device) -> Training:
+    """The states alone can show that it does not fit; that it does needs the whole sum."""
+    fits = None if result.total is None else result.total <= device.nbytes
+    return replace(result, fits=False if result.states_nbytes > device.nbytes else fits)
+
+
+# ---- states
+
+
+_Sized = tuple[
+    int, int, tuple[TrainingLine, ...], tuple[str, ...], tuple[AdaptedGroup, ...]
+]  # fmt: skip
+
+
+def _states(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> _Sized | str:
+    if wish.method == "full":
+        trained = _all_tensors(prediction)
+        reason = _muon_refuses(prediction, wish)
+        if reason:
+            return reason
+        lines = _lines(trained, PRECISIONS[wish.precision], wish)
+        return _elements(trained), 0, lines, (), ()
+    targets, groups = adapted(prediction, wish.rank, wish.targets)
+    kept = _frozen(prediction, weights, wish)
+    if isinstance(kept, str):
+        return kept
+    trained = tuple(
+        Trained(shape, True, group.count)
+        for group in groups
+        for shape in ((wish.rank, group.columns), (group.rows, wish.rank))
+    )
+    nbytes, formula = kept
+    frozen_line = _line("frozen weights", nbytes, formula, wish, divided=divides(wish.zero)[0])
+    lines = (frozen_line, *_lines(trained, _ADAPTER, wish))
+    return _elements(trained), prediction.parameters, lines, targets, groups
+
+
+def _elements(trained: Sequence[Trained]) -> int:
+    return sum(tensor.elements for tensor in trained)
+
+
+def _all_tensors(prediction: Prediction) -> tuple[Trained, ...]:
+    tables = (Component.EMBEDDING, Component.HEAD)
+    counts = Counter(
+        (spec.shape, len(spec.shape) == 2 and spec.component not in tables)
+        for spec in prediction.tensors
+        if spec.role is Role.PARAMETER
+    )
+    return tuple(Trained(shape, hidden, count) for (shape, hidden), count in counts.items())
+
+
+def _muon_refuses(prediction: Prediction, wish: TrainWish) -> str:
+    """torch's Muon takes matrices only: experts are one tensor of three dimensions."""
+    routed = any(item.kind == "expert" for item in matrices(prediction.root))
+    if wish.optimizer.name != "muon" or not routed:
+        return ""
+    return "torch's Muon takes matrices only, and transformers keeps all experts in one tensor"
+
+
+def _lines(
+    trained: Sequence[Trained], widths: tuple[int, int, int, int], wish: TrainWish
+) -> tuple[TrainingLine, ...]:
+    count = _elements(trained)
+    weight, gradient, master, state = widths
+    on_weights, on_gradients, on_state = divides(wish.zero)
+    optimizer = wish.optimizer
+    kept = state_bytes(optimizer, trained, state)
+    shown = f"{optimizer.moments} × {count:,} × {state}" if optimizer.moments else f"{kept:,}"
+    lines = [
+        _line("weights", count * weight, f"{count:,} × {weight}", wish, divided=on_weights),
+        _line("gradients", count * gradient, f"{count:,} × {gradient}", wish, divided=on_gradients),
+        _line("master weights", count * master, f"{count:,} × {master}", wish, divided=on_state),
+        _line("optimizer state", kept, f"{shown} ({optimizer.words})", wish, divided=on_state),
+    ]
+    return tuple(line for line in lines if line.nbytes or line.name == "optimizer state")
+
+
+def _line(
+    name: str, nbytes: int, formula: str, wish: TrainWish, *, divided: bool
+) -> TrainingLine:  # fmt: skip
+    parts = divided and wish.gpus > 1
+    shown = f"({formula}) / {wish.gpus}" if parts else formula
+    return TrainingLine(name, share(nbytes, wish.gpus, divided=divided), shown)
+
+
+def _frozen(
+    prediction: Prediction, weights: WeightBytes, wish: TrainWish
+) -> tuple[int, str] | str:  # fmt: skip
+    if wish.method == "lora":
+        if weights.nbytes is None:
+            return f"the bytes of its frozen weights are not known: {weights.unknown}"
+        return weights.nbytes, f"{weights.nbytes:,} as stored"
+    found = list(matrices(prediction.root))
+    if any(item.kind == "expert" for item in found):
+        return "bitsandbytes packs linear layers only, and its experts are one tensor for all"
+    packed = [item for item in found if _packs(item)]
+    elements = sum(item.elements for item in packed)
+    rest = prediction.parameters - elements
+    nbytes = sum(nf4_bytes(item.elements) for item in packed) + 2 * rest
+    return nbytes, f"NF4 of {elements:,} + 2 × {rest:,}"
+
+
+def _packs(item: Matrix) -> bool:
+    return item.linear and item.component is not Component.HEAD
+
+
+def nf4_bytes(elements: int) -> int:
+    """A matrix in NF4 with double quantisation: half a byte an element, a byte for each block of
+    64, a float32 for each 256 of these, and their mean. Tables of values are left out: 16 and 256
+    float32 a matrix at most."""
+    scales = -(-elements // _NF4_BLOCK)
+    return -(-elements // 2) + scales + 4 * -(-scales // _SCALE_BLOCK) + 4
+
+
+# ---- activations and logits
+
+
+def _activations(
+    found: Inspection, prediction: Prediction, wish: TrainWish
+) -> tuple[TrainingLine | None, str]:
+    if wish.method != "full":
+        return None, "what is kept next to frozen weights has no recorded rule"
+    if wish.precision == "fp32":
+        return None, "activations in float32 have no recorded rule"
+    kept = framework_kept(prediction, found.config or {}, wish.tokens, wish.batch)
+    if isinstance(kept, str):
+        return None, kept
+    name = "activations (transformers 5.23, eager attention)"
+    if not wish.checkpointing:
+        formula = f"{kept.layers} × {kept.formula} + {kept.outside:,}"
+        return TrainingLine(name, kept.layers * kept.layer + kept.outside, formula), ""
+    # Each layer's input waits; one layer at a time is computed again.
+    nbytes = kept.layers * kept.layer_input + kept.layer + kept.outside
+    formula = f"{kept.layers} × {kept.layer_input:,} + {kept.layer:,} + {kept.outside:,}"
+    return TrainingLine(name, nbytes, formula), ""
+
+
+def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
+    """Four copies at most: in the weights' dtype, in float32, their log-softmax, its gradient."""
+    if not prediction.architecture.endswith(("ForCausalLM", "LMHeadModel")):
+        return None
+    heads = [item for item in matrices(prediction.root) if item.component is Component.HEAD]
+    if len(heads) != 1:
+        return None
+    rows = heads[0].rows
+    first = 4 if wish.method == "full" and wish.precision == "fp32" else 2
+    return TrainingLine(
+        "logits, at most", wish.tokens * wish.batch * rows * (first + 12),
+        f"{wish.tokens:,} × {wish.batch} × {rows:,} × ({first} + 4 + 4 + 4)",
+    )  # fmt: skip
+
+
+def _estimates(prediction: Prediction, wish: TrainWish) -> dict[str, int]:
+    """Named formulas of others, for comparison."""
+    found: dict[str, int] = {}
+    heads = attention_heads(prediction)
+    _, width = prediction.read.get("hidden_size", ("", 0))
+    _, layers = prediction.read.get("num_hidden_layers", ("", 0))
+    sizes = (heads, width, layers)
+    if all(isinstance(size, int) and size > 0 for size in sizes):
+        h, a, depth = int(width), int(heads or 0), int(layers)  # type: ignore[arg-type]
+        every = korthikanti(wish.tokens, wish.batch, h, a)
+        some = korthikanti(wish.tokens, wish.batch, h, a, selective=True)
+        found["activations of a GPT of this size (Korthikanti et al. eq. 1)"] = depth * every
+        found["with selective recomputation (Korthikanti et al. eq. 6)"] = depth * some
+        found["with full recomputation (Korthikanti et al. section 5)"] = (
+            2 * wish.tokens * wish.batch * h * depth
+        )
+    if wish.method == "full" and wish.precision == "mixed" and wish.optimizer.name == "adamw":
+        largest = _largest_layer(prediction)
+        estimates = deepspeed_estimate(prediction.parameters, largest, wish.gpus, wish.zero)
+        found |= {f"states, DeepSpeed's estimator, {key}": size for key, size in estimates.items()}
+    return found
+
+
+def _largest_layer(prediction: Prediction) -> int:
+    """The most parameters that one module holds itself, as DeepSpeed counts layers."""
+    sums: Counter[str] = Counter()
+    for spec in prediction.tensors:
+        sums[spec.name.rpartition(".")[0]] += spec.parameters
+    return max(sums.values(), default=0)
+
+
+def _notes(wish: TrainWish) -> tuple[str, ...]:
+    notes = []
+    if wish.method == "qlora":
+        notes.append(
+            "weights outside the packed layers stay in 16 bits; peft's "
+            "prepare_model_for_kbit_training makes them float32"
+        )
+    if wish.method == "full" and wish.precision == "mixed":
+        notes.append(
+            "mixed: 16-bit weights and gradients with float32 masters; autocast keeps float32 "
+            "weights and gradients instead"
+        )
+    return tuple(notes)
+
