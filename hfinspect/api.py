@@ -179,6 +179,15 @@ def memory(
     encoder_tokens: int | None = None,
     on: str | None = None,
     tensor_parallel: int = 1,
+    train: str | None = None,
+    rank: int = 16,
+    targets: str | Sequence[str] | None = None,
+    seq: int | str | None = None,
+    optimizer: str = "adamw",
+    precision: str = "mixed",
+    gpus: int = 1,
+    zero: int = 0,
+    checkpointing: bool = False,
     overrides: Mapping[str, Any] | None = None,
     revision: str | None = None,
     source: SourceChoice = "auto",
@@ -199,15 +208,33 @@ def memory(
     ``"2x80GB"``, ``"RTX 4090"``. ``tensor_parallel`` is the number of devices that share each
     layer; bytes are then those of the fullest. The other arguments are those of ``inspect``.
 
+    ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
+    step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
+    those of adapters (names, or ``"all-linear"``; default: peft's for the model type);
+    ``precision`` (``mixed``, ``bf16``, ``fp32``) is that of full training, ``gpus`` and ``zero``
+    the devices and the ZeRO stage, ``checkpointing`` whether activations are computed again.
+
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
+    from dataclasses import replace
+
     from .sizing.plan import plan, wished
+    from .sizing.training import train_wished
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
     )  # fmt: skip
+    if train is not None:
+        training = train_wished(
+            train, rank=rank, targets=targets, seq=seq, batch=batch, optimizer=optimizer,
+            precision=precision, gpus=gpus, zero=zero, checkpointing=checkpointing,
+        )  # fmt: skip
+        if tensor_parallel > 1:
+            hint = "training divides by gpus and zero"
+            raise UsageError("train", "does not go with tensor parallelism", hint=hint)
+        wish = replace(wish, train=training)
     _check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, progress=progress)
     whole = inspect_target(

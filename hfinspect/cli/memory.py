@@ -9,6 +9,12 @@ import typer
 from ..core.choices import ENGINES
 from . import options
 
+#: Names of optimizers; ``sizing/optimizers.py`` has their rules.
+OPTIMIZERS = (
+    "adamw", "adamw8bit", "adam-amsgrad", "adafactor", "lion", "sgd", "sgd-momentum", "rmsprop",
+    "adagrad", "muon",
+)  # fmt: skip
+
 
 def register(app: typer.Typer) -> None:
     app.command(
@@ -41,6 +47,32 @@ def memory(
         typer.Option(metavar="DEVICE", help="24GB, 24GiB, 2x80GB, 'RTX 4090', 8xH100."),
     ] = None,
     tp: Annotated[int, typer.Option("--tp", min=1, help="Devices of tensor parallelism.")] = 1,
+    train: Annotated[
+        str | None, typer.Option(metavar="HOW", help="What training needs: full, lora, qlora.")
+    ] = None,
+    rank: Annotated[int, typer.Option(min=1, help="Of adapters.")] = 16,
+    targets: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="q_proj,v_proj or all-linear; default: peft's."),
+    ] = None,
+    seq: Annotated[
+        str | None,
+        typer.Option(metavar="TOKENS", help="Of a training sequence.", show_default="2048"),
+    ] = None,
+    optimizer: Annotated[
+        str,
+        typer.Option(
+            help=f"{', '.join(OPTIMIZERS)}.", autocompletion=lambda: list(OPTIMIZERS)
+        ),
+    ] = "adamw",
+    precision: Annotated[
+        str, typer.Option(help="Of full training: mixed (float32 masters), bf16, fp32.")
+    ] = "mixed",
+    gpus: Annotated[int, typer.Option(min=1, help="Devices that train together.")] = 1,
+    zero: Annotated[int, typer.Option(min=0, max=3, help="ZeRO stage over the devices.")] = 0,
+    checkpointing: Annotated[
+        bool, typer.Option("--checkpointing", help="Compute activations again, layer by layer.")
+    ] = False,
     revision: options.Revision = None,
     source: options.Source = "auto",
     set_: options.Set = None,
@@ -52,7 +84,8 @@ def memory(
 ) -> None:  # fmt: skip
     """Memory of weights, cache and workspace: does it fit, and up to which context?
 
-    Exit code 1 if the device named by --on does not hold it. GB is 10^9 bytes, GiB 2^30.
+    --train says what a step of training holds. Exit code 1 if the device named by --on does not
+    hold it (with --train: the training). GB is 10^9 bytes, GiB 2^30.
     """
     from .. import api
     from ..core.overrides import parse_overrides
@@ -72,6 +105,15 @@ def memory(
             encoder_tokens=encoder_tokens,
             on=on,
             tensor_parallel=tp,
+            train=train,
+            rank=rank,
+            targets=targets,
+            seq=seq,
+            optimizer=optimizer,
+            precision=precision,
+            gpus=gpus,
+            zero=zero,
+            checkpointing=checkpointing,
             revision=revision,
             source=source,  # type: ignore[arg-type]  # api checks it
             overrides=parse_overrides(set_ or ()),
@@ -82,5 +124,6 @@ def memory(
         )
     canvas = canvas_of_stdout() if output is None else FILE
     write(render(format_, lambda: lay_out(found), found.to_dict, canvas), output)
-    if found.fits is False:
+    fits = found.fits if train is None else found.training and found.training.fits
+    if fits is False:
         raise typer.Exit(1)

@@ -44,8 +44,10 @@ class Training:
     ``states`` are exact: weights, gradients, float32 masters and optimizer state. ``activations``
     are what the framework keeps for the backward pass, None where no rule gives them
     (``activations_unknown`` says why). ``logits`` is a limit of its own. ``total`` is the sum of
-    all, None without activations. ``estimates`` are named formulas of others, never part of a sum.
-    ``fits`` None: no device was named, or the sum is not known and the states alone would fit.
+    these lines, None where one is not known; gradients of activations and the device's runtime are
+    in no line. ``estimates`` are named formulas of others, never part of a sum. ``fits`` is False
+    where states and activations are more than the named device holds, else None: that a step fits
+    follows from no sum here.
     """
 
     method: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..core.footprint import AtContext, CacheGroup, Memory
 from ..core.text import byte_size
 from .document import Block, Column, Document, Facts, Paragraph, Table
+from .training_lines import lay_out_flops, lay_out_training
 
 
 def lay_out(found: Memory) -> Document:
@@ -16,6 +17,10 @@ def lay_out(found: Memory) -> Document:
         if found.cache is not None and found.cache.layers:
             blocks.append(_layers(found))
         blocks.append(_formulas(found))
+    if found.flops is not None:
+        blocks.append(lay_out_flops(found.flops))
+    if found.training is not None:
+        blocks += lay_out_training(found.training)
     blocks += [Paragraph(note, "note") for note in found.notes]
     return Document(found.origin.name, tuple(blocks), _plain(found), _summary(found))
 
@@ -52,6 +57,8 @@ def _facts(found: Memory) -> Facts:
         items.append(("cache", found.cache_unknown))
     if found.cache is not None:
         items.append(("cache", _cost(found)))
+    if found.training_unknown:
+        items.append(("training", f"unknown: {found.training_unknown}"))
     if found.device is not None:
         items.append(("on", _device(found)))
     if found.max_context is not None:

@@ -93,7 +93,8 @@ def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:
 
 def _expert(item: Matrix) -> bool:
     # Shared experts are ordinary linear layers; routed ones and their router are not.
-    return item.active is not None or item.times > 1 or item.kind in ("expert", "router")
+    routed = item.kind == "expert" or item.component is Component.ROUTER
+    return routed or item.active is not None or item.times > 1
 
 
 def _is_target(item: Matrix, names: Sequence[str], everything: bool) -> bool:

@@ -95,16 +95,17 @@ def _experts(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix
 def _matrix(
     module: Module, path: str, name: str, tensor: Parameter, here: _Inherited
 ) -> Matrix | None:
-    if here.component in (Component.EMBEDDING, Component.NORM) or name.endswith("bias"):
+    linear = name == "weight" and module.class_name.endswith(_LINEAR)
+    table = here.component is Component.EMBEDDING and not linear
+    if table or here.component is Component.NORM or name.endswith("bias"):
         return None
     *outer, rows, columns = tensor.shape
     count = here.times
     for size in outer:
         count *= size
-    linear = name == "weight" and module.class_name.endswith(_LINEAR)
     if module.class_name == "Conv1D":
         rows, columns = columns, rows
-    alone = name == "weight" and (linear or here.kind == "router")
+    alone = name == "weight" and (linear or here.component is Component.ROUTER)
     fused = here.kind == "expert" and here.active is not None
     plain = (not outer and alone) or (len(outer) == 1 and fused)
     return Matrix(

@@ -46,7 +46,7 @@ OPTIMIZERS: Final[Mapping[str, Optimizer]] = {
     found.name: found
     for found in (
         Optimizer("adamw", 2, "two moments"),
-        Optimizer("adamw8bit", None, "two moments in 8 bits, a float32 scale for each block of 256"),
+        Optimizer("adamw8bit", None, "two 8-bit moments, a float32 scale for each 256"),
         Optimizer("adam-amsgrad", 3, "two moments and the largest second one"),
         Optimizer("adafactor", None, "a row and a column of each matrix"),
         Optimizer("lion", 1, "one moment"),

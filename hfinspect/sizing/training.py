@@ -119,9 +119,9 @@ def size_training(
 
 
 def _on(result: Training, device: Device) -> Training:
-    """The states alone can show that it does not fit; that it does needs the whole sum."""
-    fits = None if result.total is None else result.total <= device.nbytes
-    return replace(result, fits=False if result.states_nbytes > device.nbytes else fits)
+    """What is held together already shows that it does not fit; that it does, no sum here shows."""
+    held = result.states_nbytes + (0 if result.activations is None else result.activations.nbytes)
+    return replace(result, fits=False if held > device.nbytes else None)
 
 
 # ---- states
@@ -263,7 +263,8 @@ def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
     if len(heads) != 1:
         return None
     rows = heads[0].rows
-    first = 4 if wish.method == "full" and wish.precision == "fp32" else 2
+    full = wish.method == "full"
+    first = 4 if (wish.precision if full else prediction.dtype) in ("fp32", "F32") else 2
     return TrainingLine(
         "logits, at most", wish.tokens * wish.batch * rows * (first + 12),
         f"{wish.tokens:,} × {wish.batch} × {rows:,} × ({first} + 4 + 4 + 4)",
@@ -302,7 +303,7 @@ def _largest_layer(prediction: Prediction) -> int:
 
 
 def _notes(wish: TrainWish) -> tuple[str, ...]:
-    notes = []
+    notes = ["gradients of activations and the device's runtime are in no line"]
     if wish.method == "qlora":
         notes.append(
             "weights outside the packed layers stay in 16 bits; peft's "
@@ -314,4 +315,3 @@ def _notes(wish: TrainWish) -> tuple[str, ...]:
             "weights and gradients instead"
         )
     return tuple(notes)
-
