@@ -15,7 +15,7 @@ class Flops:
     experts; a tied head counts as the product it is). ``attention_full`` is the whole square of
     ``tokens`` × ``tokens``, which an eager kernel computes; ``attention_causal`` half of it, as
     kernels that skip the upper triangle. ``next_token`` is one more token of each sequence at that
-    context, windows heeded. ``six_nd`` is the rule of thumb 6 · N · D for a training step over the
+    context, windows heeded. ``six_nd`` is the rule of thumb 6 · N · D (N: parameters active for a token) for a training step over the
     same tokens; ``step`` is three forward passes, counted with the full square.
     """
 

@@ -43,7 +43,7 @@ def count_flops(
         matrices=2 * batch * tokens * used,
         attention_full=2 * batch * tokens * tokens * total,
         next_token=batch * (2 * used + later),
-        six_nd=6 * prediction.parameters * batch * tokens,
+        six_nd=6 * prediction.active_parameters * batch * tokens,
         formula=f"2 × {batch} × {tokens:,} × {used:,}",
         attention_formula=f"2 × {batch} × {tokens:,}² × {total:,}",
     )
