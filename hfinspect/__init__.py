@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Term,
     )
     from .core.extents import Extent
+    from .core.flop_count import Flops
     from .core.footprint import AtContext, CacheGroup, CacheSize, Memory, WeightBytes, Workspace
     from .core.formula import Formula, Tree
     from .core.hub_info import HubInfo
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         WeightFile,
     )
     from .core.tensor import Packed, TensorInfo, TensorSpec
+    from .core.training_bytes import AdaptedGroup, Training, TrainingLine
     from .core.verdicts import AuditFinding, AuditResult, Unchecked
     from .errors import HfinspectError
     from .scanning import scan
@@ -106,6 +108,10 @@ _HOMES = {
     "TensorDifference": "core.explanation",
     "Term": "core.explanation",
     "Extent": "core.extents",
+    "Flops": "core.flop_count",
+    "AdaptedGroup": "core.training_bytes",
+    "Training": "core.training_bytes",
+    "TrainingLine": "core.training_bytes",
     "AtContext": "core.footprint",
     "CacheGroup": "core.footprint",
     "CacheSize": "core.footprint",
@@ -146,6 +152,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AdaptedGroup",
     "Adapter",
     "Against",
     "Approximation",
@@ -171,6 +178,7 @@ __all__ = [
     "Family",
     "FileEntry",
     "Finding",
+    "Flops",
     "Formula",
     "HasConfig",
     "HeaderCache",
@@ -206,6 +214,8 @@ __all__ = [
     "Term",
     "Timeout",
     "Totals",
+    "Training",
+    "TrainingLine",
     "Tree",
     "Unchecked",
     "VariantFile",

@@ -15,8 +15,20 @@ class Flops:
     experts; a tied head counts as the product it is). ``attention_full`` is the whole square of
     ``tokens`` × ``tokens``, which an eager kernel computes; ``attention_causal`` half of it, as
     kernels that skip the upper triangle. ``next_token`` is one more token of each sequence at that
-    context, windows heeded. ``six_nd`` is the rule of thumb 6 · N · D (N: parameters active for a token) for a training step over the
-    same tokens; ``step`` is three forward passes, counted with the full square.
+    context, windows heeded. ``six_nd`` is the rule of thumb 6 · N · D for a training step over the
+    same tokens (N: parameters that are active for a token);
+    ``step`` is three forward passes, counted with the full square.
+
+    Fields:
+        tokens [tokens]: of each sequence
+        batch [sequences]: at once
+        matrix_parameters [parameters]: of the matrices that a token meets
+        matrices [FLOPs]: of all tokens with them
+        attention_full [FLOPs]: the whole square
+        next_token [FLOPs]: one more token of each sequence
+        six_nd [FLOPs]: the rule of thumb for a step of training
+        formula: of ``matrices``
+        attention_formula: of ``attention_full``
     """
 
     tokens: int

@@ -9,7 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TrainingLine:
-    """One line of the sum: bytes on one device, and how they come about."""
+    """One line of the sum: bytes on one device, and how they come about.
+
+    Fields:
+        name: what is held
+        nbytes [bytes]: on one device
+        formula: of the bytes
+    """
 
     name: str
     nbytes: int
@@ -22,7 +28,15 @@ class TrainingLine:
 @dataclass(frozen=True)
 class AdaptedGroup:
     """Matrices of one name and shape that get an adapter: ``count`` matrices of ``columns`` inputs
-    and ``rows`` outputs, ``parameters`` = count · rank · (columns + rows)."""
+    and ``rows`` outputs, ``parameters`` = count · rank · (columns + rows).
+
+    Fields:
+        name: last part of the modules' names
+        count [matrices]: in all layers
+        rows [features]: outputs of each
+        columns [features]: inputs of each
+        parameters [parameters]: of their adapters
+    """
 
     name: str
     count: int
@@ -48,6 +62,28 @@ class Training:
     in no line. ``estimates`` are named formulas of others, never part of a sum. ``fits`` is False
     where states and activations are more than the named device holds, else None: that a step fits
     follows from no sum here.
+
+    Fields:
+        method: full, lora or qlora
+        optimizer: its name
+        precision: mixed, bf16 or fp32, of what is trained
+        tokens [tokens]: of each sequence
+        batch [sequences]: on one device
+        gpus [devices]: that train together
+        zero: ZeRO stage, 0 to 3
+        checkpointing: whether activations are computed again
+        trainable [parameters]: of all devices together
+        frozen [parameters]: next to adapters; 0 for full training
+        states: weights, gradients, masters and optimizer state
+        activations: what waits for the backward pass; None where no rule gives it
+        activations_unknown: why; empty where they are known
+        logits: at most; None where the class has none
+        rank: of adapters; None for full training
+        targets: names that adapters are for
+        adapters: what they attach to
+        estimates [bytes]: named formulas of others
+        fits: False where it does not fit; else None
+        notes: remarks
     """
 
     method: str
