@@ -36,7 +36,16 @@ def _norm(c: ModelConfig, size: Dim) -> Module:
 # ---- vision
 
 
+def _heads_width(c: ModelConfig, h: Dim) -> Dim:
+    """All heads together: the hidden size, unless it does not divide or head_dim says otherwise."""
+    heads = c.dim("num_attention_heads", "attention_heads", default=16)
+    if c.has("head_dim"):
+        return heads * c.dim("head_dim")
+    return h if int(h) % int(heads) == 0 else heads * (h // heads)
+
+
 def _layer(c: ModelConfig, h: Dim) -> Module:
+    width = _heads_width(c, h)
     inner = c.dim("intermediate_size", default=4304)
     eps = c.number("rms_norm_eps", "layer_norm_eps", default=1e-5)
     return Module(
@@ -44,10 +53,10 @@ def _layer(c: ModelConfig, h: Dim) -> Module:
         input_layernorm=LayerNorm(h, eps=eps),
         self_attn=Module(
             f"{_NAME}VisionAttention",
-            q_proj=Linear(h, h, kind="query"),
-            k_proj=Linear(h, h, kind="key"),
-            v_proj=Linear(h, h, kind="value"),
-            o_proj=Linear(h, h, kind="output"),
+            q_proj=Linear(h, width, kind="query"),
+            k_proj=Linear(h, width, kind="key"),
+            v_proj=Linear(h, width, kind="value"),
+            o_proj=Linear(width, h, kind="output"),
             component=Component.ATTENTION,
         ),
         post_attention_layernorm=LayerNorm(h, eps=eps),
