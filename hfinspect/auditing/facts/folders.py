@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from ...checkpoints.choose import Candidate, candidates, choose
 from ...checkpoints.filenames import Kind
-from ...checkpoints.repo_layout import declared_folders, naming_files
+from ...checkpoints.repo_layout import (
+    MODULES_FILE,
+    PIPELINE_FILE,
+    declared_folders,
+    naming_files,
+)
 from ...checkpoints.weight_map import shard_paths
 from ...errors import ConfigError
 from ...sources.source import FileEntry
@@ -46,16 +52,28 @@ def make_folders(
     return tuple(folders)
 
 
+#: Files that say which folder of their repo is what.
+_NAMING = (MODULES_FILE, PIPELINE_FILE)
+#: Repos below the audited folder whose own layout is looked up; a further one is read as it lies.
+_MAX_REPOS = 256
+
+
 def _declared(
     files: Mapping[str, FileEntry], json_files: Mapping[str, JsonFact]
 ) -> Mapping[str, str]:
-    """Folder -> the class that the repo says it is; what is malformed is a finding elsewhere."""
-    paths = [path for path in naming_files(files) if path in json_files]
-    contents = {path: json_files[path].value for path in paths if not json_files[path].error}
-    try:
-        return declared_folders(contents)
-    except ConfigError:
-        return {}
+    """Folder -> the class that its repo says it is, of the audited folder and of repos below it;
+    what is malformed is a finding elsewhere."""
+    bases = {path.rpartition("/")[0] for path in json_files if path.endswith(_NAMING)}
+    found: dict[str, str] = {}
+    for base in sorted({"", *bases})[:_MAX_REPOS]:
+        start = f"{base}/" if base else ""
+        inside = [path.removeprefix(start) for path in files if path.startswith(start)]
+        read = {path: json_files.get(start + path) for path in naming_files(inside)}
+        contents = {path: fact.value for path, fact in read.items() if fact and not fact.error}
+        with suppress(ConfigError):
+            for folder, kind in declared_folders(contents).items():
+                found.setdefault((start + folder).rstrip("/"), kind)
+    return found
 
 
 def _copies(
