@@ -6,14 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ..core.choices import ENGINES
+from ..core.choices import ENGINES, OPTIMIZERS
 from . import options
-
-#: Names of optimizers; ``sizing/optimizers.py`` has their rules.
-OPTIMIZERS = (
-    "adamw", "adamw8bit", "adam-amsgrad", "adafactor", "lion", "sgd", "sgd-momentum", "rmsprop",
-    "adagrad", "muon",
-)  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:

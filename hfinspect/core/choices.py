@@ -25,6 +25,12 @@ TENSOR_SORTS: Final = ("size", "name", "layer")
 #: Whose rules a cache follows.
 ENGINES: Final = ("logical", "transformers", "transformers-static", "vllm", "sglang", "llama.cpp")
 
+#: Which state training keeps for each parameter.
+OPTIMIZERS: Final = (
+    "adamw", "adamw8bit", "adam-amsgrad", "adafactor", "lion", "sgd", "sgd-momentum", "rmsprop",
+    "adagrad", "muon",
+)  # fmt: skip
+
 
 def listed(choices: Sequence[str]) -> str:
     """``auto, checkpoint or config``: for help and for errors."""

@@ -65,7 +65,7 @@ def adapted(
     if not names:
         raise UsageError(
             f"peft's default targets for model type {prediction.model_type}", "are not known",
-            hint="name them: --targets q_proj,v_proj or --targets all-linear",
+            hint="name the targets: 'q_proj,v_proj' or 'all-linear'",
         )  # fmt: skip
     everything = names == (ALL_LINEAR,)
     found = [item for item in matrices(prediction.root) if item.plain or item.linear]

@@ -78,7 +78,7 @@ def train_wished(
         if isinstance(number, bool) or not 1 <= number <= most:
             raise UsageError(f"{name} {number!r}", "is not possible", expected=f"1 to {most:,}")
     if targets is not None and method == "full":
-        raise UsageError("targets", "are those of adapters", hint="--train lora or qlora")
+        raise UsageError("targets", "are those of adapters", hint="train lora or qlora")
     return TrainWish(
         method, find_optimizer(optimizer), precision,
         USUAL_TOKENS if seq is None else parse_tokens(seq), batch, gpus, zero, checkpointing,

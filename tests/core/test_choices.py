@@ -8,6 +8,7 @@ from hfinspect.analysis.count import GROUPINGS
 from hfinspect.core import choices
 from hfinspect.errors import UsageError
 from hfinspect.sizing.engines import ENGINES
+from hfinspect.sizing.optimizers import OPTIMIZERS
 
 from ..cli.program import hfinspect
 
@@ -15,6 +16,7 @@ from ..cli.program import hfinspect
 def test_every_word_stands_for_something() -> None:
     assert tuple(GROUPINGS) == choices.GROUPS
     assert tuple(ENGINES) == choices.ENGINES
+    assert tuple(OPTIMIZERS) == choices.OPTIMIZERS
 
 
 @pytest.mark.parametrize(
