@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -49,8 +50,19 @@ def imported(arguments: tuple[str, ...], hub: HubServer, home: Path) -> set[str]
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-1000:]
     tops = {shortened(name) for name in _IMPORT.findall(done.stderr)}
-    tops.discard("sitecustomize")  # the machine's own
+    tops -= _of_the_machine()
     return {name for name in tops if not name.startswith("_") and "._" not in name}
+
+
+@cache
+def _of_the_machine() -> set[str]:
+    """What an empty program imports that is not Python's own: hooks of the distribution."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", ""],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    found = {shortened(name) for name in _IMPORT.findall(done.stderr)}
+    return (found - sys.stdlib_module_names) | {"sitecustomize", "usercustomize"}
 
 
 def shortened(name: str) -> str:

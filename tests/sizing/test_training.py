@@ -235,8 +235,9 @@ def test_the_program() -> None:
     assert done.code == 1
     assert answer["training"]["trainable"] == 3_407_872
     assert answer["training"]["fits"] is False
-    shown = program("memory", LLAMA, "--train", "full", "--gpus", "8", "--zero", "3").out
-    assert "8,030,261,248 × 2) / 8" in " ".join(shown.split())
+    arguments = ("--train", "full", "--gpus", "8", "--zero", "3")
+    shown = program("memory", LLAMA, *arguments, env={"COLUMNS": "250"}).out
+    assert "8,030,261,248 × 2) / 8" in shown
     assert "Korthikanti" in shown
     assert program("memory", LLAMA, "--train", "half").code == 2
 
