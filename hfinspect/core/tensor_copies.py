@@ -126,11 +126,6 @@ class Copies(Sequence[T]):
         return repr(self._all)
 
 
-def counted(tensors: Iterable[T]) -> Iterable[tuple[T, int]]:
-    """Tensors and how often each is there: see ``Copies.counted``."""
-    return tensors.counted() if isinstance(tensors, Copies) else zip(tensors, repeat(1))
-
-
 def each(tensors: Iterable[T], change: Callable[[Iterable[T]], Iterable[T]]) -> Iterable[T]:
     """The tensors changed, template by template where there are any: see ``Copies.each``."""
     return tensors.each(change) if isinstance(tensors, Copies) else change(tensors)

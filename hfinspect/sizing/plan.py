@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from ..core.components import Component
@@ -252,12 +253,21 @@ class _Sizer:
         held = wish.device.nbytes if wish.tensor_parallel > 1 else wish.device.total
         return AtContext(cache, workspace, total, total <= held)
 
+    # The tree is walked once, however many contexts and batches are tried.
+    @cached_property
+    def _token_table(self) -> tuple[int, int]:
+        return _table(self.root)
+
+    @cached_property
+    def _widest_block(self) -> int:
+        return _widest(self.root)
+
     def _workspace(self, context: int, batch: int) -> Workspace:
         """Source of the limit: outputs of the widest group of projections that a layer holds at
         once (gate and up, or query, key and value) next to two copies of the residual stream."""
         tokens = min(context, _step(self.wish))
-        vocabulary, hidden = _table(self.root)
-        widest = _widest(self.root)
+        vocabulary, hidden = self._token_table
+        widest = self._widest_block
         size = bytes_an_element("F32" if self.dtype == "F32" else "BF16")
         ranks = self.wish.tensor_parallel
         activation = math.ceil(batch * tokens * (-(-widest // ranks) + 2 * hidden) * size)
