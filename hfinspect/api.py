@@ -220,13 +220,14 @@ def memory(
     from dataclasses import replace
 
     from .sizing.plan import plan, wished
-    from .sizing.training import train_wished
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
     )  # fmt: skip
     if train is not None:
+        from .sizing.training import train_wished
+
         training = train_wished(
             train, rank=rank, targets=targets, seq=seq, batch=batch, optimizer=optimizer,
             precision=precision, gpus=gpus, zero=zero, checkpointing=checkpointing,

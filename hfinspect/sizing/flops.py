@@ -22,13 +22,14 @@ def count_flops(
     """FLOPs for ``batch`` sequences of ``tokens``, or the reason why they are not known."""
     if prediction.family is None or prediction.family.category != "text decoder":
         return "FLOPs are counted for text decoders only"
-    kinds = [matrix for matrix in matrices(prediction.root) if not matrix.plain]
-    if kinds:
-        return f"{kinds[0].path} is no plain product of each token with a matrix"
+    found = list(matrices(prediction.root))
+    odd = next((matrix for matrix in found if not matrix.plain), None)
+    if odd is not None:
+        return f"{odd.path} is no plain product of each token with a matrix"
     widths = _widths(prediction.root, layers)
     if isinstance(widths, str):
         return widths
-    used = active_elements(matrices(prediction.root))
+    used = active_elements(found)
     if used is None:
         return "how many of its experts serve a token is not known"
     total = sum(widths)
@@ -67,12 +68,16 @@ def _widths(root: Module, layers: Sequence[KeptLayer]) -> list[int] | str:
     if len(blocks) != len(layers):
         return "its layers are used more than once for a token"
     widths: list[int] = []
+    # Equal layers are one block listed many times.
+    attentions: dict[int, list[dict[str, tuple[int, int]]]] = {}
     for i, (block, layer) in enumerate(zip(blocks, layers, strict=True)):
         if layer.states or len(layer.keys_values) != len(layer.keeps):
             return f"layer {i} mixes tokens by other means than attention"
         if not layer.keeps:
             return f"layer {i} takes keys and values of an earlier one"
-        found = _attentions(block)
+        if id(block) not in attentions:
+            attentions[id(block)] = _attentions(block)
+        found = attentions[id(block)]
         if len(found) != 1 or any(item.cross or item.name for item in layer.keys_values):
             return f"layer {i} has no single attention whose products are known"
         width = _width(found[0])

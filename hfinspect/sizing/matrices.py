@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.components import Component, Role
 from ..trees.modules import Module, ModuleList, Parameter
@@ -65,8 +65,9 @@ def matrices(root: Module) -> Iterator[Matrix]:
 
 
 def _walk(module: Module, path: str, here: _Inherited) -> Iterator[Matrix]:
-    if isinstance(module, ModuleList) and here.kind == "expert":
-        yield from _experts(module, path, here)
+    if isinstance(module, ModuleList):
+        listed = _experts if here.kind == "expert" else _members
+        yield from listed(module, path, here)
         return
     for name, child in module.children.items():
         if not child.saved or child.kind == "mtp":
@@ -74,10 +75,32 @@ def _walk(module: Module, path: str, here: _Inherited) -> Iterator[Matrix]:
         inner = here.entering(child)
         if isinstance(child, Module):
             yield from _walk(child, f"{path}{name}.", inner)
-        elif len(child.shape) > 1 and child.role is Role.PARAMETER:
-            found = _matrix(module, path, name, child, inner)
-            if found is not None:
-                yield found
+        else:
+            yield from _of_child(module, path, name, child, here)
+
+
+def _of_child(
+    module: Module, path: str, name: str, tensor: Parameter, here: _Inherited
+) -> Iterator[Matrix]:
+    if len(tensor.shape) > 1 and tensor.role is Role.PARAMETER:
+        found = _matrix(module, path, name, tensor, here.entering(tensor))
+        if found is not None:
+            yield found
+
+
+def _members(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix]:
+    """Those of each member. Equal layers are one module listed many times, walked once."""
+    walked: dict[int, list[Matrix]] = {}
+    for name, child in module.children.items():
+        if not child.saved or child.kind == "mtp":
+            continue
+        if not isinstance(child, Module):
+            yield from _of_child(module, path, name, child, here)
+            continue
+        if id(child) not in walked:
+            walked[id(child)] = list(_walk(child, "", here.entering(child)))
+        for found in walked[id(child)]:
+            yield replace(found, path=f"{path}{name}.{found.path}".rstrip("."))
 
 
 def _experts(module: ModuleList, path: str, here: _Inherited) -> Iterator[Matrix]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -21,7 +21,9 @@ from .devices import Device, parse_device, parse_tokens, smallest_card
 from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine
 from .flops import count_flops
 from .kv_cache import KeptLayer, cache_size, kept_layers, unknown_layouts
-from .training import TrainWish, size_training
+
+if TYPE_CHECKING:
+    from .training import TrainWish
 
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (4096, 32768)
@@ -120,6 +122,8 @@ def _with_training(
         return base
     if found.members:
         return replace(base, training_unknown="it is a model of several parts; size one of them")
+    from .training import size_training  # most questions are not about training
+
     sized = size_training(found, prediction, base.weights, wish.train, wish.device)
     if isinstance(sized, str):
         return replace(base, training_unknown=sized)
