@@ -68,6 +68,15 @@ def test_words(name: str, component: str) -> None:
     assert str(labels_of(name).component) == component
 
 
+def test_a_text_s_bare_positions_are_sines() -> None:
+    names = ("position_embedding", "position_ids", "token_embedding.weight")
+    text = {f"text.embeddings.{name}": (64, 8) for name in names}
+    image = {"vision.embeddings.position_embedding": (16, 8)}
+    label = labeller([*text.items(), *image.items()])
+    assert str(label("text.embeddings.position_embedding").role) == "buffer"
+    assert str(label("vision.embeddings.position_embedding").role) == "parameter"
+
+
 @pytest.mark.parametrize(
     ("name", "role"),
     [

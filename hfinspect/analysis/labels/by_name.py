@@ -75,8 +75,8 @@ class Hints(NamedTuple):
     the module stand a decay, q, k and v, experts. ``is_head``: it stands next to a classifier.
     ``is_patching``: an image's convolution next to a table of positions (CLIP's ``conv1``).
     ``is_unembedding``: it has the shape of the table of tokens. ``is_frozen``: the module is a
-    batch norm that does not count its batches. ``position``: of the layer's number, where no word
-    tells it.
+    batch norm that does not count its batches, or the tensor a text's table of sines.
+    ``position``: of the layer's number, where no word tells it.
     """
 
     is_vector: bool = False

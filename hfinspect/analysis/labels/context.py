@@ -2,7 +2,9 @@
 
 A weight of one dimension is a norm's; one of three or more, whose name says nothing, a
 convolution's. What stands next to q, k and v is attention's; next to ``A_log`` or a time decay, a
-recurrent mixer's, even if it is called ``self_attn``. A list whose members hold attention and MLP
+recurrent mixer's, even if it is called ``self_attn``. A text's positions that are a bare tensor,
+next to a table of tokens and the positions' numbers, are sines: a learned table is a module of its
+own, with a weight. A list whose members hold attention and MLP
 is a list of layers whatever its name.
 """
 
@@ -51,10 +53,12 @@ class _Surroundings:
         self._recurrent: set[str] = set()
         self._patching: set[str] = set()
         self._frozen: set[str] = set()
+        self._sines: set[str] = set()
         self._parametrized = False
         self._known: dict[tuple[object, ...], NameLabels] = {}
         affine: dict[str, set[str]] = {}
         counting: set[str] = set()
+        numbering: set[str] = set()
         experts = ".experts."
         tensors = list(tensors)
         for name, shape in tensors:
@@ -76,6 +80,8 @@ class _Surroundings:
                 counting.add(module)
             elif leaf in _TABLES:
                 self._patching.add(module)
+            elif leaf == "position_ids":
+                numbering.add(module)
             elif leaf in ("gamma", "beta"):
                 affine.setdefault(module, set()).add(leaf)
             elif leaf == "original":  # of torch.nn.utils.parametrize
@@ -88,6 +94,11 @@ class _Surroundings:
                 self._routing.add(routed)
                 experts = f"{routed}.experts."  # of the names to come
         self._frozen -= counting
+        self._sines = {
+            f"{module}.position_embedding"
+            for module in numbering
+            if f"{module}.token_embedding.weight" in self._templates
+        }
         self._shapes.update((module, _VECTOR) for module in affine if len(affine[module]) == 2)
         templates = set(self._templates.values())
         self._positions = _positions(templates)
@@ -112,7 +123,7 @@ class _Surroundings:
             parent in self._routing,
             parent in self._patching,
             bool(self._bodies) and name.partition(".")[0] not in self._bodies,
-            module in self._frozen,
+            module in self._frozen or name in self._sines,
         )
         known = self._known.get(told)
         if known is None:
