@@ -244,12 +244,60 @@ def test_inspecting_counts_next_to_an_unknown_name_and_points_to_the_audit(tmp_p
     assert any("my.Odd" in f.text and "an audit says" in f.text for f in found.findings)
 
 
-def test_reviewed_names_have_the_severity_of_the_file(tmp_path: Path) -> None:
-    content = pickle.dumps({"a": 1}, 2)[:-1] + name("argparse.Namespace").code + b")\x810."
-    expected = {"pytorch_model.bin": "error", "checkpoint.pt": "warning", "optimizer.pt": "note",
-                "x.pkl": "note"}  # fmt: skip
-    for file in expected:
-        data = torch_zip(content, {}) if file.endswith((".bin", ".pt")) else content
-        (tmp_path / file).write_bytes(data)
-    found = hfinspect.audit(str(tmp_path), select=["HI402"])
-    assert {item.file: item.severity for item in found.findings} == expected
+NAMESPACE = name("argparse.Namespace").code + b")\x81"
+
+
+def _holding(key: str, *, wrapped: bool = False) -> bytes:
+    """A PyTorch file of one tensor, and a Namespace under ``key`` next to it."""
+    from .torch_files import tensor, text
+
+    state = text("a.weight") + tensor("0", (2, 2))
+    inner = b"}(" + state + b"u"
+    content = text("state_dict") + inner if wrapped else state
+    return torch_zip(b"\x80\x02}(" + content + text(key) + NAMESPACE + b"u.", {"0": 16})
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "severity"),
+    [
+        # By name, whatever is in it.
+        ("pytorch_model.bin", _holding("args"), "error"),
+        ("pytorch_model-00001-of-00002.bin", _holding("args"), "error"),
+        ("pytorch_model.fp16.bin", _holding("cfg", wrapped=True), "error"),
+        ("adapter_model.bin", _holding("args"), "error"),
+        ("vae/diffusion_pytorch_model.bin", _holding("args"), "error"),
+        ("pytorch_model.bin", torch_zip(b"\x80\x02" + NAMESPACE + b".", {}), "error"),
+        # By content: tensors, and no key of a training script.
+        ("model.pt", _holding("x"), "error"),
+        ("consolidated.00.pth", _holding("x"), "error"),
+        ("weights.ckpt", _holding("x"), "error"),
+        ("embedding.bin", _holding("x"), "error"),
+        ("net.th", _holding("x", wrapped=True), "error"),
+        # Training checkpoints: the reviewed list.
+        ("model.pt", _holding("args"), "warning"),
+        ("epoch=1.ckpt", _holding("hyper_parameters", wrapped=True), "warning"),
+        ("checkpoint_best.pt", _holding("cfg", wrapped=True), "warning"),
+        # No tensors: a pickle as any other.
+        ("times.pt", torch_zip(b"\x80\x02}" + NAMESPACE + b"0.", {}), "warning"),
+        # By name no weights.
+        ("optimizer.pt", _holding("x"), "note"),
+        ("training_args.bin", torch_zip(b"\x80\x02" + NAMESPACE + b".", {}), "note"),
+        ("x.pkl", pickle.dumps({"a": 1}, 2)[:-1] + NAMESPACE + b"0.", "note"),
+    ],
+)
+def test_reviewed_names_have_the_severity_of_the_file(
+    file: str, data: bytes, severity: str, tmp_path: Path
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    (finding,) = hfinspect.audit(str(tmp_path), select=["HI402"]).findings
+    assert (finding.file, finding.severity) == (file, severity)
+
+
+def test_a_shard_of_an_index_is_a_weight_file(tmp_path: Path) -> None:
+    (tmp_path / "part.pt").write_bytes(_holding("args"))
+    index = '{"metadata": {}, "weight_map": {"a.weight": "part.pt"}}'
+    (tmp_path / "pytorch_model.bin.index.json").write_text(index)
+    (finding,) = hfinspect.audit(str(tmp_path), select=["HI402"]).findings
+    assert (finding.file, finding.severity) == ("part.pt", "error")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
-from ...checkpoints.filenames import Kind
 from ...core.text import clean
 from ...errors import HfinspectError
 from ...formats.torch.unpacking import UnreadPartError
 from ..facts.pickle_names import LIBRARY, RUNS_CODE, UNKNOWN, danger_of
 from ..facts.target import Facts
+from ..facts.weight_files import is_pickle_by_name, weight_files
 from ..registry import Found, rule
 
 
@@ -42,19 +42,18 @@ def _names(facts: Facts) -> Iterator[_Name]:
                     yield _Name(path, f"{text} (byte {item.position:,})", danger)
 
 
-def _severity(facts: Facts, path: str) -> str:
+def _severity(facts: Facts, path: str, strict: Set[str]) -> str:
     """Of a reviewed name of a library, which runs no code of the file.
 
-    ``from_pretrained`` loads weights with torch's own list alone, so under the names that it looks
-    for nothing else belongs; checkpoints of training scripts keep their settings with the weights.
+    Nothing but tensors belongs into a weight file (``strict``); checkpoints of training scripts
+    keep their settings with the weights, and other pickles are there to keep objects.
     """
+    if path in strict:
+        return "error"
     weight = facts.weights.get(path)
-    if weight is None or weight.name.format != "torch" or weight.name.kind is Kind.TRAINING:
+    if weight is None or weight.name.format != "torch" or is_pickle_by_name(weight):
         return "note"
-    if path.lower().endswith(".pkl"):
-        return "note"
-    strict = path.lower().endswith(".bin") and weight.name.kind in (Kind.MODEL, Kind.ADAPTER)
-    return "error" if strict else "warning"
+    return "warning"
 
 
 @rule("HI401", "pickle-runs-code", "error")
@@ -75,14 +74,15 @@ def pickle_names(facts: Facts) -> Iterator[Found]:
     """A pickle names classes of well-known libraries that do not describe tensors.
 
     Why: each is reviewed and runs no code of the file, but loading imports the library, and
-    weights_only refuses the file. A note where training keeps such files, an error in a `.bin` that
-    from_pretrained loads.
+    weights_only refuses the file. An error in a weight file, a warning in a checkpoint that keeps
+    settings with the weights, a note in other pickles.
 
     Fix: save a plain state dict, at best as safetensors.
     """
+    strict = weight_files(facts)
     for name in _names(facts):
         if name.danger == LIBRARY:
-            yield Found(name.text, name.path, severity=_severity(facts, name.path))
+            yield Found(name.text, name.path, severity=_severity(facts, name.path, strict))
 
 
 @rule("HI415", "pickle-unknown-name", "error")

@@ -24,7 +24,18 @@ MODEL_KEYS = (
     "state_dict", "model_state_dict", "model_state", "module", "model", "net", "network",
     "weights", "params", "params_ema", "generator",
 )  # fmt: skip
-#: Levels of the above inside each other ({"model": {"state_dict": ...}}).
+#: What training scripts keep next to the weights in one dict, as settings or state: Lightning
+#: (trainer/connectors/checkpoint_connector.py), fairseq (checkpoint_utils.py), timm
+#: (utils/checkpoint_saver.py), MMEngine, and other common spellings. No tensor is called so.
+TRAINING_KEYS = frozenset(
+    """args train_args opt cfg config configuration hparams hyper_parameters
+    datamodule_hyper_parameters optimizer optimizers optimizer_state optimizer_states
+    optimizer_state_dict last_optimizer_state optimizer_history scheduler lr_scheduler lr_schedulers
+    scheduler_state_dict callbacks loops epoch epochs global_step step iteration iter num_updates
+    extra_state task_state scaler amp_scaler best_fitness best_metric metric meta trainer rng_state
+    pytorch-lightning_version""".split()
+)
+#: Levels of MODEL_KEYS inside each other ({"model": {"state_dict": ...}}).
 MAX_WRAPPERS = 4
 
 #: Attributes by which torch.nn.Module holds its children; they are no part of a tensor's name.
@@ -163,6 +174,13 @@ class Walker:
             if _is_container(inner) and sum(1 for _ in self.find_tensors(inner)) > beside:
                 return key
         return None
+
+
+def training_keys(root: object) -> list[str]:
+    """Keys of ``TRAINING_KEYS`` in a file's outermost dict that hold no tensor themselves."""
+    if not isinstance(root, dict):
+        return []
+    return sorted(key for key in TRAINING_KEYS & root.keys() if not isinstance(root[key], View))
 
 
 def _width(value: object) -> int:

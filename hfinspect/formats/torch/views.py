@@ -10,7 +10,7 @@ from ...core.tensor import StoredTensor
 from ..finding_list import FindingList
 from ..pickles.nodes import PickleGlobal
 from .rebuild import is_known
-from .state_dict import Found, Part, Walker
+from .state_dict import Found, Part, Walker, training_keys
 from .storages import Storage
 
 #: Names kept in a shard's metadata of each list; the rest is counted.
@@ -110,7 +110,8 @@ def describe_content(
     """The tensors of the model part, and metadata that tells what else the file holds.
 
     Keys: ``kind``; ``state_dict``, the path of the model part ("" for the whole file);
-    ``other_keys``; ``other_parts`` by path with tensors, elements and bytes; ``buffers``, names
+    ``training_keys``, what says that it is a checkpoint of a training script; ``other_keys``;
+    ``other_parts`` by path with tensors, elements and bytes; ``buffers``, names
     that a pickled module calls so; ``parameters``, the number of tensors stored as Parameters.
     """
     walker = Walker(subject)
@@ -121,6 +122,8 @@ def describe_content(
         "kind": model.kind if model.kind == "optimizer" else kind,
         "state_dict": model.path,
     }
+    if keys := training_keys(root):
+        metadata["training_keys"] = keys
     if others:
         metadata["other_keys"] = [_short(part.path) for part in others[:MAX_LISTED]]
         parts = {_short(part.path): _sizes(part, walker) for part in others[:MAX_LISTED]}
