@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .checkpoints.choose import choose
+from .checkpoints.one_file import read_config
 from .checkpoints.read import folder_of
 from .checkpoints.repo_layout import Layout
-from .checkpoints.small_files import read_config
 from .checkpoints.sub_models import refuse_models_below
 from .core.choices import SOURCES, SourceChoice, checked
 from .core.config import HasConfig, config_given

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..core.checkpoint import Shard, ShardIndex
-from ..formats.registry import get_format
 from ..formats.safetensors.safetensors import (
     DEFAULT_FIRST_GUESS,
     METADATA_BYTES,
@@ -49,20 +48,22 @@ class FirstGuess:
     """How many bytes the first read of a safetensors shard covers.
 
     On disk the eight bytes of length, for a second read costs nothing there. Elsewhere the bound
-    that the names in the index give, or else ``typical`` bytes, or a constant; these grow for the
+    that the names in its index give, or else ``typical`` bytes, or a constant; these grow for the
     shards not yet asked for when one has turned out longer. Other formats know best themselves.
     """
 
     def __init__(
-        self, source: Source, index: ShardIndex | None = None, *, typical: int | None = None
+        self, source: Source, indexes: Iterable[ShardIndex] = (), *, typical: int | None = None
     ) -> None:
         self._is_local = is_local(source)
         self._names: dict[str, list[str]] = {}
         self._seen = typical or DEFAULT_FIRST_GUESS
-        if index is not None and not self._is_local:
+        for index in () if self._is_local else indexes:
             folder = index.file[: index.file.rfind("/") + 1]
+            names: dict[str, list[str]] = {}
             for name, shard in index.weight_map.items():
-                self._names.setdefault(f"{folder}{shard}", []).append(name)
+                names.setdefault(f"{folder}{shard}", []).append(name)
+            self._names.update(names)
 
     def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
         if format_name != "safetensors":
@@ -73,6 +74,8 @@ class FirstGuess:
         return self._seen if names is None else header_bound(names, size)
 
     def learn(self, shard: Shard) -> None:
+        if shard.format != "safetensors" or shard.file in self._names:
+            return
         self._seen = max(self._seen, int(shard.header_bytes * _HEADROOM))
 
 
@@ -91,12 +94,3 @@ def is_incompressible(entry: FileEntry) -> bool:
 def is_local(source: Source) -> bool:
     """Whether reads cost no round trips."""
     return source.origin.kind != "hub"
-
-
-def read_shard(source: Source, format_name: str, path: str, guess: FirstGuess) -> Shard:
-    """The header of one weight file. Raises FormatError, LimitError, or AccessErrors."""
-    reader = SourceReader(source, path)
-    first = guess.bytes_for(format_name, path, reader.size)
-    shard = get_format(format_name).read_header(reader, first_guess=first)
-    guess.learn(shard)
-    return shard

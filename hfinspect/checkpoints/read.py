@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.progress import Count, Progress
@@ -20,6 +21,7 @@ from ..sources.source import FileEntry, Source
 from .choose import Choice, OtherFile, choose, unsupported
 from .filenames import Kind, weight_name
 from .next_choice import rounds_of
+from .one_file import Read, gathered, good, read_json
 from .repo_layout import (
     PIPELINE_FILE,
     Layout,
@@ -30,7 +32,6 @@ from .repo_layout import (
     naming_files,
     part_folders,
 )
-from .small_files import read_json
 from .sub_models import refuse_models_below
 from .variants import Variant, gguf_variants
 from .weights import read_weights
@@ -107,7 +108,9 @@ def read_model(
     first = [name for name in small if name not in _IF_NOT_IN_CONFIG]
     tasks = [partial(read_json, source, small[name]) for name in first]
     read, checkpoints = read_weights(source, readings, tasks)
-    texts = dict(zip(first, read, strict=True))
+    texts: _Texts = {
+        name: cast("Read[object]", good(result)) for name, result in zip(first, read, strict=True)
+    }
     notes = _Notes(small)
     whole = checkpoints.pop(0) if main is not None else None
     if isinstance(whole, UnsupportedFormatError) and file is not None:
@@ -116,7 +119,7 @@ def read_model(
     folder = _beside(files, main, file).rstrip("/")
     own = f"{folder}/{config_name(declared.get(folder))}" if folder in declared else ""
     config = texts.pop(own if folder and own in small else "config.json", None)
-    error = _config_error(config)
+    error = None if config is None else _no_object("config.json", config)
     found = dict(zip(folders, checkpoints, strict=True))
     if declared and layout is Layout.MODULES:
         others = {name: kind for name, kind in declared.items() if name != folder}
@@ -133,17 +136,17 @@ def read_model(
     )
     if not _names_quantization(config):
         late = [name for name in _IF_NOT_IN_CONFIG if name in small]
-        answers = source.gather([partial(read_json, source, small[name]) for name in late])
+        answers = gathered(source, [partial(read_json, source, small[name]) for name in late])
         texts.update(zip(late, answers, strict=True))
     companions = {name: notes.mapping(name, texts) for name in COMPANIONS if name in texts}
-    if isinstance(pipeline := texts.get(PIPELINE_FILE), dict):
-        companions[PIPELINE_FILE] = pipeline
+    if PIPELINE_FILE in texts:
+        companions[PIPELINE_FILE] = texts[PIPELINE_FILE].mapping
     if main is not None and _is_adapter(main):
         layout = Layout.ADAPTER
     return ModelFiles(
         files,
         layout,
-        config if isinstance(config, dict) else None,
+        None if config is None else config.mapping,
         error,
         {name: value for name, value in companions.items() if value is not None},
         _checkpoint(whole),
@@ -267,6 +270,9 @@ def _small_files(
     return {name: paths[0] for name, paths in found.items() if paths}
 
 
+_Texts = dict[str, Read[object]]
+
+
 @dataclass
 class _Notes:
     """What the small files say, and findings about those that say nothing."""
@@ -274,42 +280,42 @@ class _Notes:
     paths: Mapping[str, str]
     findings: list[Finding] = field(default_factory=list)
 
-    def mapping(self, name: str, texts: Mapping[str, object]) -> Mapping[str, object] | None:
-        value = texts.get(name)
-        if value is None or isinstance(value, dict):
-            return value
-        self._unreadable(name, value)
-        return None
+    def mapping(self, name: str, texts: _Texts) -> Mapping[str, object] | None:
+        read = texts.get(name)
+        error = None if read is None else _no_object(name, read)
+        if error is not None:
+            self._unreadable(name, error)
+        return None if read is None else read.mapping
 
-    def declared(self, texts: Mapping[str, object]) -> dict[str, str]:
+    def declared(self, texts: _Texts) -> dict[str, str]:
         """Folder -> class, as the files say that name the parts."""
-        contents = {name: texts[name] for name in naming_files(texts)}
-        broken = {n: error for n, error in contents.items() if isinstance(error, HfinspectError)}
+        naming = {name: texts[name] for name in naming_files(texts)}
+        broken = {name: read.error for name, read in naming.items() if read.error is not None}
         for name, error in broken.items():
             self._unreadable(name, error)
         try:  # with one of them broken, what the others do not name may all the same be a part
+            contents = {name: read.value for name, read in naming.items()}
             return {} if broken else declared_folders(contents)
         except ConfigError as error:
             self._unreadable(error.subject, error)
             return {}
 
-    def _unreadable(self, name: str, value: object) -> None:
-        text = str(value) if isinstance(value, HfinspectError) else f"{name}: is no JSON object"
-        self.findings.append(Finding("unreadable", text, self.paths[name]))
+    def _unreadable(self, name: str, error: HfinspectError) -> None:
+        self.findings.append(Finding("unreadable", str(error), self.paths[name]))
 
 
-def _names_quantization(config: object) -> bool:
+def _names_quantization(config: Read[object] | None) -> bool:
     """Whether config.json says itself how the weights are packed."""
-    section = config.get("quantization_config") if isinstance(config, dict) else None
+    values = None if config is None else config.mapping
+    section = None if values is None else values.get("quantization_config")
     return isinstance(section, dict) and isinstance(section.get("quant_method"), str)
 
 
-def _config_error(config: object) -> HfinspectError | None:
-    if isinstance(config, HfinspectError):
-        return config
-    if config is None or isinstance(config, dict):
-        return None
-    return ConfigError("config.json", "is no JSON object")
+def _no_object(name: str, read: Read[object]) -> HfinspectError | None:
+    """Why a file is no JSON object; ``null`` is passed over as a file that says nothing."""
+    if read.error is not None or read.value is None or read.mapping is not None:
+        return read.error
+    return ConfigError(name, "is no JSON object")
 
 
 def _is_adapter(choice: Choice) -> bool:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 
 from ..errors import ConfigError
-from ..sources.source import Source
 
 #: Real ones stay below a few hundred kilobytes, even with a quantisation entry for every layer.
 MAX_CONFIG_BYTES = 16 * 1024 * 1024
@@ -17,21 +16,6 @@ MAX_CONFIG_DEPTH = 64
 
 #: How transformers 5 spells floats that JSON cannot (configuration_utils.py).
 _FLOATS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
-
-
-def read_config(source: Source, path: str = "config.json") -> Mapping[str, object] | None:
-    """The JSON object at ``path``, or None if there is no such file.
-
-    Raises ConfigError, LimitError, or the source's AccessErrors.
-    """
-    if path not in source.list_files():
-        return None
-    return parse_config(path, source.read_all(path, MAX_CONFIG_BYTES))
-
-
-def read_json(source: Source, path: str) -> object:
-    """Any JSON value of a small file. Raises as ``read_config``."""
-    return parse_json(path, source.read_all(path, MAX_CONFIG_BYTES))
 
 
 def parse_config(path: str, data: bytes) -> Mapping[str, object]:

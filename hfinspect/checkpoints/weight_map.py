@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Container, Mapping, Sequence
+from typing import NamedTuple, cast
 
 from ..core.checkpoint import Finding, ShardIndex
 from ..core.paths import why_unsafe
 from ..errors import ShardIndexError
 from ..formats.strict_json import StrictJsonError, check_values, decode_pairs, plain
-from ..sources.source import Source
 
 #: The largest indexes of 2026 name 500,000 tensors in 60 MB.
 MAX_INDEX_BYTES = 256 * 1024 * 1024
@@ -19,11 +18,6 @@ MAX_SHARDS = 10_000
 
 #: No tensor's name is longer; a longer shard name is refused as a path.
 MAX_NAME_LENGTH = 4096
-
-
-def read_index(source: Source, path: str) -> ShardIndex:
-    """The index at ``path``. Raises ShardIndexError, LimitError, or AccessErrors."""
-    return parse_index(path, source.read_all(path, MAX_INDEX_BYTES))
 
 
 def parse_index(path: str, data: bytes) -> ShardIndex:
@@ -76,3 +70,30 @@ def shard_paths(index: ShardIndex) -> list[str]:
     """Paths of all shards that the index names, in order."""
     directory, slash, _ = index.file.rpartition("/")
     return [f"{directory}{slash}{shard}" for shard in sorted(set(index.weight_map.values()))]
+
+
+class Shards(NamedTuple):
+    """Paths of one copy of some weights: those that are there, those that should be, and numbered
+    ones that the index does not name."""
+
+    present: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+
+def shards_of(
+    own: Sequence[str],
+    missing: tuple[str, ...],
+    index: ShardIndex | None,
+    files: Container[str],
+) -> Shards:
+    """The shards among ``files``: as the index says, or failing that their names (``own`` and
+    ``missing``)."""
+    if index is None:
+        return Shards(tuple(path for path in own if path in files), missing)
+    named = dict.fromkeys(shard_paths(index))
+    return Shards(
+        tuple(path for path in named if path in files),
+        tuple(path for path in named if path not in files),
+        tuple(path for path in own if path not in named),
+    )

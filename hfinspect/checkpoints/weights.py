@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..core.progress import Count
@@ -17,15 +17,15 @@ from ..formats.safetensors.safetensors import shard_from_header
 from ..formats.strict_json import collector_paused
 from ..sources.source import FileEntry, Source
 from .choose import Choice, OtherFile
-from .file_bytes import FirstGuess, is_incompressible, is_local, read_shard, typical_header
+from .file_bytes import FirstGuess, is_incompressible, is_local, typical_header
+from .one_file import Read, good, read_index, read_shard
 from .rivals import SAME_BYTES, Rival, judged, rivals_of, same_bytes, with_judgement
-from .weight_map import read_index, shard_paths
+from .weight_map import Shards, shards_of
 
 #: Weight files of a repo that are read one by one. The largest released models have 770; each costs
 #: two requests, of which the Hub allows some thousands in five minutes.
 MAX_WEIGHT_FILES: Final = 2_000
 
-T = TypeVar("T")
 Task: TypeAlias = Callable[[], object]
 #: Yields what to ask at once, is sent the results in their order, returns a checkpoint.
 Rounds: TypeAlias = "Generator[list[Task], Sequence[object], Checkpoint]"
@@ -45,8 +45,8 @@ class WeightReading:
         self._expected = 0
         self.headers: _Headers = {}
         self.index: ShardIndex | None = None
-        self.paths: Sequence[str] = choice.files
-        self.read: dict[str, Shard | HfinspectError] = {}
+        self.shards = self._shards()
+        self.read: dict[str, Read[Shard]] = {}
         self.rivals: dict[Rival, Sequence[Shard] | HfinspectError] = {}
 
     def rounds(self) -> Rounds:
@@ -62,11 +62,11 @@ class WeightReading:
         if first:
             answers = iter((yield first))
             if server:
-                self._take_headers(_good(next(answers)))
+                self._take_headers(good(next(answers)))
             if index_now:
-                self._take_index(_good(next(answers)))
+                self._take_index(good(next(answers)))
         if index and self.index is None and self._left():
-            self._take_index(_good((yield [index])[0]))
+            self._take_index(good((yield [index])[0]))
         left, rivals = self._left(), self._rivals()
         if left or rivals:
             name, guess = self.choice.format, self._guess()
@@ -77,12 +77,12 @@ class WeightReading:
             tasks += [partial(self._read_rival, rival) for rival in rivals]
             tasks = [self.count.counted(task) for task in tasks]
             got = yield tasks
-            shards = cast("Sequence[Shard | HfinspectError]", got[: len(left)])
+            shards = [cast("Read[Shard]", good(result)) for result in got[: len(left)]]
             self.read = dict(zip(left, shards, strict=True))
-            beside = cast("Sequence[Sequence[Shard] | HfinspectError]", got[len(left) :])
-            self.rivals = dict(zip(rivals, beside, strict=True))
+            others = cast("Sequence[Sequence[Shard] | HfinspectError]", got[len(left) :])
+            self.rivals = dict(zip(rivals, others, strict=True))
         with collector_paused():
-            return self._checkpoint([_good(self._shard(path)) for path in self._present()])
+            return self._checkpoint([self._shard(path) for path in self._present()])
 
     def _server_task(self) -> Task | None:
         """The Hub has all headers ready, but only those of main."""
@@ -105,16 +105,19 @@ class WeightReading:
 
     def _take_headers(self, answer: object) -> None:
         self.headers = cast("_Headers | None", answer) or {}
-        self.count.add(sum(path in self.headers for path in self.paths if path in self.files))
+        self.count.add(sum(path in self.headers for path in self.shards.present))
 
     def _take_index(self, answer: object) -> None:
-        self.index = cast("ShardIndex", answer)
-        self.paths = shard_paths(self.index)
+        self.index = cast("Read[ShardIndex]", answer).strict()
+        self.shards = self._shards()
         self._expect()
+
+    def _shards(self) -> Shards:
+        return shards_of(self.choice.files, self.choice.missing, self.index, self.files)
 
     def _expect(self) -> None:
         """Say how many headers there are to read, as far as it is known."""
-        present = sum(path in self.files for path in self.paths)
+        present = len(self.shards.present)
         self.count.expect(present - self._expected)
         self._expected = present
 
@@ -126,38 +129,36 @@ class WeightReading:
         """Other weights whose headers are cheap enough to be compared with the chosen ones."""
         if self.choice.picked or not self.choice.others:
             return []
-        return rivals_of(self.paths, self.files, local=is_local(self.source))
+        return rivals_of(self._named(), self.files, local=is_local(self.source))
 
     def _read_rival(self, rival: Rival) -> list[Shard]:
         guess = FirstGuess(self.source)
-        return [read_shard(self.source, rival.format, path, guess) for path in rival.files]
+        return [read_shard(self.source, rival.format, path, guess).strict() for path in rival.files]
 
     def _guess(self) -> FirstGuess:
-        if self.index is not None or self.choice.index is None:
-            return FirstGuess(self.source, self.index)
-        size = self.files[self.choice.index].size
-        typical = None if size is None else typical_header(size, len(self.paths))
+        if self.index is not None:
+            return FirstGuess(self.source, [self.index])
+        size = self.files[self.choice.index].size if self.choice.index is not None else None
+        typical = None if size is None else typical_header(size, len(self.shards.present))
         return FirstGuess(self.source, typical=typical)
 
-    def _present(self) -> list[str]:
-        present = [path for path in self.paths if path in self.files]
+    def _named(self) -> Sequence[str]:
+        return (*self.shards.present, *(self.shards.missing if self.index is not None else ()))
+
+    def _present(self) -> Sequence[str]:
+        present = self.shards.present
         if not present and self.choice.index is not None:
-            text = f"none of the {len(self.paths)} shards that it names is there"
+            text = f"none of the {len(self._named())} shards that it names is there"
             raise EntryNotFoundError(self.choice.index, text)
         return present
 
-    def _shard(self, path: str) -> Shard | HfinspectError:
+    def _shard(self, path: str) -> Shard:
         if path not in self.headers:
-            return self.read[path]
-        try:
-            return shard_from_header(path, self.headers[path], self.files[path].size)
-        except HfinspectError as error:
-            return error
+            return self.read[path].strict()
+        return shard_from_header(path, self.headers[path], self.files[path].size)
 
     def _checkpoint(self, shards: list[Shard]) -> Checkpoint:
-        missing = self.choice.missing
-        if self.index is not None:
-            missing = tuple(path for path in self.paths if path not in self.files)
+        missing = self.shards.missing
         findings = [
             Finding("missing-shard", "the shard is not there", path, None, "error")
             for path in missing
@@ -186,16 +187,16 @@ class WeightReading:
             for path in rival.files
         }
         for other in self.choice.others:
-            if same_bytes(self.paths, [other.path], self.files):
+            if same_bytes(self._named(), [other.path], self.files):
                 judgements[other.path] = SAME_BYTES
         others = [
             other._replace(reason=with_judgement(other.reason, judgements.get(other.path)))
             for other in self.choice.others
             if other.path not in used
         ]
-        unused = [path for path in self.choice.files if path not in used]
         return others + [
-            OtherFile(path, "not named by the index", self.files[path].size) for path in unused
+            OtherFile(path, "not named by the index", self.files[path].size)
+            for path in self.shards.extra
         ]
 
 
@@ -258,12 +259,6 @@ def check_number(source: Source, files: int) -> None:
         )
         error.argument = ("fewer", "")
         raise error
-
-
-def _good(result: T | HfinspectError) -> T:
-    if isinstance(result, HfinspectError):
-        raise result
-    return result
 
 
 # ---- how shards fit together, and whether the index says the same

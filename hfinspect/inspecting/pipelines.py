@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..checkpoints.one_file import gathered, read_config, read_json
 from ..checkpoints.read import ModelFiles
 from ..checkpoints.repo_layout import (
     MODULES_FILE,
@@ -15,7 +16,6 @@ from ..checkpoints.repo_layout import (
     declared_folders,
     naming_files,
 )
-from ..checkpoints.small_files import read_config, read_json
 from ..core.checkpoint import Finding
 from ..core.overrides import Override
 from ..core.refs import Origin
@@ -105,12 +105,8 @@ def declared_model(
     paths = naming_files(files)
     if not paths or (PIPELINE_FILE not in paths and MODULES_FILE not in paths):
         return None
-    texts = dict(
-        zip(paths, opened.gather([partial(read_json, opened, p) for p in paths]), strict=True)
-    )
-    for value in texts.values():
-        if isinstance(value, HfinspectError):
-            raise value
+    naming = gathered(opened, [partial(read_json, opened, path) for path in paths])
+    texts = {read.path: read.strict() for read in naming}
     layout = Layout.PIPELINE if PIPELINE_FILE in paths else Layout.MODULES
     places: dict[str, tuple[str, str]] = {}
     for folder, declared in declared_folders(texts).items():

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ..checkpoints.one_file import read_config
 from ..checkpoints.read import no_weights, read_model
 from ..checkpoints.repo_layout import PIPELINE_FILE, config_folders
-from ..checkpoints.small_files import read_config
 from ..core.checkpoint import Finding
 from ..core.choices import SourceChoice
 from ..core.config import config_given

@@ -21,7 +21,7 @@ from hfinspect.formats.safetensors.safetensors import (
     DEFAULT_FIRST_GUESS,
     FORMAT,
     header_bound,
-    inspect_header,
+    judge_header,
     shard_from_header,
 )
 
@@ -202,7 +202,7 @@ def test_any_parsed_header_gives_a_shard_or_a_format_error(header: dict[str, obj
 
 def test_headers_that_begin_otherwise_or_are_misaligned_are_remarked() -> None:
     text = b" " + header_text(safetensors_header(TWO))
-    _, findings = inspect_header(BytesReader("x", raw_safetensors(text, bytes(32))))
+    findings = judge_header(BytesReader("x", raw_safetensors(text, bytes(32))))[0].findings
     assert [(f.rule, f.severity) for f in findings] == [
         ("header-start", "warning"),
         ("misaligned", "note"),
@@ -218,7 +218,7 @@ def test_names_of_control_characters_are_remarked() -> None:
 def test_findings_are_bounded_and_the_rest_counted() -> None:
     header = {f"t{i}": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]} for i in range(1000)}
     data = raw_safetensors(header_text(header))
-    _, findings = inspect_header(BytesReader("x", data))
+    findings = judge_header(BytesReader("x", data))[0].findings
     assert len(findings) == MAX_FINDINGS + 1
     assert findings[-1].rule == "more"
     assert findings[-1].severity == "error"

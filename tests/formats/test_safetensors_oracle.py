@@ -16,7 +16,7 @@ from hfinspect.core.checkpoint import Shard
 from hfinspect.errors import FormatError
 from hfinspect.formats.base import BytesReader
 from hfinspect.formats.safetensors.header import LIBRARY_DTYPES
-from hfinspect.formats.safetensors.safetensors import FORMAT, inspect_header
+from hfinspect.formats.safetensors.safetensors import FORMAT, judge_header
 
 from ..builders import header_text, raw_safetensors, safetensors_bytes, safetensors_header
 
@@ -268,7 +268,7 @@ def test_everything_wrong_is_found_in_one_go() -> None:
         "far again": {"dtype": "U8", "shape": [2], "data_offsets": [30, 32]},
     }
     data = raw_safetensors(header_text(header), bytes(40))
-    _, findings = inspect_header(BytesReader("x", data))
+    findings = judge_header(BytesReader("x", data))[0].findings
     assert [(f.rule, f.tensor) for f in findings] == [
         ("span", "short"),
         ("dtype", "strange"),

@@ -20,7 +20,7 @@ from hfinspect.errors import HfinspectError
 from hfinspect.formats.base import BytesReader
 from hfinspect.formats.gguf import gguf
 from hfinspect.formats.pickles.globals import scan_pickle
-from hfinspect.formats.safetensors.safetensors import inspect_header
+from hfinspect.formats.safetensors.safetensors import judge_header
 from hfinspect.formats.torch.torch import FORMAT, scan_file
 
 from ..auditing.sound import made
@@ -35,7 +35,7 @@ def _reader(data: bytes) -> BytesReader:
 
 
 def safetensors(data: bytes) -> None:
-    inspect_header(_reader(data))
+    judge_header(_reader(data))
 
 
 def gguf_file(data: bytes) -> None:

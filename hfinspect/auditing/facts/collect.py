@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from ...checkpoints.file_bytes import is_local
+from ...checkpoints.file_bytes import FirstGuess, is_local
 from ...checkpoints.filenames import Kind, WeightName, weight_name
+from ...checkpoints.one_file import IndexRead, Read, gathered, read_index, read_json
 from ...checkpoints.repo_layout import naming_files
 from ...checkpoints.weights import check_number
 from ...core.checkpoint import Checkpoint
@@ -27,8 +28,6 @@ from .companions_read import (
     MAX_OTHER_JSON,
     MAX_REMOTE_TOKENIZER_BYTES,
     MAX_TOKENIZER_BYTES,
-    read_index,
-    read_json,
     read_tokenizer,
     tokenizer_path,
 )
@@ -46,12 +45,12 @@ from .look import (
     stand_in,
     to_sniff,
 )
-from .target import DeepFact, Facts, Gadget, IndexFact, JsonFact, TokenizerFact, WeightFact
+from .target import DeepFact, Facts, Gadget, TokenizerFact, WeightFact
 from .templates import MAX_TEMPLATE_FILES
-from .weights_read import WeightRead, WeightReader, guesses_for
+from .weights_read import WeightRead, read_weight
 
 T = TypeVar("T")
-Fact = TypeVar("Fact", JsonFact, IndexFact)
+AnyRead = TypeVar("AnyRead", Read[object], IndexRead)
 
 #: Errors that say nothing about the file.
 _NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved"})
@@ -143,7 +142,7 @@ class Collector:
 
     def _small(
         self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]
-    ) -> tuple[dict[str, JsonFact], dict[str, IndexFact], dict[str, TokenizerFact]]:
+    ) -> tuple[dict[str, Read[object]], dict[str, IndexRead], dict[str, TokenizerFact]]:
         """JSON files and indexes by path, tokenizers by folder."""
         indexes = [path for path, name in names.items() if name.is_index]
         small = [path for path in files if path.rpartition("/")[2] in CONFIGS]
@@ -165,8 +164,8 @@ class Collector:
         tasks += [partial(read_index, source, p) for p in indexes]
         tasks += [partial(read_tokenizer, source, p, limit) for p in asked.values()]
         results = self._ask(tasks)
-        found_json = self._by_path(r for r in results if isinstance(r, JsonFact))
-        found_indexes = self._by_path(r for r in results if isinstance(r, IndexFact))
+        found_json = self._by_path(cast("list[Read[object]]", results[: len(small)]))
+        found_indexes = self._by_path([r for r in results if isinstance(r, IndexRead)])
         found_tokenizers = {}
         for (folder, path), result in zip(
             asked.items(), results[len(small) + len(indexes) :], strict=True
@@ -177,14 +176,14 @@ class Collector:
                 self._note_tokenizer(path, result, found_json, files)
         return found_json, found_indexes, found_tokenizers
 
-    def _by_path(self, facts: Iterable[Fact]) -> dict[str, Fact]:
-        """Facts by path without those that the network refused: these are not checked."""
+    def _by_path(self, reads: Iterable[AnyRead]) -> dict[str, AnyRead]:
+        """What was read, without files that the network refused: these are not checked."""
         found = {}
-        for fact in facts:
-            if fact.error is not None and fact.error.kind in _NETWORK:
-                self.unchecked.append(Unchecked(fact.path, fact.error.found))
+        for read in reads:
+            if read.error is not None and read.error.kind in _NETWORK:
+                self.unchecked.append(Unchecked(read.path, read.error.found))
             else:
-                found[fact.path] = fact
+                found[read.path] = read
         return found
 
     def _is_other_json(self, path: str, entry: FileEntry) -> bool:
@@ -198,27 +197,24 @@ class Collector:
         self,
         path: str,
         error: HfinspectError,
-        found: dict[str, JsonFact],
+        found: dict[str, Read[object]],
         files: Mapping[str, FileEntry],
     ) -> None:
         if error.kind == "limit":
             why = f"{error.found}; {error.expected}, but for a deep audit"
             self.unchecked.append(Unchecked(f"ids of {path}", why))
         else:
-            found[path] = JsonFact(path, files[path].size or 0, error=error)
+            found[path] = Read(path, files[path].size or 0, error=error)
 
     def _weights(
-        self, weights: Sequence[WeightName], indexes: Mapping[str, IndexFact]
+        self, weights: Sequence[WeightName], indexes: Mapping[str, IndexRead]
     ) -> list[WeightRead]:
-        reader = WeightReader(self.source, guesses_for(self.source, weights, indexes))
+        guess = FirstGuess(self.source, [i.value for i in indexes.values() if i.value is not None])
         count = Count("headers", self.progress)
         count.expect(len(weights))
-        reads = self._ask([count.counted(partial(reader.read, name)) for name in weights])
-        found = []
-        for read in reads:
-            if isinstance(read, HfinspectError):
-                raise read
-            found.append(read)
+        check_number(self.source, len(weights))
+        tasks = [partial(read_weight, self.source, name, guess) for name in weights]
+        found = gathered(self.source, [count.counted(task) for task in tasks])
         refused = [read.fact.refused for read in found]
         denied = [error for error in refused if isinstance(error, AccessError)]
         if not is_local(self.source) and denied and len(denied) == len(found):

@@ -1,17 +1,14 @@
-"""The small files next to the weights: configs, indexes, the tokenizer's ids."""
+"""The small files next to the weights that an audit reads, and the tokenizer's ids."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 
-from ...checkpoints.small_files import MAX_CONFIG_BYTES, parse_json
-from ...checkpoints.weight_map import MAX_INDEX_BYTES, parse_index
-from ...core.paths import why_unsafe
-from ...errors import ConfigError, HfinspectError
-from ...formats.strict_json import StrictJsonError, decode_pairs
+from ...checkpoints.one_file import Read
+from ...checkpoints.small_files import parse_json
+from ...errors import ConfigError
 from ...sources.source import FileEntry, Source
-from .target import IndexFact, JsonFact, TokenizerFact
+from .target import TokenizerFact
 
 #: Small files that say how weights are to be used; each costs a request on the Hub.
 CONFIGS = (
@@ -37,62 +34,6 @@ MAX_TOKENIZER_BYTES = 128 * 1024 * 1024
 
 #: What an audit of a repo downloads of one tokenizer; with ``deep`` all of it.
 MAX_REMOTE_TOKENIZER_BYTES = 20 * 1024 * 1024
-
-
-def read_json(source: Source, path: str) -> JsonFact:
-    """A small JSON file; errors are part of the fact."""
-    size = source.list_files()[path].size or 0
-    try:
-        data = source.read_all(path, MAX_CONFIG_BYTES)
-    except HfinspectError as error:
-        return JsonFact(path, size, error=error)
-    try:
-        return JsonFact(path, len(data), parse_json(path, data), text=data)
-    except HfinspectError as error:
-        return JsonFact(path, len(data), error=error, text=data)
-
-
-def read_index(source: Source, path: str) -> IndexFact:
-    """An index. Entries that point outside are set apart, so that the others can be judged."""
-    try:
-        data = source.read_all(path, MAX_INDEX_BYTES)
-    except HfinspectError as error:
-        return IndexFact(path, error=error)
-    try:
-        return IndexFact(path, parse_index(path, data))
-    except HfinspectError as error:
-        unsafe = _unsafe_shards(data)
-        if not unsafe:
-            return IndexFact(path, error=error)
-    try:
-        return IndexFact(path, parse_index(path, _without(data, dict(unsafe))), unsafe=unsafe)
-    except HfinspectError as error:
-        return IndexFact(path, error=error, unsafe=unsafe)
-
-
-def _unsafe_shards(data: bytes) -> tuple[tuple[str, str], ...]:
-    try:
-        content = decode_pairs(data)
-    except StrictJsonError:
-        return ()
-    weight_map = dict(content).get("weight_map") if isinstance(content, tuple) else None
-    pairs = weight_map if isinstance(weight_map, tuple) else ()
-    shards = {shard for _, shard in pairs if isinstance(shard, str)}
-    reasons = ((shard, why_unsafe(shard)) for shard in sorted(shards))
-    return tuple((shard, reason) for shard, reason in reasons if reason is not None)
-
-
-def _without(data: bytes, unsafe: Mapping[str, str]) -> bytes:
-    content = json.loads(data)
-    content["weight_map"] = {
-        name: shard
-        for name, shard in content["weight_map"].items()
-        if not (isinstance(shard, str) and shard in unsafe)
-    }
-    return json.dumps(content).encode()
-
-
-# ---- tokenizers
 
 
 def tokenizer_path(files: Mapping[str, FileEntry], folder: str) -> str | None:
@@ -132,7 +73,7 @@ def _fast_ids(value: Mapping[str, object]) -> Iterable[object]:
             yield item.get("id")
 
 
-def added_ids(json_files: Mapping[str, JsonFact]) -> Iterable[tuple[int, str]]:
+def added_ids(json_files: Mapping[str, Read[object]]) -> Iterable[tuple[int, str]]:
     """(id, file) of tokens that the other tokenizer files add."""
     added = json_files.get("added_tokens.json")
     if added is not None and added.mapping is not None:

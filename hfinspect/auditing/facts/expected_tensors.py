@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ...analysis.quantization import Decoding, decode
 from ...checkpoints.filenames import Kind
+from ...checkpoints.one_file import Read
 from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint
 from ...core.refs import Origin
@@ -13,12 +14,12 @@ from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchit
 from ...inspecting.build import from_checkpoint
 from ...inspecting.declared_class import predict_as
 from ...trees.prediction import Prediction
-from .target import Copy, JsonFact, Judged
+from .target import Copy, Judged
 
 
 def as_checkpoint(copy: Copy) -> Checkpoint:
     """A copy as the other verbs see it: the shards whose headers could be read."""
-    index = copy.index.index if copy.index is not None else None
+    index = copy.index.value if copy.index is not None else None
     shards = tuple(file.shard for file in copy.files if file.shard is not None)
     return Checkpoint(copy.format, shards, index, missing=copy.missing)
 
@@ -27,7 +28,9 @@ def as_checkpoint(copy: Copy) -> Checkpoint:
 COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
 
 
-def judge(main: Copy | None, files: Mapping[str, JsonFact], declared: str | None = None) -> Judged:
+def judge(
+    main: Copy | None, files: Mapping[str, Read[object]], declared: str | None = None
+) -> Judged:
     """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
 
     ``files`` are the JSON files next to the weights, by name; ``declared`` is the class that the

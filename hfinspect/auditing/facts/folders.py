@@ -7,31 +7,32 @@ from contextlib import suppress
 
 from ...checkpoints.choose import Candidate, candidates, choose
 from ...checkpoints.filenames import Kind
+from ...checkpoints.one_file import IndexRead, Read
 from ...checkpoints.repo_layout import (
     MODULES_FILE,
     PIPELINE_FILE,
     declared_folders,
     naming_files,
 )
-from ...checkpoints.weight_map import shard_paths
+from ...checkpoints.weight_map import Shards, shards_of
 from ...errors import ConfigError
 from ...sources.source import FileEntry
 from .expected_tensors import judge
-from .target import Copy, Folder, IndexFact, JsonFact, TokenizerFact, WeightFact
+from .target import Copy, Folder, TokenizerFact, WeightFact
 
 
 def make_folders(
     files: Mapping[str, FileEntry],
     weights: Mapping[str, WeightFact],
-    indexes: Mapping[str, IndexFact],
-    json_files: Mapping[str, JsonFact],
+    indexes: Mapping[str, IndexRead],
+    json_files: Mapping[str, Read[object]],
     tokenizers: Mapping[str, TokenizerFact],
 ) -> tuple[Folder, ...]:
     """Every directory with weights or a config, the root first."""
     copies: dict[str, list[Copy]] = {}
     for copy in _copies(files, weights, indexes):
         copies.setdefault(copy.label[: copy.label.rfind("/") + 1], []).append(copy)
-    small: dict[str, dict[str, JsonFact]] = {}
+    small: dict[str, dict[str, Read[object]]] = {}
     for path, fact in json_files.items():
         folder, _, name = path.rpartition("/")
         small.setdefault(f"{folder}/" if folder else "", {})[name] = fact
@@ -59,7 +60,7 @@ _MAX_REPOS = 256
 
 
 def _declared(
-    files: Mapping[str, FileEntry], json_files: Mapping[str, JsonFact]
+    files: Mapping[str, FileEntry], json_files: Mapping[str, Read[object]]
 ) -> Mapping[str, str]:
     """Folder -> the class that its repo says it is, of the audited folder and of repos below it;
     what is malformed is a finding elsewhere."""
@@ -79,7 +80,7 @@ def _declared(
 def _copies(
     files: Mapping[str, FileEntry],
     weights: Mapping[str, WeightFact],
-    indexes: Mapping[str, IndexFact],
+    indexes: Mapping[str, IndexRead],
 ) -> list[Copy]:
     found = []
     used: set[str] = set()
@@ -89,11 +90,11 @@ def _copies(
         if first.kind is Kind.FOREIGN:
             continue
         fact = indexes.get(item.index) if item.index is not None else None
-        paths, missing, extra = _paths(item, fact, files)
-        if item.index is None and used.issuperset(paths):
+        shards = _shards(item, fact, files)
+        if item.index is None and used.issuperset(shards.present):
             continue  # named by an index under a name that shows no numbering
-        used.update(paths)
-        label = item.index or (paths[0] if paths else first.path)
+        used.update(shards.present)
+        label = item.index or (shards.present[0] if shards.present else first.path)
         found.append(
             Copy(
                 label,
@@ -101,27 +102,18 @@ def _copies(
                 first.kind,
                 first.stem,
                 first.variant,
-                tuple(weights[path] for path in paths if path in weights),
-                missing,
-                extra,
+                tuple(weights[path] for path in shards.present if path in weights),
+                shards.missing,
+                shards.extra,
                 fact,
             )
         )
     return found
 
 
-def _paths(
-    item: Candidate, fact: IndexFact | None, files: Mapping[str, FileEntry]
-) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
-    """(present, missing, extra) paths of one copy."""
+def _shards(item: Candidate, index: IndexRead | None, files: Mapping[str, FileEntry]) -> Shards:
     own = [name.path for name in item.files]
-    if fact is None or fact.index is None:
-        return own, item.missing, ()
-    named = shard_paths(fact.index)
-    present = [path for path in named if path in files]
-    missing = tuple(path for path in named if path not in files)
-    known = set(named)
-    return present, missing, tuple(path for path in own if path not in known)
+    return shards_of(own, item.missing, None if index is None else index.value, files)
 
 
 def _main(files: Mapping[str, FileEntry], folder: str, copies: tuple[Copy, ...]) -> Copy | None:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from ...analysis.quantization import Decoding
 from ...checkpoints.filenames import Kind, WeightName
+from ...checkpoints.one_file import IndexRead, Read
 from ...checkpoints.repo_layout import config_name
-from ...core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
+from ...core.checkpoint import Checkpoint, Finding, Shard
 from ...core.refs import Origin
 from ...core.results import Inspection
 from ...core.tensor import StoredTensor, TensorInfo, TensorSpec
@@ -73,31 +74,6 @@ _LOSES_TENSORS = frozenset(
 
 
 @dataclass(frozen=True)
-class JsonFact:
-    """One small JSON file: its value, or why there is none. ``text`` are its bytes."""
-
-    path: str
-    size: int
-    value: object = None
-    error: HfinspectError | None = None
-    text: bytes = b""
-
-    @property
-    def mapping(self) -> Mapping[str, object] | None:
-        return self.value if isinstance(self.value, dict) else None
-
-
-@dataclass(frozen=True)
-class IndexFact:
-    """One ``*.index.json``: ``unsafe`` are shard names that leave the directory (and why)."""
-
-    path: str
-    index: ShardIndex | None = None
-    error: HfinspectError | None = None
-    unsafe: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
 class TokenizerFact:
     """The highest id that the tokenizer's files name, and which file names it."""
 
@@ -121,7 +97,7 @@ class Copy:
     files: tuple[WeightFact, ...]
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
-    index: IndexFact | None = None
+    index: IndexRead | None = None
 
     @property
     def sharded(self) -> bool:
@@ -134,7 +110,7 @@ class Copy:
             bool(self.files)
             and not self.missing
             and all(file.sound for file in self.files)
-            and (self.index is None or self.index.index is not None)
+            and (self.index is None or self.index.value is not None)
         )
 
     @property
@@ -162,10 +138,10 @@ class Copy:
     @cached_property
     def said(self) -> Mapping[str, str]:
         """Tensor name -> path of the shard that the index gives it to; empty without an index."""
-        if self.index is None or self.index.index is None:
+        if self.index is None or self.index.value is None:
             return {}
         folder = self.index.path[: self.index.path.rfind("/") + 1]
-        weight_map = self.index.index.weight_map
+        weight_map = self.index.value.weight_map
         paths = {shard: folder + shard for shard in set(weight_map.values())}
         return {name: paths[shard] for name, shard in weight_map.items()}
 
@@ -213,7 +189,7 @@ class Folder:
     path: str
     copies: tuple[Copy, ...]
     main: Copy | None
-    json: Mapping[str, JsonFact] = field(default_factory=dict)
+    json: Mapping[str, Read[object]] = field(default_factory=dict)
     tokenizer: TokenizerFact | None = None
     judged: Judged = field(default_factory=Judged)
     declared: str | None = None
@@ -269,7 +245,7 @@ class Facts:
     files: Mapping[str, FileEntry]
     folders: tuple[Folder, ...]
     weights: Mapping[str, WeightFact]
-    json: Mapping[str, JsonFact]
+    json: Mapping[str, Read[object]]
     pickles: Mapping[str, tuple[tuple[str, PickleScan], ...]] = field(default_factory=dict)
     pickle_errors: Mapping[str, HfinspectError] = field(default_factory=dict)
     stand_ins: Mapping[str, str] = field(default_factory=dict)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from ...checkpoints.one_file import Read
 from ...core.text import clean
 from ...layers.sentence_modules import LIBRARIES
-from ..facts.target import Facts, JsonFact
+from ..facts.target import Facts
 from ..facts.templates import MAX_TEMPLATE_CHARS, danger_in, templates
 from ..registry import Found, rule
 
@@ -37,7 +38,7 @@ _BASE_LIBRARIES = frozenset(
 )  # fmt: skip
 
 
-def _named(facts: Facts, name: str) -> Iterator[JsonFact]:
+def _named(facts: Facts, name: str) -> Iterator[Read[object]]:
     for path, fact in facts.json.items():
         if path.rpartition("/")[2] == name:
             yield fact

@@ -16,7 +16,7 @@ def _indexed(facts: Facts) -> Iterator[tuple[Copy, str, Mapping[str, str]]]:
     if facts.single:
         return
     for _, copy in facts.copies():
-        if copy.index is not None and copy.index.index is not None:
+        if copy.index is not None and copy.index.value is not None:
             yield copy, copy.index.path, copy.said
 
 
@@ -31,7 +31,7 @@ def shard_missing(facts: Facts) -> Iterator[Found]:
     if facts.single:
         return
     for folder, copy in facts.copies():
-        index = copy.index.index if copy.index is not None else None
+        index = copy.index.value if copy.index is not None else None
         # Another copy that is whole makes an incomplete one a leftover, not a broken model.
         spare = copy is not folder.main and folder.main is not None and index is None
         counts = Counter(copy.said.values()) if copy.missing else {}
@@ -165,7 +165,7 @@ def total_parameters(facts: Facts) -> Iterator[Found]:
 
 
 def _claim(copy: Copy, key: str) -> int | None:
-    index = copy.index.index if copy.index is not None else None
+    index = copy.index.value if copy.index is not None else None
     value = index.metadata.get(key) if index is not None else None
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -243,14 +243,14 @@ def index_metadata(facts: Facts) -> Iterator[Found]:
     yield from _index_findings(facts, "index-metadata")
     for copy, path, _ in _indexed(facts):
         assert copy.index is not None
-        assert copy.index.index is not None
-        if "total_size" not in copy.index.index.metadata:
+        assert copy.index.value is not None
+        if "total_size" not in copy.index.value.metadata:
             yield Found("has no total_size", path)
 
 
 def _index_findings(facts: Facts, name: str) -> Iterator[Found]:
     for _, copy in facts.copies():
-        index = copy.index.index if copy.index is not None else None
+        index = copy.index.value if copy.index is not None else None
         for finding in index.findings if index is not None else ():
             if finding.rule == name:
                 yield Found(finding.text, finding.file, severity="warning")

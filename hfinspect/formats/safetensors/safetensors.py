@@ -6,7 +6,7 @@ https://huggingface.co/docs/safetensors/index#format
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
@@ -53,8 +53,10 @@ class SafetensorsFormat:
         them. ``strict`` refuses dtypes that the safetensors library does not know, as it does;
         without it they are a finding. Raises FormatError.
         """
-        text = read_header_bytes(reader, first_guess)
-        return shard_from_header(reader.path, text, reader.size, strict=strict)
+        shard, error = judge_header(reader, first_guess=first_guess, strict=strict)
+        if error is not None:
+            raise error
+        return shard
 
 
 FORMAT = SafetensorsFormat()
@@ -77,7 +79,7 @@ def _header_stop(reader: Reader, start: bytes) -> int:
     """Where the header ends in the file, judged before anything of that size is read."""
     path, size = reader.path, reader.size
     stop = PREFIX_BYTES + int.from_bytes(start[:PREFIX_BYTES], "little")
-    if len(start) >= PREFIX_BYTES and stop <= PREFIX_BYTES + MAX_HEADER_BYTES:
+    if PREFIX_BYTES < stop <= PREFIX_BYTES + MAX_HEADER_BYTES and len(start) >= PREFIX_BYTES:
         if size is not None and stop > size:
             raise _truncated_header(path, size, stop)
         return stop
@@ -85,6 +87,8 @@ def _header_stop(reader: Reader, start: bytes) -> int:
     if len(start) < PREFIX_BYTES:
         what = f"has {len(start)} bytes, too few for the length of a header"
         raise FormatError(path, what, rule="header-too-small", hint="download the file again")
+    if stop == PREFIX_BYTES:
+        return stop  # no header at all, which is no JSON
     raise FormatError(
         path,
         f"the header claims {stop - PREFIX_BYTES:,} bytes",
@@ -111,6 +115,19 @@ def _truncated_header(path: str, size: int, stop: int) -> FormatError:
     )
 
 
+def judge_header(
+    reader: Reader, *, first_guess: int | None = None, strict: bool = False
+) -> tuple[Shard, FormatError | None]:
+    """The shard with everything wrong with it, and the error for which ``read_header`` refuses it.
+
+    Raises FormatError only where there is no header to speak of.
+    """
+    text = read_header_bytes(reader, first_guess)
+    with collector_paused():
+        header = parse_header(reader.path, text)
+        return _judged(header, reader.size, header.data_start, strict)
+
+
 def shard_from_header(
     file: str, header: bytes | Mapping[str, object], size: int | None, *, strict: bool = False
 ) -> Shard:
@@ -121,17 +138,23 @@ def shard_from_header(
     with collector_paused():
         if isinstance(header, bytes):
             parsed = parse_header(file, header)
-            return _shard(parsed, size, parsed.data_start, strict)
-        return _shard_without_offsets(header_of_mapping(file, header), size, strict)
+            shard, error = _judged(parsed, size, parsed.data_start, strict)
+        else:
+            shard, error = _without_offsets(header_of_mapping(file, header), size, strict)
+    if error is not None:
+        raise error
+    return shard
 
 
-def _shard_without_offsets(header: Header, size: int | None, strict: bool) -> Shard:
+def _without_offsets(
+    header: Header, size: int | None, strict: bool
+) -> tuple[Shard, FormatError | None]:
     data = sum(tensor.nbytes for tensor in header.tensors)
     if size is not None and size < PREFIX_BYTES + data:
         raise _error(header, _missing(header, PREFIX_BYTES + data - size))
-    shard = _shard(header, None, 0 if size is None else size - data, strict)
+    shard, error = _judged(header, None, 0 if size is None else size - data, strict)
     tensors = tuple([StoredTensor(*tensor[:5]) for tensor in shard.tensors])
-    return replace(shard, tensors=tensors, size=size)
+    return replace(shard, tensors=tensors, size=size), error
 
 
 def _missing(header: Header, count: int) -> Finding:
@@ -139,16 +162,18 @@ def _missing(header: Header, count: int) -> Finding:
     return Finding("truncated", text, header.file, None, "error")
 
 
-def _shard(header: Header, size: int | None, header_bytes: int, strict: bool) -> Shard:
+def _judged(
+    header: Header, size: int | None, header_bytes: int, strict: bool
+) -> tuple[Shard, FormatError | None]:
+    """What the header says, and the first thing for which it is refused."""
     findings = validate(header, size)
     worst = refused(findings)
     if worst is None and strict:
         worst = next((finding for finding in findings if finding.rule == "dtype"), None)
-    if worst is not None:
-        raise _error(header, worst)
-    return Shard(
+    shard = Shard(
         header.file, FORMAT.name, header.tensors, size, header_bytes, header.metadata, findings
     )
+    return shard, None if worst is None else _error(header, worst)
 
 
 def _error(header: Header, finding: Finding) -> FormatError:
@@ -166,14 +191,3 @@ def header_bound(names: Iterable[str], size: int | None) -> int:
     quoted = json.dumps(list(names))  # as long as the names are written in the header
     count = quoted.count('", "') + 1
     return PREFIX_BYTES + METADATA_BYTES + len(quoted) + count * (ENTRY_BYTES + 2 * digits)
-
-
-def inspect_header(
-    reader: Reader, *, first_guess: int | None = None
-) -> tuple[Header, Sequence[Finding]]:
-    """The header and everything wrong with it, for those who want all of it instead of the first
-    error. Raises FormatError only where there is no header to speak of."""
-    text = read_header_bytes(reader, first_guess)
-    with collector_paused():
-        header = parse_header(reader.path, text)
-        return header, validate(header, reader.size)

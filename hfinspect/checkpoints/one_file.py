@@ -1,0 +1,167 @@
+"""One file of a model read: its value, or the error that says why there is none.
+
+The only reader of the files that describe a model. Inspecting is strict (``Read.strict`` raises the
+error); auditing goes on, and makes the error a finding.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from ..core.checkpoint import Shard, ShardIndex
+from ..core.paths import why_unsafe
+from ..errors import ConfigError, HfinspectError
+from ..formats.base import Reader
+from ..formats.registry import get_format
+from ..formats.safetensors.safetensors import judge_header
+from ..formats.strict_json import StrictJsonError, decode_pairs
+from ..sources.source import Source
+from .file_bytes import FirstGuess, SourceReader
+from .small_files import MAX_CONFIG_BYTES, parse_json
+from .weight_map import MAX_INDEX_BYTES, parse_index
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Read(Generic[T_co]):
+    """What reading one file gave.
+
+    With an ``error`` there may be a value all the same, as far as the file could be understood: the
+    tensors of a header that breaks a rule, an index without the entries that are refused.
+
+    Fields:
+        path: below the model's root
+        size [bytes]: of the file; None where nobody says it
+        value: None where there is none, and for ``null`` in JSON
+        error: the first thing for which the file is refused
+        text: the bytes of a small file, as far as they could be read
+    """
+
+    path: str
+    size: int | None
+    value: T_co | None = None
+    error: HfinspectError | None = None
+    text: bytes = b""
+
+    def strict(self) -> T_co:
+        """The value of a file that is not refused. Raises the error."""
+        if self.error is not None:
+            raise self.error
+        return cast("T_co", self.value)
+
+    @property
+    def mapping(self) -> Mapping[str, object] | None:
+        """The value if it is a JSON object."""
+        return self.value if isinstance(self.value, dict) else None
+
+
+@dataclass(frozen=True)
+class IndexRead(Read[ShardIndex]):
+    """An index. ``unsafe`` are the names of shards that leave the directory, each with the reason;
+    the value has the entries of the others."""
+
+    unsafe: tuple[tuple[str, str], ...] = ()
+
+
+def gathered(source: Source, tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Results of tasks that read at once, in their order. Raises the first error of a task."""
+    return [good(result) for result in source.gather(tasks)]
+
+
+def good(result: T | HfinspectError) -> T:
+    """A task's result. Raises it where it is an error."""
+    if isinstance(result, HfinspectError):
+        raise result
+    return result
+
+
+def read_json(source: Source, path: str) -> Read[object]:
+    """Any JSON value of a small file. Errors: ConfigError, LimitError, AccessErrors."""
+    try:
+        data = source.read_all(path, MAX_CONFIG_BYTES)
+    except HfinspectError as error:
+        entry = source.list_files().get(path)
+        return Read(path, (entry.size if entry else None) or 0, error=error)
+    try:
+        return Read(path, len(data), parse_json(path, data), text=data)
+    except HfinspectError as error:
+        return Read(path, len(data), error=error, text=data)
+
+
+def read_config(source: Source, path: str = "config.json") -> Mapping[str, object] | None:
+    """The JSON object at ``path``, or None if there is no such file.
+
+    Raises ConfigError, LimitError, or the source's AccessErrors.
+    """
+    if path not in source.list_files():
+        return None
+    read = read_json(source, path)
+    if not isinstance(read.strict(), dict):
+        raise ConfigError(path, "is no JSON object")
+    return read.mapping
+
+
+def read_index(source: Source, path: str) -> IndexRead:
+    """An index. Errors: ShardIndexError, LimitError, AccessErrors."""
+    try:
+        data = source.read_all(path, MAX_INDEX_BYTES)
+    except HfinspectError as error:
+        return IndexRead(path, None, error=error)
+    try:
+        return IndexRead(path, len(data), parse_index(path, data))
+    except HfinspectError as error:
+        unsafe = _unsafe_shards(data)
+        rest = None
+        if unsafe:
+            try:
+                rest = parse_index(path, _without(data, dict(unsafe)))
+            except HfinspectError:
+                rest = None
+        return IndexRead(path, len(data), rest, error, unsafe=unsafe)
+
+
+def _unsafe_shards(data: bytes) -> tuple[tuple[str, str], ...]:
+    try:
+        content = decode_pairs(data)
+    except StrictJsonError:
+        return ()
+    weight_map = dict(content).get("weight_map") if isinstance(content, tuple) else None
+    pairs = weight_map if isinstance(weight_map, tuple) else ()
+    shards = {shard for _, shard in pairs if isinstance(shard, str)}
+    reasons = ((shard, why_unsafe(shard)) for shard in sorted(shards))
+    return tuple((shard, reason) for shard, reason in reasons if reason is not None)
+
+
+def _without(data: bytes, unsafe: Mapping[str, str]) -> bytes:
+    content = json.loads(data)
+    content["weight_map"] = {
+        name: shard
+        for name, shard in content["weight_map"].items()
+        if not (isinstance(shard, str) and shard in unsafe)
+    }
+    return json.dumps(content).encode()
+
+
+def read_shard(source: Source, format_name: str, path: str, guess: FirstGuess) -> Read[Shard]:
+    """The header of one weight file. Errors: FormatError, LimitError, AccessErrors."""
+    return read_header(SourceReader(source, path), format_name, guess)
+
+
+def read_header(reader: Reader, format_name: str, guess: FirstGuess) -> Read[Shard]:
+    """The same of a file that is open already."""
+    error: HfinspectError | None = None
+    try:
+        first = guess.bytes_for(format_name, reader.path, reader.size)
+        if format_name == "safetensors":
+            shard, error = judge_header(reader, first_guess=first)
+        else:
+            shard = get_format(format_name).read_header(reader, first_guess=first)
+    except HfinspectError as refused:
+        return Read(reader.path, reader.size, error=refused)
+    guess.learn(shard)
+    return Read(reader.path, reader.size, shard, error)
