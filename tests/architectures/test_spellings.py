@@ -99,3 +99,28 @@ def test_every_familys_aliases_come_first() -> None:
         compared.add(kind)
         assert predict({**given, **doubled, **sizes}).tensors == predict(given).tensors, label
     assert len(compared) > 100
+
+
+def shapes(config: dict[str, object], word: str) -> set[tuple[int, ...]]:
+    return {tuple(map(int, t.shape)) for t in predict(config).tensors if word in t.name}
+
+
+def test_a_name_that_is_a_field_before_the_key_has_no_effect() -> None:
+    """Step 3.7's class sets ``n_routed_experts`` after ``num_local_experts``, be it by default."""
+    text = {"num_hidden_layers": 4, "hidden_size": 16, "n_routed_experts": 6}
+    for given in (text, {**text, "num_local_experts": 3}):
+        config: dict[str, object] = {"model_type": "step3p7", "architectures": ["Step3p7Model"]}
+        assert shapes({**config, "text_config": given}, ".moe.gate.") == {(6, 16)}
+
+
+def test_a_section_of_a_class_without_a_model_type_knows_its_sections() -> None:
+    """Qwen3-Omni's talker_config is read by a class of no name; its text_config has a second name
+    for ``num_experts``."""
+    text = {"num_hidden_layers": 1, "hidden_size": 16, "num_experts": 4, "num_local_experts": 3}
+    text["shared_expert_intermediate_size"] = 8
+    config: dict[str, object] = {
+        "model_type": "qwen3_omni_moe",
+        "architectures": ["Qwen3OmniMoeForConditionalGeneration"],
+        "talker_config": {"text_config": text},
+    }
+    assert shapes(config, "talker.model.layers.0.mlp.gate.") == {(3, 16)}

@@ -5,7 +5,9 @@
 
 ``aliases`` maps model_type -> {alias: key}: a value under the alias replaces one under the key,
 because the class sets aliases after its fields (``attribute_map``).  Where the class's field is
-the alias and the mapped name is no field, it is the other way round, and recorded so.
+the alias and the mapped name is no field, it is the other way round, and recorded so.  An alias
+that is a field before the key's own has no effect, the key's value or default replaces it: left
+out.
 ``in_order`` lists aliases of which neither name is a field: of the two the one that stands later in
 the file is set last.  ``sections`` maps model_type -> {key: model_type} of nested configs whose
 class is fixed, ``auto_sections`` of those that may name another type themselves.
@@ -31,31 +33,40 @@ def config_classes() -> dict[str, Any]:
     found: dict[str, Any] = {
         model_type: CONFIG_MAPPING[model_type] for model_type in CONFIG_MAPPING
     }
-    waiting = [cls for outer in found.values() for cls in _fixed(outer)]
+    waiting = [pair for name, outer in found.items() for pair in _fixed(outer, name)]
     while waiting:
-        cls = waiting.pop()
-        if not cls.model_type or cls.model_type in found:
+        name, cls = waiting.pop()
+        if name in found:
             continue
-        found[cls.model_type] = cls
-        waiting += _fixed(cls)
+        found[name] = cls
+        waiting += _fixed(cls, name)
     return found
 
 
-def _fixed(cls: Any) -> list[Any]:
-    """Classes of nested configs that can be no other."""
+def _fixed(cls: Any, name: str) -> list[tuple[str, Any]]:
+    """Names and classes of nested configs that can be no other."""
     from transformers import PreTrainedConfig
 
-    specs = cls.sub_configs_defaults.values()
-    return [spec.config_class for spec in specs if issubclass(spec.config_class, PreTrainedConfig)]
+    return [
+        (_called(spec, name, key), spec.config_class)
+        for key, spec in cls.sub_configs_defaults.items()
+        if issubclass(spec.config_class, PreTrainedConfig)
+    ]
+
+
+def _called(spec: Any, outer: str, key: str) -> str:
+    return spec.model_type or spec.config_class.model_type or f"{outer}.{key}"
 
 
 def aliases(cls: Any) -> dict[str, str]:
     """Alias -> the key whose value it replaces."""
-    fields = {field.name for field in dataclasses.fields(cls)}
+    fields = [field.name for field in dataclasses.fields(cls)]
     found = {}
     for alias, key in cls.attribute_map.items():
         if alias in fields and key not in fields:
             alias, key = key, alias
+        elif alias in fields and fields.index(alias) < fields.index(key):
+            continue
         if alias != key:
             found[alias] = key
     return found
@@ -68,14 +79,15 @@ def in_order(cls: Any) -> list[str]:
     return [alias for alias, key in pairs if alias not in fields and key not in fields]
 
 
-def sections(cls: Any, *, fixed: bool) -> dict[str, str]:
+def sections(cls: Any, name: str, *, fixed: bool) -> dict[str, str]:
     from transformers import PreTrainedConfig
 
-    return {
-        key: spec.model_type
+    found = {
+        key: _called(spec, name, key) if fixed else spec.model_type
         for key, spec in cls.sub_configs_defaults.items()
-        if spec.model_type and issubclass(spec.config_class, PreTrainedConfig) == fixed
+        if issubclass(spec.config_class, PreTrainedConfig) == fixed
     }
+    return {key: kind for key, kind in found.items() if kind}
 
 
 def record() -> dict[str, Any]:
@@ -85,8 +97,8 @@ def record() -> dict[str, Any]:
     tables: dict[str, dict[str, Any]] = {
         "aliases": {name: aliases(cls) for name, cls in classes.items()},
         "in_order": {name: in_order(cls) for name, cls in classes.items()},
-        "sections": {name: sections(cls, fixed=True) for name, cls in classes.items()},
-        "auto_sections": {name: sections(cls, fixed=False) for name, cls in classes.items()},
+        "sections": {name: sections(cls, name, fixed=True) for name, cls in classes.items()},
+        "auto_sections": {name: sections(cls, name, fixed=False) for name, cls in classes.items()},
     }
     return {
         "version": transformers.__version__,
