@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -34,6 +35,19 @@ def test_every_module_says_what_it_is() -> None:
         str(path.relative_to(PACKAGE))
         for path in MODULES
         if path.read_text().count("\n") > 1 and not path.read_text().startswith('"""')
+    ]
+    assert silent == []
+
+
+def test_every_shared_layer_says_what_it_is() -> None:
+    """Its formula or shapes; what each file is made from stands at its head."""
+    silent = [
+        f"{path.stem}.{node.name}"
+        for path in sorted((PACKAGE / "layers").glob("*.py"))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        and not node.name.startswith("_")
+        and not ast.get_docstring(node)
     ]
     assert silent == []
 

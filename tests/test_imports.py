@@ -141,46 +141,12 @@ def test_a_file_name_occurs_once() -> None:
 
 
 def test_each_room_says_what_it_is_what_it_imports_and_how_to_add_a_thing() -> None:
+    """Each folder in a room too."""
     silent = []
-    for room in HEIGHTS:
-        path = PACKAGE / room / "__init__.py"
-        if path.exists():
-            said = ast.get_docstring(ast.parse(path.read_text())) or ""
-            if len(said.splitlines()) < 4 or "mports" not in said or "new" not in said:
-                silent.append(room)
+    for path in PACKAGE.rglob("__init__.py"):
+        said = ast.get_docstring(ast.parse(path.read_text())) or ""
+        if path.parent != PACKAGE and (
+            len(said.splitlines()) < 4 or "mports" not in said or "new" not in said.lower()
+        ):
+            silent.append(path.parent.name)
     assert silent == []
-
-
-def modules_after(code: str) -> set[str]:
-    script = f"{code}\nimport sys\nprint('\\n'.join(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    return set(done.stdout.split())
-
-
-def test_version_imports_neither_client_nor_renderer() -> None:
-    """`hfinspect --version` answers from one tiny module."""
-    code = "import sys; sys.argv = ['hfinspect', '--version']; import hfinspect.__main__ as m"
-    loaded = modules_after(f"{code}; m.main()")
-    heavy = ("huggingface_hub", "typer", "tabulate", "rich", "hfinspect.reports", "hfinspect.api")
-    assert [name for name in heavy if name in loaded] == []
-
-
-def test_importing_the_package_is_lazy() -> None:
-    loaded = modules_after("import hfinspect")
-    assert [n for n in loaded if n.startswith("hfinspect.")] == ["hfinspect._version"]
-
-
-def test_a_local_inspection_needs_neither_client_nor_torch() -> None:
-    code = f"import hfinspect; hfinspect.inspect({str(PACKAGE.parent / 'fixtures/models/gpt2')!r})"
-    loaded = modules_after(code)
-    heavy = ("huggingface_hub", "torch", "transformers", "numpy", "safetensors", "typer")
-    assert [name for name in heavy if name in loaded] == []
-
-
-def test_public_names_exist() -> None:
-    import hfinspect
-
-    assert [name for name in hfinspect.__all__ if not hasattr(hfinspect, name)] == []
-    assert len(hfinspect.__all__) == len(set(hfinspect.__all__))

@@ -72,9 +72,11 @@ class Variant:
     types: Callable[[ModelConfig, int], Sequence[str]] = lambda _, layers: ["full"] * layers
 
     def width(self, c: ModelConfig) -> Dim:
+        """D: the width of the hidden states."""
         return c.dim("hidden_size", default=self.hidden)
 
     def norm(self, c: ModelConfig, size: int) -> Module:
+        """RMSNorm over ``size`` elements: a weight of (size,)."""
         eps = c.number("rms_norm_eps", default=self.eps)
         return RMSNorm(size, eps=eps, class_name=f"{self.name}RMSNorm")
 

@@ -93,6 +93,7 @@ def lstm(c: ModelConfig) -> Module:
 
 
 def layer_norm(c: ModelConfig) -> Module:
+    """torch.nn.LayerNorm over the embedding: weight and bias of (dimension,)."""
     return Module("LayerNorm", norm=LayerNorm(c.dim("dimension")))
 
 

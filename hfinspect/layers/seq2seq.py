@@ -54,10 +54,12 @@ class Style:
 
 
 def width(c: ModelConfig, s: Style) -> Dim:
+    """D: the width of both sides."""
     return c.dim("d_model", "hidden_size", default=s.width)
 
 
 def vocab(c: ModelConfig, s: Style) -> Dim:
+    """V: the entries of the shared table."""
     return c.dim("vocab_size", default=s.vocab)
 
 
@@ -74,10 +76,13 @@ def dropout(c: ModelConfig) -> Module:
 def words(
     c: ModelConfig, s: Style, *, size: Dim | None = None, tied_to: str | None = None
 ) -> Module:
+    """The table of token embeddings, (V, D); ``size`` in place of V."""
     return Embedding(size or vocab(c, s), width(c, s), class_name=s.words, tied_to=tied_to)
 
 
 def positions(c: ModelConfig, s: Style, side: int) -> Module | None:
+    """The learned positions of encoder (0) or decoder (1), (length + offset, D); None where they
+    are computed."""
     if s.positions is None:
         return None
     default = s.lengths[side] if s.lengths else s.length
@@ -120,6 +125,7 @@ def _mlp(c: ModelConfig, s: Style, side: int) -> dict[str, Module]:
 
 
 def encoder_layer(c: ModelConfig, s: Style) -> Module:
+    """Attention and MLP, each with a norm: 4·D² + 2·D·I weights in matrices."""
     special = s.encoder_attention
     return Module(
         f"{s.name}EncoderLayer",
@@ -132,6 +138,7 @@ def encoder_layer(c: ModelConfig, s: Style) -> Module:
 
 
 def decoder_layer(c: ModelConfig, s: Style) -> Module:
+    """The same with attention to the encoder's output in between: 8·D² + 2·D·I."""
     name = f"{s.name}DecoderAttention" if s.encoder_attention else None
     attend = attention(c, s, 1, class_name=s.decoder_attention or name)
     return Module(
@@ -180,6 +187,7 @@ def model(c: ModelConfig, s: Style, *, at: str = "") -> Module:
 
 
 def lm_head(c: ModelConfig, s: Style, table: str, size: Dim | None = None) -> Module:
+    """From D to the vocabulary, (V, D) without bias; tied to ``table`` if the config says so."""
     return Linear(
         width(c, s),
         size or vocab(c, s),
@@ -218,6 +226,7 @@ def labels(c: ModelConfig, s: Style) -> Dim:
 
 
 def sequence_classification(c: ModelConfig, s: Style) -> Module:
+    """The model and two linear layers: D·D + D, then labels·D + labels."""
     d = width(c, s)
     head = Module(
         f"{s.name}ClassificationHead",
@@ -232,6 +241,7 @@ def sequence_classification(c: ModelConfig, s: Style) -> Module:
 
 
 def question_answering(c: ModelConfig, s: Style) -> Module:
+    """The model and one linear layer to the logits of start and end, (2, D)."""
     outputs = classifier(width(c, s), 2)  # start and end, whatever num_labels says
     name = f"{s.name}ForQuestionAnswering"
     return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "qa_outputs": outputs})

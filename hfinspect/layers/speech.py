@@ -97,6 +97,7 @@ def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> Mo
 
 
 def feature_projection(c: ModelConfig, name: str, *, normed: bool = True) -> Module:
+    """From the last convolution's channels to the width D: (D, channels), after a norm."""
     last = conv_sizes(c)[-1][1]
     return Module(
         f"{name}FeatureProjection",
@@ -133,6 +134,7 @@ def positions(c: ModelConfig, name: str) -> Module:
 
 
 def attention(c: ModelConfig, name: str) -> Module:
+    """Four projections of D·D + D."""
     h = hidden(c)
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     return Module(
@@ -148,6 +150,7 @@ def attention(c: ModelConfig, name: str) -> Module:
 def feed_forward(
     c: ModelConfig, name: str, *, width: Dim | None = None, act: str | None = None
 ) -> Module:
+    """Two linear layers, (I, D) and (D, I), with biases; ``width`` in place of D."""
     h, inner = width or hidden(c), c.dim("intermediate_size")
     return Module(
         f"{name}FeedForward",
@@ -183,6 +186,8 @@ def adapter(c: ModelConfig, name: str) -> Module | None:
 def layer(
     c: ModelConfig, name: str, *, attend: Module | None = None, adapted: bool = True
 ) -> Module:
+    """Attention and MLP, each with a norm before (``is_stable``) or after it: 4·D² + 2·D·I weights
+    in matrices. ``attend`` in place of the usual attention."""
     return Module(
         f"{name}EncoderLayerStableLayerNorm" if is_stable(c) else f"{name}EncoderLayer",
         attention=attend or attention(c, name),
@@ -195,6 +200,7 @@ def layer(
 
 
 def encoder(c: ModelConfig, name: str, blocks: Sequence[Module] | None = None) -> Module:
+    """Positions, a norm and the layers; ``blocks`` where these differ from each other."""
     count = c.count("num_hidden_layers")
     return Module(
         f"{name}EncoderStableLayerNorm" if is_stable(c) else f"{name}Encoder",

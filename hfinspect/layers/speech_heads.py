@@ -16,6 +16,7 @@ from .speech import conv_sizes, output_width
 
 
 def ctc_head(c: ModelConfig) -> Module:
+    """Logits of the characters for each frame: (vocab_size, width behind the adapter)."""
     size = c.dim("vocab_size")
     return Linear(output_width(c), size, component=Component.HEAD, kind="lm_head")
 
@@ -28,15 +29,18 @@ def layer_weights(c: ModelConfig) -> Parameter | None:
 
 
 def projector(c: ModelConfig) -> Module:
+    """From the width D to that of the classifier: (classifier_proj_size, D)."""
     size = c.dim("classifier_proj_size")
     return Linear(hidden(c), size, component=Component.HEAD, kind="classifier")
 
 
 def projected_labels(c: ModelConfig) -> Module:
+    """The classifier behind the projector: (labels, classifier_proj_size)."""
     return classifier(c.dim("classifier_proj_size"), c.num_labels)
 
 
 def frame_labels(c: ModelConfig) -> Module:
+    """Labels of each frame: (labels, D)."""
     return classifier(hidden(c), c.num_labels)
 
 
@@ -50,6 +54,7 @@ def _tdnn(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
 
 
 def speaker_projector(c: ModelConfig) -> Module:
+    """From the width D to that of the first time-delay layer: (tdnn_dim[0], D)."""
     return Linear(hidden(c), _tdnn(c)[0][0], component=Component.HEAD)
 
 
@@ -65,16 +70,19 @@ def tdnn(c: ModelConfig) -> Module:
 
 
 def speaker_features(c: ModelConfig) -> Module:
+    """Mean and deviation over time to one vector: (xvector_output_dim, 2·tdnn_dim[-1])."""
     last = _tdnn(c)[0][-1]
     return Linear(last * 2, c.dim("xvector_output_dim"), component=Component.HEAD)
 
 
 def speaker_vector(c: ModelConfig) -> Module:
+    """The vector of a speaker: (xvector_output_dim, xvector_output_dim)."""
     size = c.dim("xvector_output_dim")
     return Linear(size, size, component=Component.HEAD)
 
 
 def speaker_objective(c: ModelConfig) -> Module:
+    """The weight of the training's loss, which is saved too: (xvector_output_dim, labels)."""
     size = c.dim("xvector_output_dim")
     weight = Weight(size, c.num_labels)
     return Module("AMSoftmaxLoss", weight=weight, component=Component.HEAD, kind="classifier")
@@ -93,6 +101,7 @@ SPEAKER: dict[str, Part] = {
 
 
 def dropout(c: ModelConfig) -> Module:
+    """Dropout before a head, of the config's rate."""
     return Dropout(c.number("final_dropout", default=0.1))
 
 

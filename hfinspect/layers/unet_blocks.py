@@ -145,6 +145,9 @@ def _k_block(class_name: str, resnets: Sequence[Module], attentions: Sequence[Mo
 def k_down(
     class_name: str, inputs: int, outputs: int, layers: int, time: int, looking: Looking | None
 ) -> Module:
+    """A rung down: ``layers`` residual blocks, the first from ``inputs`` to ``outputs`` channels,
+    each followed by attention where ``looking`` says what at. Source: unets/unet_2d_blocks.py
+    (KDownBlock2D, KCrossAttnDownBlock2D)."""
     coming = [inputs, *[outputs] * (layers - 1)][:layers]
     resnets = [_conditioned(width, outputs, outputs, time) for width in coming]
     attentions = [] if looking is None else [_k_attention(outputs, looking)] * layers

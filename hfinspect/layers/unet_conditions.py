@@ -23,6 +23,7 @@ from .diffusion import timestep_embedding
 
 
 def time_width(c: ModelConfig, first: Dim) -> Dim:
+    """The width of the time's embedding: twice or four times the ``first`` channels."""
     fourier = c.text("time_embedding_type", default="positional") == "fourier"
     return c.dim("time_embedding_dim", default=first * (2 if fourier else 4))
 
@@ -53,6 +54,8 @@ def text_projection(c: ModelConfig) -> Module | None:
 
 
 def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
+    """What makes a vector of the time's width T of a class: a table (classes, T) or linear layers
+    to T; None where the UNet takes no class."""
     form, time = c.text("class_embed_type"), time_width(c, first)
     if form is None:
         count = c.optional_dim("num_class_embeds")

@@ -14,6 +14,7 @@ from .blocks import activation
 
 
 def width(c: ModelConfig) -> Dim:
+    """D: the width of the encoder."""
     return c.dim("d_model", "hidden_size", default=1280)
 
 

@@ -1,9 +1,9 @@
-"""What packed tensors and their bookkeeping stand for, known from headers and the quantisation
-config.
+"""What packed tensors and their bookkeeping stand for, from headers and the quantisation config.
 
-One file per layout; ``registry`` maps the exact ``quant_method`` to it. A file reads the modules of
-a checkpoint one by one, from tensor names and shapes: what the config claims is compared with the
-shapes and never replaces them. What cannot be told is unknown, with a finding.
+A file reads the modules of a checkpoint one by one, from tensor names and shapes: what the config
+claims is compared with the shapes and never replaces them. What cannot be known is unknown, with a
+finding. Imports trees, formats and below. A new layout is a file with ``read`` (and ``plan``, where
+a config predicts it) and its ``quant_method`` in ``registry``.
 """
 
 from __future__ import annotations
