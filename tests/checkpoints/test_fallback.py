@@ -17,7 +17,7 @@ from ..builders import Tensors, write_config, write_safetensors, write_sharded
 from ..formats.gguf_files import GgufWriter
 from ..formats.torch_files import state_zip
 from ..hub_server import HubServer
-from ..test_pipelines import write_pipeline
+from ..inspecting.test_pipelines import write_pipeline
 
 MODEL: Tensors = {"a.weight": ("F32", (4, 4)), "b.weight": ("F32", (4,))}
 LLAMA = {"model_type": "llama", "vocab_size": 32, "hidden_size": 8, "intermediate_size": 16,

@@ -11,11 +11,11 @@ import pytest
 import hfinspect
 from hfinspect.core.results import Inspection
 
-from .builders import write_safetensors
-from .cli.program import hfinspect as run
-from .schemas import conforms
+from ..builders import write_safetensors
+from ..cli.program import hfinspect as run
+from ..schemas import conforms
 
-RECORDED = Path(__file__).resolve().parents[1] / "fixtures" / "oracle" / "sentence_transformers"
+RECORDED = Path(__file__).resolve().parents[2] / "fixtures" / "oracle" / "sentence_transformers"
 CASES = sorted(path.stem for path in RECORDED.glob("*.json"))
 #: Cases with a module whose size is that of a tokenizer, which no config says.
 BY_HEADERS_ALONE = {"lstm", "lstm-one-way", "sparse-inference-free", "static", "word-weights"}

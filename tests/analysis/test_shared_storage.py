@@ -20,11 +20,11 @@ from hfinspect.core.tensor import StoredTensor
 from hfinspect.scanning import scan
 from hfinspect.scanning.rows import COLUMNS, row_of
 
-from .cli.program import hfinspect as program
-from .formats.torch_files import FLOAT, ZipWriter, pickled, tensor
-from .schemas import conforms
+from ..cli.program import hfinspect as program
+from ..formats.torch_files import FLOAT, ZipWriter, pickled, tensor
+from ..schemas import conforms
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "fixtures" / "models"
 VIEWS = ROOT / "fixtures" / "checkpoints" / "torch-zip-views"
 

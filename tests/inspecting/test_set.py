@@ -12,10 +12,10 @@ import hfinspect
 from hfinspect.core.overrides import Override
 from hfinspect.errors import UsageError
 
-from .cli.program import hfinspect as run
-from .schemas import conforms
+from ..cli.program import hfinspect as run
+from ..schemas import conforms
 
-MODELS = Path(__file__).resolve().parents[1] / "fixtures" / "models"
+MODELS = Path(__file__).resolve().parents[2] / "fixtures" / "models"
 LLAMA, GPT2, BLOOM = (str(MODELS / name) for name in ("llama-3-8b", "gpt2", "bloom-1b4-zh"))
 SET = ("--set", "num_hidden_layers=40")
 

@@ -14,9 +14,9 @@ import hfinspect
 from hfinspect.core.display import MAX_REPR
 from hfinspect.errors import UsageError
 
-from .builders import write_config, write_safetensors
+from ..builders import write_config, write_safetensors
 
-MODELS = Path(__file__).resolve().parents[1] / "fixtures" / "models"
+MODELS = Path(__file__).resolve().parents[2] / "fixtures" / "models"
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 16,
          "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
          "num_attention_heads": 2}  # fmt: skip

@@ -22,9 +22,9 @@ from hfinspect.errors import (
     UsageError,
 )
 
-from .builders import write_config, write_safetensors
-from .cli.program import hfinspect as run
-from .hub_server import HubServer
+from ..builders import write_config, write_safetensors
+from ..cli.program import hfinspect as run
+from ..hub_server import HubServer
 
 PACKAGE = Path(hfinspect.__file__).parent
 GPT2 = {"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": 11}

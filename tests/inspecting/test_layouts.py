@@ -12,12 +12,12 @@ import pytest
 import hfinspect
 from hfinspect.errors import NothingToInspectError, UnsupportedFormatError
 
-from .builders import write_config, write_safetensors, write_sharded
-from .cli.program import hfinspect as run
-from .formats.torch_files import state_zip
-from .schemas import conforms
+from ..builders import write_config, write_safetensors, write_sharded
+from ..cli.program import hfinspect as run
+from ..formats.torch_files import state_zip
+from ..schemas import conforms
 
-FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "checkpoints"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "checkpoints"
 BERT: dict[str, Any] = {
     "model_type": "bert",
     "architectures": ["BertModel"],

@@ -10,9 +10,9 @@ import pytest
 import hfinspect
 from hfinspect.trees.prediction import predict
 
-from .builders import write_config, write_safetensors
-from .cli.program import hfinspect as program
-from .schemas import conforms
+from ..builders import write_config, write_safetensors
+from ..cli.program import hfinspect as program
+from ..schemas import conforms
 
 BERT = (
     "config.json names no class: BertForMaskedLM is assumed, the most common class of the "

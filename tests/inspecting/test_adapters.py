@@ -11,12 +11,12 @@ import pytest
 import hfinspect
 from hfinspect.core.results import Inspection
 
-from .builders import Tensors, write_config, write_safetensors
-from .cli.program import hfinspect as run
-from .hub_repos import weights
-from .hub_server import HubServer
-from .schemas import conforms
-from .sources.hub_support import client
+from ..builders import Tensors, write_config, write_safetensors
+from ..cli.program import hfinspect as run
+from ..hub_repos import weights
+from ..hub_server import HubServer
+from ..schemas import conforms
+from ..sources.hub_support import client
 
 BASE: dict[str, Any] = {
     "model_type": "llama",

@@ -14,11 +14,11 @@ from hfinspect import api
 from hfinspect.core.results import Inspection
 from hfinspect.errors import HfinspectError, NothingToInspectError, UnknownArchitectureError
 
-from .builders import Tensors, write_config, write_safetensors
-from .cli.program import hfinspect as run
-from .hub_repos import StoredFile
-from .hub_server import HubServer
-from .schemas import conforms
+from ..builders import Tensors, write_config, write_safetensors
+from ..cli.program import hfinspect as run
+from ..hub_repos import StoredFile
+from ..hub_server import HubServer
+from ..schemas import conforms
 
 UNET: dict[str, Any] = {
     "_class_name": "UNet2DConditionModel",

@@ -13,12 +13,12 @@ from hfinspect.core.tensor import TensorSpec
 from hfinspect.scanning.rows import COLUMNS, row_of
 from hfinspect.trees.prediction import Prediction, predict
 
-from .architectures.test_agreement import PREDICTORS
-from .builders import Tensors, write_config, write_safetensors
-from .cli.program import hfinspect as program
-from .schemas import conforms
+from ..architectures.test_agreement import PREDICTORS
+from ..builders import Tensors, write_config, write_safetensors
+from ..cli.program import hfinspect as program
+from ..schemas import conforms
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DEEPSEEK = json.loads((ROOT / "fixtures/models/deepseek-v3/config.json").read_text())
 CORPUS = ROOT.parent / "shared" / "corpus" / "deepseek-ai--DeepSeek-R1" / "config.json"
 
