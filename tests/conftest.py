@@ -42,6 +42,15 @@ settings.register_profile("suite", deadline=None, database=None)
 settings.load_profile("suite")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What a system does not have is not tested on it."""
+    if sys.platform == "win32":
+        skip = pytest.mark.skip(reason="terminals, signals, modes and links of POSIX systems")
+        for item in items:
+            if item.get_closest_marker("posix"):
+                item.add_marker(skip)
+
+
 def pytest_collection_finish() -> None:
     """What collecting made stays to the end; the garbage collector need not look at it again."""
     gc.collect()

@@ -8,9 +8,10 @@ tensors is made when someone looks at one of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import repeat
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from .tensor import TensorInfo, TensorSpec
 
@@ -31,7 +32,8 @@ class Template(Generic[T]):
         return tuple(zip(*self.rows, strict=True))
 
 
-class Place(NamedTuple, Generic[T]):
+@dataclass(frozen=True)
+class Place(Generic[T]):
     """Where a template is: ``head`` comes before its names. In a list of layers, ``layer`` is the
     number of this one and ``stack`` the name of the list."""
 
@@ -42,7 +44,7 @@ class Place(NamedTuple, Generic[T]):
 
     def rows(self) -> Iterable[T]:
         """The tensors with their full names."""
-        template, head, stack, layer = self
+        template, head, stack, layer = self.template, self.head, self.stack, self.layer
         if not head or not template.rows:
             return template.rows
         kind = type(template.rows[0])
@@ -94,7 +96,7 @@ class Copies(Sequence[T]):
             key = id(place.template)
             if key not in made:
                 made[key] = Template(change(place.template.rows))
-        places = (Place(made[id(p.template)], *p[1:]) for p in self._places)
+        places = (Place(made[id(p.template)], p.head, p.stack, p.layer) for p in self._places)
         return Copies(place for place in places if place.template.rows)
 
     def where(self, keep: Callable[[T], bool]) -> Copies[T]:

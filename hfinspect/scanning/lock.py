@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -76,7 +77,7 @@ class OutputLock:
             self._file = -1
 
     def __exit__(self, *_: object) -> None:
-        if os.name == "nt":  # where an open file cannot be removed
+        if sys.platform == "win32":  # where an open file cannot be removed
             self._close()
         with suppress(OSError):
             self.path.unlink()
@@ -85,12 +86,12 @@ class OutputLock:
 
 def _lock(file: int) -> None:
     """Take the system's lock of an open file. Raises OSError at once if another has it."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         import msvcrt
 
         os.lseek(file, _FAR, os.SEEK_SET)
         try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         finally:
             os.lseek(file, 0, os.SEEK_SET)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from typing import Final
 
 #: Open files that are not connections or targets: the three standard ones, an output, its lock and
@@ -14,10 +15,10 @@ _USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 def limit() -> int | None:
     """Files that this process may have open; None where there is no such limit."""
-    try:
-        import resource
-    except ImportError:  # Windows, where sockets are no files
+    if sys.platform == "win32":  # where sockets are no files
         return None
+    import resource
+
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return None if soft == resource.RLIM_INFINITY else soft
 

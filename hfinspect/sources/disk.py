@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +38,8 @@ class DiskFact(NamedTuple):
 
     @property
     def world_writable(self) -> bool:
-        return bool(self.mode & stat.S_IWOTH)
+        """Never known on Windows, whose modes say only whether a file may be written at all."""
+        return sys.platform != "win32" and bool(self.mode & stat.S_IWOTH)
 
 
 def disk_facts(source: LocalSource, weights: Iterable[str]) -> Mapping[str, DiskFact]:
@@ -53,7 +55,9 @@ def disk_facts(source: LocalSource, weights: Iterable[str]) -> Mapping[str, Disk
 
 
 def directory_mode(source: LocalSource) -> int:
-    """Permission bits of the root; 0 if they cannot be had."""
+    """Permission bits of the root; 0 if they cannot be had, as on Windows."""
+    if sys.platform == "win32":
+        return 0
     try:
         return source.root.stat().st_mode
     except OSError:
@@ -91,6 +95,8 @@ def _leads_out(full: Path, root: str) -> bool:
 
 def _holes(full: Path, size: int) -> tuple[tuple[int, int], ...]:
     """Ranges without data, as the file system tells them; none where it does not."""
+    if sys.platform == "win32":  # which has no call for it
+        return ()
     if not hasattr(os, "SEEK_HOLE") or not size:
         return ()
     found: list[tuple[int, int]] = []

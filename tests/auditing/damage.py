@@ -10,9 +10,12 @@ import json
 import os
 import pickle
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from hfinspect.core.tensor import DTYPE_BITS
 
@@ -340,7 +343,14 @@ def record(files: Files, path: str) -> None:
     files[f".cache/huggingface/download/{path}.metadata"] = note.encode()
 
 
+def _of_posix() -> None:
+    """Skips the test on a system that has no such links, modes and holes."""
+    if sys.platform == "win32":
+        pytest.skip("links, modes and holes of POSIX systems")
+
+
 def symlink(root: Path, path: str, target: str) -> None:
+    _of_posix()
     full = root / path
     if full.exists():
         full.unlink()
@@ -348,11 +358,13 @@ def symlink(root: Path, path: str, target: str) -> None:
 
 
 def chmod(root: Path, path: str, mode: int) -> None:
+    _of_posix()
     (root / path).chmod(mode)
 
 
 def hole(root: Path, path: str, begin: int, end: int) -> None:
     """Bytes of a file turned into a hole; None for the rest of it."""
+    _of_posix()
     full = root / path
     data = full.read_bytes()
     stop = len(data) if end < 0 else end

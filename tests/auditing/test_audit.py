@@ -166,6 +166,7 @@ def test_an_unknown_architecture_is_told_by_names(
     assert code in codes(hfinspect.audit(write(files, tmp_path)))
 
 
+@pytest.mark.posix
 def test_unreadable_files_and_directories_are_findings(tmp_path: Path) -> None:
     write(made("sharded"), tmp_path)
     (tmp_path / "closed").mkdir()
@@ -188,6 +189,7 @@ def test_a_missing_shard_explains_its_tensors(tmp_path: Path) -> None:
     assert codes(hfinspect.audit(write(files, tmp_path))) == ["HI201"]
 
 
+@pytest.mark.posix
 def test_a_pair_of_links_into_the_cache_is_no_finding(tmp_path: Path) -> None:
     """models--org--name/snapshots/<commit>/file -> ../../blobs/<sha256>"""
     root = tmp_path / "models--org--name"

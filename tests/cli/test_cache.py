@@ -32,6 +32,7 @@ def test_info_and_clear(tmp_path: Path) -> None:
     assert json.loads(hfinspect("cache", "info", "-f", "json", env=env).out)["entries"] == 0
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("answer", "left"), [("n", 1), ("y", 0), ("", 1)])
 def test_clear_asks_at_a_terminal(answer: str, left: int, tmp_path: Path) -> None:
     cache = HeaderCache(tmp_path)

@@ -54,6 +54,7 @@ def test_a_pipe_and_a_file_keep_all_columns(tmp_path: Path) -> None:
     assert "-f csv has" in narrow
 
 
+@pytest.mark.posix
 def test_tensors_fold_on_a_terminal() -> None:
     parent, child = pty.openpty()
     command = [sys.executable, "-m", "hfinspect", "tensors", BLOOM]

@@ -49,6 +49,7 @@ def test_no_colour_in_a_pipe() -> None:
     assert "\033" not in hfinspect(BLOOM).out
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
 def test_colour_on_a_terminal_unless_no_color(no_color: str, coloured: bool) -> None:
     parent, child = pty.openpty()
@@ -141,6 +142,7 @@ def test_usage_errors_are_2(arguments: tuple[str, ...]) -> None:
     assert hfinspect(*arguments).code == 2
 
 
+@pytest.mark.posix
 def test_errors_are_a_sentence_and_a_hint(tmp_path: Path) -> None:
     write_config(tmp_path / "type", {"model_type": "lama"})
     write_config(tmp_path / "key", {"model_type": "llama", "hidden_size": "wide"})
@@ -168,6 +170,7 @@ def test_errors_are_a_sentence_and_a_hint(tmp_path: Path) -> None:
         assert [line.partition(":")[0] for line in done.err.splitlines()] == ["error", "hint"], name
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_directory(tmp_path: Path) -> None:
     """The same for one whose names may be read and no more, and for a file that is in one: it is
@@ -215,6 +218,7 @@ def test_a_config_by_its_name(tmp_path: Path) -> None:
 # ---- where output goes
 
 
+@pytest.mark.posix
 def test_standard_output_that_takes_nothing() -> None:
     """A full disk and a closed descriptor are errors like others; nothing is said twice."""
     for command, redirect, told in (
@@ -230,6 +234,7 @@ def test_standard_output_that_takes_nothing() -> None:
         assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
 
 
+@pytest.mark.posix
 def test_standard_error_that_takes_nothing() -> None:
     """The exit code still tells."""
     with Path("/dev/full").open("w") as full, contextlib.redirect_stderr(full):
@@ -238,6 +243,7 @@ def test_standard_error_that_takes_nothing() -> None:
         assert run(["./nowhere"]) == 3
 
 
+@pytest.mark.posix
 def test_output_onto_what_is_no_file(tmp_path: Path) -> None:
     """A device is written to, not replaced; a link's target is replaced, not the link."""
     device = Path("/dev/null")
@@ -253,6 +259,7 @@ def test_output_onto_what_is_no_file(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"real.txt", "link.txt"}
 
 
+@pytest.mark.posix
 def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
     file = tmp_path / ("x" * 250)
     file.write_text("old")
@@ -262,6 +269,7 @@ def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
 def test_a_file_in_a_folder_that_takes_no_new_ones(tmp_path: Path) -> None:
     file = tmp_path / "x"
@@ -284,6 +292,7 @@ def test_foreign_text_reaches_no_terminal_raw(tmp_path: Path) -> None:
             assert not {"\x1b", "\u202e", "\x07"} & set(done.out + done.err), format_name
 
 
+@pytest.mark.posix
 def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m hfinspect tensors {BLOOM}; echo $? >&2"
     done = subprocess.run(
@@ -339,6 +348,7 @@ def test_both_names_of_the_program() -> None:
     assert '"tensors"' in done.stdout
 
 
+@pytest.mark.posix
 def test_ctrl_c(hub: HubServer, tmp_path: Path) -> None:
     """A server that keeps silent is not waited for."""
     hub.fail("stall", "org/slow", seconds=60)

@@ -53,6 +53,7 @@ def interrupted(running: subprocess.Popen[str], *, quiet: bool = True) -> None:
     assert not quiet or err in ("", "interrupted\n"), (running.args, err)
 
 
+@pytest.mark.posix
 def test_each_command_in_the_midst_of_stalled_reads(hub: HubServer, tmp_path: Path) -> None:
     """Threads wait for bodies that stop; the main one waits for them."""
     commands = [
@@ -75,6 +76,7 @@ def test_each_command_in_the_midst_of_stalled_reads(hub: HubServer, tmp_path: Pa
         interrupted(one)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("kind", ["drip", "stall", "trickle"])
 def test_the_first_answer_is_slow(hub: HubServer, tmp_path: Path, kind: str) -> None:
     """The main thread itself waits for a head or a body."""
@@ -85,6 +87,7 @@ def test_the_first_answer_is_slow(hub: HubServer, tmp_path: Path, kind: str) -> 
     interrupted(running)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_server_that_never_speaks(hub: HubServer, tmp_path: Path, scheme: str) -> None:
     """Neither TLS nor HTTP begins."""
@@ -97,6 +100,7 @@ def test_a_server_that_never_speaks(hub: HubServer, tmp_path: Path, scheme: str)
             interrupted(running)
 
 
+@pytest.mark.posix
 def test_a_main_thread_that_python_cannot_interrupt(tmp_path: Path) -> None:
     """It is in a library's own loop, as while a name is looked up."""
     code = (
@@ -110,6 +114,7 @@ def test_a_main_thread_that_python_cannot_interrupt(tmp_path: Path) -> None:
     interrupted(running)
 
 
+@pytest.mark.posix
 def test_before_there_is_a_command(tmp_path: Path) -> None:
     """While Python still imports: no traceback either."""
     for seconds in (0.15, 0.3):
@@ -125,6 +130,7 @@ def test_before_there_is_a_command(tmp_path: Path) -> None:
         assert "Traceback" not in err
 
 
+@pytest.mark.posix
 def test_in_a_library_call_the_interrupt_comes_at_once(hub: HubServer, tmp_path: Path) -> None:
     """``inspect`` raises it in a notebook too, where nothing watches and the process goes on."""
     hub.add("org/model", sharded_files(6))

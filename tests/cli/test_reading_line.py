@@ -49,6 +49,7 @@ def shown(hub: HubServer, home: Path, *arguments: str) -> tuple[str, str]:
     return out, sent.decode()
 
 
+@pytest.mark.posix
 def test_headers_that_are_read(hub: HubServer, tmp_path: Path) -> None:
     hub.add("org/a", sharded_files(40))
     hub.add("org/b", sharded_files(40))
@@ -74,6 +75,7 @@ def test_headers_that_are_read(hub: HubServer, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")  # nothing of it where it is no terminal
 
 
+@pytest.mark.posix
 def test_a_silent_server_is_said_to_be_asked(hub: HubServer, tmp_path: Path) -> None:
     """Before anything is reported, too."""
     hub.add("org/a", {"config.json": b'{"model_type": "gpt2"}'})

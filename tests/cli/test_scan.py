@@ -353,6 +353,7 @@ def test_too_many_failures_end_it(tmp_path: Path, option: list[str], rows: int) 
     assert ("stopped after" in done.err) is bool(option)
 
 
+@pytest.mark.posix
 def test_ctrl_c_ends_within_two_seconds(scan: Scanner, tmp_path: Path) -> None:
     """While half of the targets are stalled, some in the middle of a file."""
     names = fill(scan.hub, 12)
@@ -400,6 +401,7 @@ def test_quiet_is_quiet(scan: Scanner) -> None:
     assert (done.code, done.err) == (1, "")
 
 
+@pytest.mark.posix
 def test_progress_on_a_terminal_rewrites_its_line(scan: Scanner, tmp_path: Path) -> None:
     listed = scan.list_of(fill(scan.hub, 3))
     parent, child = pty.openpty()
@@ -478,6 +480,7 @@ def test_a_table_of_totals_shows_the_totals(scan: Scanner) -> None:
     assert "'parameters': is unknown" in scan(*asked, "--columns", "parameters").err
 
 
+@pytest.mark.posix
 def test_on_a_terminal_rows_are_a_table(tmp_path: Path) -> None:
     local_model(tmp_path / "mine")
     (tmp_path / "list").write_text("./mine\n")

@@ -117,6 +117,7 @@ def test_a_base_on_the_hub(hub: HubServer, tmp_path: Path) -> None:
     check(hfinspect.inspect(local, client=client(hub)), SIZE)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("base", ["org/gone", "../../etc", "no such base", "/dev/null"])
 def test_a_base_out_of_reach_is_a_note(base: str, hub: HubServer, tmp_path: Path) -> None:
     found = hfinspect.inspect(write_adapter(tmp_path / "adapter", base), client=client(hub))

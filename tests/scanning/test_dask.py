@@ -52,6 +52,7 @@ def test_no_scheduler_is_an_error(hub: HubServer, tmp_path: Path) -> None:
     assert "no scheduler at tcp://127.0.0.1:9" in done.err
 
 
+@pytest.mark.posix
 def test_ctrl_c_does_not_wait_for_stalled_workers(hub: HubServer, tmp_path: Path) -> None:
     scan = Scanner(hub, tmp_path)
     out = tmp_path / "out.jsonl"

@@ -289,6 +289,7 @@ def _churn(root: str, seed: int) -> None:
             cache.clear()
 
 
+@pytest.mark.posix
 def test_several_processes_share_it(tmp_path: Path) -> None:
     processes = [
         multiprocessing.get_context("fork").Process(target=_churn, args=(str(tmp_path), seed))

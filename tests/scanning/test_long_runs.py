@@ -83,6 +83,7 @@ def test_a_full_disk_is_a_sentence_in_every_command(tmp_path: Path) -> None:
 # ---- two scans on one output
 
 
+@pytest.mark.posix
 def test_a_second_scan_of_one_output_is_refused(scan: Scanner, tmp_path: Path) -> None:
     """With the first one's process; the first goes on, and afterwards the way is free."""
     names = fill(scan.hub, 3)
@@ -132,6 +133,7 @@ def test_an_output_that_cannot_be_made(scan: Scanner, tmp_path: Path) -> None:
 # ---- too few open files
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.name == "nt", reason="there is no such limit")
 @pytest.mark.parametrize("files", [24, 40])
 def test_few_open_files_lose_no_row(scan: Scanner, tmp_path: Path, files: int) -> None:

@@ -154,6 +154,7 @@ def test_parts_in_a_row_are_the_list(items: list[int], n: int) -> None:
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
+@pytest.mark.posix
 def test_a_directory_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o000)

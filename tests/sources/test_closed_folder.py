@@ -48,6 +48,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.mark.posix
 def test_a_closed_folder_is_reported_and_the_rest_read(folder: Path) -> None:
     for name in ("good", "part", "empty"):
         (folder / name).mkdir()

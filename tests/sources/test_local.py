@@ -107,6 +107,7 @@ def test_raw_reads_that_stop_early_are_continued() -> None:
     assert local._read_fully(read, 8) == b"89"
 
 
+@pytest.mark.posix
 def test_links_of_the_hubs_cache_lead_out_of_the_snapshot(tmp_path: Path) -> None:
     repo = tmp_path / "models--org--name"
     sha256 = "ab" * 32
@@ -121,6 +122,7 @@ def test_links_of_the_hubs_cache_lead_out_of_the_snapshot(tmp_path: Path) -> Non
     assert (files.origin.repo_id, files.origin.commit) == ("org/name", COMMIT)
 
 
+@pytest.mark.posix
 def test_link_to_nothing_is_listed_and_missing(tmp_path: Path) -> None:
     (tmp_path / "x").symlink_to("nowhere")
     files = source(tmp_path)
@@ -129,6 +131,7 @@ def test_link_to_nothing_is_listed_and_missing(tmp_path: Path) -> None:
         files.read("x", 0, 1)
 
 
+@pytest.mark.posix
 def test_links_in_circles_and_out_of_the_root_are_not_walked(tmp_path: Path) -> None:
     write_sparse(tmp_path / "outside" / "secret", b"", 1)
     root = tmp_path / "root"
@@ -167,6 +170,7 @@ def test_missing_things_are_named(tmp_path: Path) -> None:
         source(tmp_path / "file" / "below").list_files()
 
 
+@pytest.mark.posix
 def test_directories_and_pipes_are_no_files(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     os.mkfifo(tmp_path / "pipe")
@@ -180,6 +184,7 @@ def test_directories_and_pipes_are_no_files(tmp_path: Path) -> None:
         source(tmp_path / "pipe").list_files()
 
 
+@pytest.mark.posix
 @root_reads_all
 def test_what_may_not_be_read_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x")
