@@ -38,10 +38,19 @@ if TYPE_CHECKING:
     )
     from .core.extents import Extent
     from .core.flop_count import Flops
-    from .core.footprint import AtContext, CacheGroup, CacheSize, Memory, WeightBytes, Workspace
+    from .core.footprint import (
+        AtContext,
+        CacheGroup,
+        CacheSize,
+        Memory,
+        Stage,
+        WeightBytes,
+        Workspace,
+    )
     from .core.formula import Formula, Tree
     from .core.hub_info import HubInfo
     from .core.model_facts import ModelFacts
+    from .core.offload_plan import LayerBytes, Offload, OffloadPlan
     from .core.overrides import Override
     from .core.progress import Progress
     from .core.refs import Origin
@@ -116,6 +125,10 @@ _HOMES = {
     "CacheGroup": "core.footprint",
     "CacheSize": "core.footprint",
     "Memory": "core.footprint",
+    "Stage": "core.footprint",
+    "LayerBytes": "core.offload_plan",
+    "Offload": "core.offload_plan",
+    "OffloadPlan": "core.offload_plan",
     "WeightBytes": "core.footprint",
     "Workspace": "core.footprint",
     "Formula": "core.formula",
@@ -186,6 +199,7 @@ __all__ = [
     "HubClient",
     "HubInfo",
     "Inspection",
+    "LayerBytes",
     "Letter",
     "Listing",
     "Measurement",
@@ -194,6 +208,8 @@ __all__ = [
     "ModelFacts",
     "Module",
     "NameSize",
+    "Offload",
+    "OffloadPlan",
     "Origin",
     "Override",
     "Packed",
@@ -207,6 +223,7 @@ __all__ = [
     "Section",
     "Share",
     "SourceChoice",
+    "Stage",
     "Target",
     "TensorDifference",
     "TensorInfo",

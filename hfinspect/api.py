@@ -179,6 +179,8 @@ def memory(
     encoder_tokens: int | None = None,
     on: str | None = None,
     tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    expert_parallel: int = 1,
     train: str | None = None,
     rank: int = 16,
     targets: str | Sequence[str] | None = None,
@@ -206,7 +208,9 @@ def memory(
     ``cache_dtype`` is that of keys and values (default: the model's). ``encoder_tokens`` are those
     of an encoder-decoder's input (default: as many as ``context``). ``on`` is a device: ``"24GB"``,
     ``"2x80GB"``, ``"RTX 4090"``. ``tensor_parallel`` is the number of devices that share each
-    layer; bytes are then those of the fullest. The other arguments are those of ``inspect``.
+    layer, ``pipeline_parallel`` that of stages, ``expert_parallel`` that of devices that share the
+    experts; bytes are then those of the fullest. With engine ``llama.cpp``, ``Memory.offload`` has
+    the weights by layer and what goes to the GPU. The other arguments are those of ``inspect``.
 
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
@@ -224,6 +228,7 @@ def memory(
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
+        pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel,
     )  # fmt: skip
     if train is not None:
         from .sizing.training import train_wished
@@ -232,9 +237,9 @@ def memory(
             train, rank=rank, targets=targets, seq=seq, batch=batch, optimizer=optimizer,
             precision=precision, gpus=gpus, zero=zero, checkpointing=checkpointing,
         )  # fmt: skip
-        if tensor_parallel > 1:
+        if not wish.parallel.alone:
             hint = "training divides by gpus and zero"
-            raise UsageError("train", "does not go with tensor parallelism", hint=hint)
+            raise UsageError("train", "does not go with parallel inference", hint=hint)
         wish = replace(wish, train=training)
     _check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, progress=progress)

@@ -41,6 +41,8 @@ def memory(
         typer.Option(metavar="DEVICE", help="24GB, 24GiB, 2x80GB, 'RTX 4090', 8xH100."),
     ] = None,
     tp: Annotated[int, typer.Option("--tp", min=1, help="Devices of tensor parallelism.")] = 1,
+    pp: Annotated[int, typer.Option("--pp", min=1, help="Stages of a pipeline.")] = 1,
+    ep: Annotated[int, typer.Option("--ep", min=1, help="Devices that share the experts.")] = 1,
     train: Annotated[
         str | None, typer.Option(metavar="HOW", help="What training needs: full, lora, qlora.")
     ] = None,
@@ -99,6 +101,8 @@ def memory(
             encoder_tokens=encoder_tokens,
             on=on,
             tensor_parallel=tp,
+            pipeline_parallel=pp,
+            expert_parallel=ep,
             train=train,
             rank=rank,
             targets=targets,

@@ -8,6 +8,7 @@ from typing import Any
 
 from .display import Shown
 from .flop_count import Flops
+from .offload_plan import Offload
 from .refs import Origin
 from .results import SCHEMA_VERSION
 from .training_bytes import Training
@@ -170,21 +171,50 @@ class Workspace:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """One stage of a pipeline, by one of its devices.
+
+    Fields:
+        first [index, from 0]: of its first layer
+        last [index, from 0]: of its last layer
+        holds: ``embedding`` on the first stage, ``head`` on the last
+        weights [bytes]: on one device; None where unknown
+        cache [bytes]: on one device, at the main context
+    """
+
+    first: int
+    last: int
+    holds: tuple[str, ...]
+    weights: int | None
+    cache: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "first": self.first, "last": self.last, "holds": list(self.holds),
+            "weights": self.weights, "cache": self.cache,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
 class AtContext:
-    """The sum at one context, per device: ``total`` is weights, cache and the workspace's limit;
-    None where the weights' bytes are not known. ``fits`` None: no device was named.
+    """The sum at one context on the fullest device: ``total`` is weights, cache and the workspace's
+    limit; None where the weights' bytes are not known. ``fits`` None: no device was named.
 
     Fields:
         cache: of all sequences
         workspace: what a step needs besides, a limit
         total [bytes]: weights, cache and workspace on one device; None where unknown
         fits: whether the device holds it; None without a device
+        weights [bytes]: on that device; None where unknown
+        stage [index, from 0]: of the pipeline that the device is in; None without one
     """
 
     cache: CacheSize
     workspace: Workspace
     total: int | None
     fits: bool | None = None
+    weights: int | None = None
+    stage: int | None = None
 
     @property
     def context(self) -> int:
@@ -194,6 +224,7 @@ class AtContext:
         return {
             "context": self.context, "cache": self.cache.to_dict(),
             "workspace": self.workspace.to_dict(), "total": self.total, "fits": self.fits,
+            "weights": self.weights, "stage": self.stage,
         }  # fmt: skip
 
 
@@ -230,6 +261,11 @@ class Memory(Shown):
         training: what a step of training holds; None where no way of training was named
         training_unknown: why it cannot be given; empty where it can
         notes: remarks
+        pipeline_parallel [stages]: that the layers are cut into
+        expert_parallel [devices]: that share the experts
+        stages: of a pipeline, in order; none without one
+        offload: the model by layer, and what goes to the GPU, with llama.cpp; else None
+        offload_unknown: why it cannot be given; empty where it can
     """
 
     target: str
@@ -253,6 +289,11 @@ class Memory(Shown):
     training: Training | None = None
     training_unknown: str = ""
     notes: tuple[str, ...] = ()
+    pipeline_parallel: int = 1
+    expert_parallel: int = 1
+    stages: tuple[Stage, ...] = ()
+    offload: Offload | None = None
+    offload_unknown: str = ""
 
     @property
     def main(self) -> AtContext | None:
@@ -296,6 +337,8 @@ class Memory(Shown):
             "engine_version": self.version,
             "batch": self.batch,
             "tensor_parallel": self.tensor_parallel,
+            "pipeline_parallel": self.pipeline_parallel,
+            "expert_parallel": self.expert_parallel,
             "own_context": self.own_context,
             "weights": self.weights.to_dict(),
             "at": [entry.to_dict() for entry in self.at],
@@ -309,5 +352,8 @@ class Memory(Shown):
             "flops_unknown": self.flops_unknown,
             "training": None if self.training is None else self.training.to_dict(),
             "training_unknown": self.training_unknown,
+            "stages": [stage.to_dict() for stage in self.stages],
+            "offload": None if self.offload is None else self.offload.to_dict(),
+            "offload_unknown": self.offload_unknown,
             "notes": list(self.notes),
         }

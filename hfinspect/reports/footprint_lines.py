@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..core.footprint import AtContext, CacheGroup, Memory
 from ..core.text import byte_size
 from .document import Block, Column, Document, Facts, Paragraph, Table
+from .offload_lines import lay_out_offload
 from .training_lines import lay_out_flops, lay_out_training
 
 
@@ -17,6 +18,10 @@ def lay_out(found: Memory) -> Document:
         if found.cache is not None and found.cache.layers:
             blocks.append(_layers(found))
         blocks.append(_formulas(found))
+    if found.stages:
+        blocks.append(_stages(found))
+    if found.offload is not None:
+        blocks += lay_out_offload(found.offload, found.device is not None)
     if found.flops is not None:
         blocks.append(lay_out_flops(found.flops))
     if found.training is not None:
@@ -50,13 +55,13 @@ def _facts(found: Memory) -> Facts:
         widths = ", ".join(f"{name} {byte_size(size)}" for name, size in weights.widths.items())
         items.append(("weights", f"unknown: {weights.unknown}" + (f"; {widths}" if widths else "")))
     else:
-        apart = weights.per_device if found.tensor_parallel > 1 else None
-        each = "" if apart is None else f", {byte_size(apart)} on the fullest device"
-        items.append(("weights", f"{byte_size(weights.nbytes)}, {weights.nbytes:,} bytes{each}"))
+        items.append(("weights", f"{_weights(found)}{_apart(found)}"))
     if found.cache_unknown:
         items.append(("cache", found.cache_unknown))
     if found.cache is not None:
         items.append(("cache", _cost(found)))
+    if found.offload_unknown:
+        items.append(("by layer", f"unknown: {found.offload_unknown}"))
     if found.training_unknown:
         items.append(("training", f"unknown: {found.training_unknown}"))
     if found.device is not None:
@@ -71,10 +76,27 @@ def _facts(found: Memory) -> Facts:
     return Facts(tuple(items))
 
 
+def _weights(found: Memory) -> str:
+    nbytes = found.weights.nbytes or 0
+    return f"{byte_size(nbytes)}, {nbytes:,} bytes"
+
+
+def _apart(found: Memory) -> str:
+    """What of the weights one device has."""
+    apart = found.weights.per_device
+    if apart is None or apart == found.weights.nbytes:
+        return ""
+    if found.offload is None:
+        return f", {byte_size(apart)} ({apart:,} bytes) on the fullest device"
+    return f", {byte_size(apart)} of it on the GPU with all layers there"
+
+
 def _engine(found: Memory) -> str:
     version = f" {found.version}" if found.version else ""
-    ranks = f", {found.tensor_parallel} devices" if found.tensor_parallel > 1 else ""
-    return f"engine {found.engine}{version}, batch {found.batch}{ranks}"
+    ways = (("tensor", found.tensor_parallel), ("pipeline", found.pipeline_parallel),
+            ("expert", found.expert_parallel))  # fmt: skip
+    parallel = "".join(f", {name} parallel {count}" for name, count in ways if count > 1)
+    return f"engine {found.engine}{version}, batch {found.batch}{parallel}"
 
 
 def _cost(found: Memory) -> str:
@@ -100,12 +122,12 @@ def _sums(found: Memory) -> Table:
         Column("total", "total"),
         Column("fits", "fits"),
     )
-    rows = tuple(_row(found, entry) for entry in found.at)
+    rows = tuple(_row(entry) for entry in found.at)
     return Table(columns, rows, optional=("fits",))
 
 
-def _row(found: Memory, entry: AtContext) -> tuple[int | str | None, ...]:
-    weights = found.weights.per_device
+def _row(entry: AtContext) -> tuple[int | str | None, ...]:
+    weights = entry.weights
     fits = {None: "", True: "yes", False: "no"}[entry.fits]
     return (
         entry.context,
@@ -123,7 +145,7 @@ def _plain(found: Memory) -> Table:
              "workspace_nbytes", "total_nbytes", "fits")  # fmt: skip
     weights = found.weights.per_device
     rows: list[tuple[int | str | bool | None, ...]] = [
-        (entry.context, found.batch, weights, entry.cache.kv_bytes, entry.cache.state_bytes,
+        (entry.context, found.batch, entry.weights, entry.cache.kv_bytes, entry.cache.state_bytes,
          entry.cache.nbytes, entry.workspace.nbytes, entry.total, entry.fits)
         for entry in found.at
     ]  # fmt: skip
@@ -150,6 +172,20 @@ def _group(group: CacheGroup) -> tuple[int | str | None, ...]:
     per = "per token" if group.grows else "in all"
     label = f"{group.label} ({group.dtype}, {per})"
     return (group.layers, label, group.window, group.elements, group.nbytes, group.formula)
+
+
+def _stages(found: Memory) -> Table:
+    columns = (
+        Column("layers", "layers"),
+        Column("with", "with"),
+        Column("weights", "weights", "int"),
+        Column("cache", "cache", "int"),
+    )
+    rows = tuple(
+        (f"{stage.first} to {stage.last}", ", ".join(stage.holds), stage.weights, stage.cache)
+        for stage in found.stages
+    )
+    return Table(columns, rows, title="Bytes on one device of each stage")
 
 
 def _formulas(found: Memory) -> Facts:

@@ -49,13 +49,24 @@ def decoder_blocks(root: Module) -> tuple[Module, ...]:
     return tuple(block for layers in stacks for block in _blocks(layers))
 
 
+def decoder_stacks(root: Module) -> list[tuple[str, int]]:
+    """Path of each list of the decoder's layers, and how many blocks it has."""
+    _, chosen = _decoder_paths(root)
+    return [(path, len(_blocks(layers))) for path, layers in chosen]
+
+
 def _decoder_stacks(root: Module) -> tuple[bool, tuple[Layers, ...]]:
     """Whether an encoder stands next to it, and the lists of layers of the text's decoder."""
+    both, chosen = _decoder_paths(root)
+    return both, tuple(layers for _, layers in chosen)
+
+
+def _decoder_paths(root: Module) -> tuple[bool, list[tuple[str, Layers]]]:
     stacks = list(_stacks(root, "", "text"))
     decoders = [i for i in stacks if "decoder" in i[0].split(".") and i[1] == "text"]
     both = bool(decoders) and any("encoder" in item[0].split(".") for item in stacks)
     chosen = decoders if both else stacks
-    return both, tuple(layers for _, part, layers in chosen if part == "text")
+    return both, [(path, layers) for path, part, layers in chosen if part == "text"]
 
 
 def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.footprint import AtContext, Memory, WeightBytes, Workspace
+from ..core.footprint import AtContext, CacheSize, Memory, Stage, WeightBytes
 from ..core.results import Inspection
-from ..core.tensor import TensorInfo
 from ..errors import UsageError
-from ..trees.keeps import Keeps, KeysValues, State
-from ..trees.modules import Module, ModuleList, Parameter
 from ..trees.prediction import Prediction
 from .devices import Device, parse_device, parse_tokens, smallest_card
 from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine
 from .flops import count_flops
-from .kv_cache import KeptLayer, cache_size, kept_layers, unknown_layouts
+from .kv_cache import KeptLayer, cache_size, decoder_blocks, kept_layers, unknown_layouts
+from .offload import Parts, Splitter, plan_offload, weights_by_layer
+from .parallel import Parallel, divided, parallel_notes, parallel_wished, stage_weights, stages
+from .workspace import WorkspaceLimit
 
 if TYPE_CHECKING:
     from .training import TrainWish
 
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (4096, 32768)
-#: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).
-RUNTIME_BYTES: Final = 512 * 1024**2
 #: Tokens of a prompt that are worked on at once where no engine says it: engines cut longer ones.
 PREFILL_TOKENS: Final = 2048
 #: Where the search for the longest context ends.
@@ -48,7 +43,7 @@ class Wish:
     dtype: str | None = None
     encoder_tokens: int | None = None
     device: Device | None = None
-    tensor_parallel: int = 1
+    parallel: Parallel = field(default_factory=Parallel)
     settings: Settings = field(default_factory=Settings)
     train: TrainWish | None = None
 
@@ -61,12 +56,13 @@ def wished(
     cache_dtype: str | None,
     encoder_tokens: int | None,
     on: str | None,
-    tensor_parallel: int,
+    tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    expert_parallel: int = 1,
 ) -> Wish:
     """What a user wrote, checked. Raises UsageError."""
-    for name, value in (("batch", batch), ("tensor_parallel", tensor_parallel)):
-        if isinstance(value, bool) or not 1 <= value <= MAX_BATCH:
-            raise UsageError(f"{name} {value!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
+    if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
+        raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
     if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
         raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
     return Wish(
@@ -76,18 +72,21 @@ def wished(
         dtype=None if cache_dtype is None else as_cache_dtype(cache_dtype),
         encoder_tokens=encoder_tokens,
         device=None if on is None else parse_device(on),
-        tensor_parallel=tensor_parallel,
+        parallel=parallel_wished(
+            tensor_parallel, pipeline_parallel, expert_parallel, find_engine(engine).name
+        ),
     )
 
 
 def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
     """Everything that is known; a cache that is not is refused by its reason, not guessed."""
-    weights = _weights(found, wish)
+    weights = _weights(found)
     base = Memory(
         target=found.target, origin=found.origin, architecture=found.architecture,
         model_type=found.model_type, engine=wish.engine.name, version=wish.engine.version,
-        batch=wish.batch, tensor_parallel=wish.tensor_parallel, weights=weights,
-        own_context=found.facts.context,
+        batch=wish.batch, tensor_parallel=wish.parallel.tensor,
+        pipeline_parallel=wish.parallel.pipeline, expert_parallel=wish.parallel.expert,
+        weights=weights, own_context=found.facts.context,
         device=None if wish.device is None
         else (wish.device.name, wish.device.nbytes, wish.device.count),
     )  # fmt: skip
@@ -98,14 +97,16 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         layers = kept_layers(prediction.root)
         reason = "; ".join(unknown_layouts(layers))
     if reason or prediction is None:
-        return replace(base, cache_unknown=reason)
-    dtype, assumed = _cache_dtype(prediction, wish)
-    divided = tuple(_divided(layer, wish.tensor_parallel, found) for layer in layers)
-    sized = _Sizer(divided, prediction.root, dtype, assumed, wish, weights.per_device)
+        return replace(_weights_alone(base, found, wish), cache_unknown=reason)
+    sized = _sizer(found, prediction, layers, weights, wish)
     contexts = _contexts(found.facts.context, wish.context)
     entries = tuple(sized.at(context, wish.batch) for context in contexts)
-    if not any(layer.keeps for layer in layers):
-        base = replace(base, notes=("it keeps nothing between tokens",))
+    base = replace(
+        base, weights=replace(weights, per_device=sized.fullest_weights),
+        notes=tuple(_notes(found, layers, wish)),
+    )  # fmt: skip
+    if wish.engine.name == "llama.cpp" and entries:
+        base = _with_offload(base, sized, entries[-1], found)
     if entries:
         flops = count_flops(prediction, layers, entries[-1].context, wish.batch)
         if isinstance(flops, str):
@@ -113,6 +114,42 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         else:
             base = replace(base, flops=flops)
     return _with_limits(replace(base, at=entries), sized, wish, found.facts.context)
+
+
+def _with_offload(base: Memory, sized: _Sizer, main: AtContext, found: Inspection) -> Memory:
+    if isinstance(sized.by_layer, str):
+        return replace(base, offload_unknown=sized.by_layer)
+    assert sized.by_layer is not None
+    cache = sized.cache_by_layer(main.context, base.batch)
+    notes = list(base.notes)
+    if found.format != "gguf":
+        notes.append("llama.cpp reads GGUF: bytes are those of the weights as they are now")
+    if sized.by_layer.apart:
+        notes.append("the parts for images and sound are a file of their own (--mmproj)")
+    offload = plan_offload(
+        sized.by_layer, cache, main.context, main.workspace.nbytes, sized.wish.device
+    )  # fmt: skip
+    return replace(base, offload=offload, notes=tuple(notes))
+
+
+def _weights_alone(base: Memory, found: Inspection, wish: Wish) -> Memory:
+    """Weights on one device where the cache is not known."""
+    if wish.parallel.pipeline > 1:
+        raise UsageError(
+            f"pipeline_parallel {wish.parallel.pipeline}",
+            "needs a decoder whose layers are known", hint="leave --pp out",
+        )  # fmt: skip
+    if wish.parallel.alone or base.weights.nbytes is None:
+        return base
+    (held,) = stage_weights(found, None, wish.parallel, [range(0)])
+    return replace(base, weights=replace(base.weights, per_device=held))
+
+
+def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
+    notes = parallel_notes(wish.parallel, wish.engine.name, found)
+    if not any(layer.keeps for layer in layers):
+        notes.append("it keeps nothing between tokens")
+    return notes
 
 
 def _with_training(
@@ -173,167 +210,154 @@ def _cache_dtype(prediction: Prediction, wish: Wish) -> tuple[str, str]:
 # ---- weights
 
 
-def _weights(found: Inspection, wish: Wish) -> WeightBytes:
+def _weights(found: Inspection) -> WeightBytes:
     beyond = [group.nbytes for group in found.beyond]
     more = sum(size for size in beyond if size is not None)
     nbytes = None if found.nbytes is None else found.nbytes - more
-    per_device = nbytes
-    if nbytes is not None and wish.tensor_parallel > 1:
-        per_device = sum(_share(t, wish.tensor_parallel, found) for t in found.tensors) - more
     unknown = ""
     if nbytes is None:
         reasons = [finding.text for finding in found.findings if "bytes" in finding.text]
         unknown = reasons[0] if reasons else "the bytes of some tensors are not known"
     return WeightBytes(
-        nbytes=nbytes, source=found.source, parameters=found.parameters, per_device=per_device,
+        nbytes=nbytes, source=found.source, parameters=found.parameters, per_device=nbytes,
         widths=found.memory, unknown=unknown,
     )  # fmt: skip
-
-
-#: Components whose matrices tensor parallelism divides; norms and routers are on every device.
-_DIVIDED: Final = frozenset(
-    {Component.ATTENTION, Component.MLP, Component.EMBEDDING, Component.HEAD, Component.SSM}
-)
-#: Kinds that every device holds whole: one latent for all heads, tables of positions.
-_WHOLE: Final = frozenset({"query_down", "kv_down", "position", "segment", "relative_position"})
-
-
-def _share(tensor: TensorInfo, ranks: int, found: Inspection) -> int:
-    """Bytes of one tensor on the fullest of ``ranks`` devices."""
-    nbytes = tensor.nbytes or 0
-    if tensor.component not in _DIVIDED or tensor.kind in _WHOLE or len(tensor.shape) < 2:
-        return nbytes
-    heads = found.facts.kv_heads
-    if tensor.kind in ("key", "value") and heads and heads < ranks:
-        return -(-nbytes // heads)
-    return -(-nbytes // ranks)
-
-
-def _divided(layer: KeptLayer, ranks: int, found: Inspection) -> KeptLayer:
-    """What one of ``ranks`` devices keeps of a layer: whole heads, at least one; latents whole."""
-    if ranks == 1:
-        return layer
-    return replace(layer, keeps=tuple(_part(item, ranks, found) for item in layer.keeps))
-
-
-def _part(item: Keeps, ranks: int, found: Inspection) -> Keeps:
-    if isinstance(item, State):
-        first, *rest = item.shape
-        return replace(item, shape=(-(-int(first) // ranks), *rest))
-    if not isinstance(item, KeysValues) or item.latent or item.name:
-        return item
-    heads = int(item.heads or found.facts.kv_heads or found.facts.heads or 1)
-    kept = -(-heads // ranks)
-    return replace(
-        item, key=int(item.key) * kept // heads, value=int(item.value) * kept // heads, heads=kept
-    )
 
 
 # ---- one context
 
 
+def _sizer(
+    found: Inspection,
+    prediction: Prediction,
+    layers: Sequence[KeptLayer],
+    weights: WeightBytes,
+    wish: Wish,
+) -> _Sizer:
+    parallel = wish.parallel
+    parts = [range(len(layers))]
+    if parallel.pipeline > 1:
+        _check_stages(prediction, layers)
+        parts = stages(len(layers), parallel.pipeline, wish.engine.name)
+    held: list[int | None] = [weights.nbytes]
+    if not parallel.alone:
+        held = [None] * len(parts)
+        if weights.nbytes is not None:
+            held = [*stage_weights(found, prediction, parallel, parts)]
+    by_layer: Parts | str | None = None
+    if wish.engine.name == "llama.cpp":
+        by_layer = weights_by_layer(found, prediction, len(layers))
+        if isinstance(by_layer, Parts):
+            held = [by_layer.whole]
+    kept = [divided(layer, parallel.tensor, found) for layer in layers]
+    dtype, assumed = _cache_dtype(prediction, wish)
+    size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
+    return _Sizer(
+        tuple(
+            _StageLayers(part, tuple(kept[i] for i in part), size)
+            for part, size in zip(parts, held, strict=True)
+        ),
+        WorkspaceLimit(prediction.root, size, parallel.tensor), dtype, assumed, wish, by_layer,
+    )  # fmt: skip
+
+
+def _check_stages(prediction: Prediction, layers: Sequence[KeptLayer]) -> None:
+    """Raises UsageError where no rule says which layers a stage has."""
+    family = prediction.family
+    if family is not None and family.category == "encoder-decoder":
+        raise UsageError("pipeline_parallel", "is not known for encoder-decoders")
+    if len(decoder_blocks(prediction.root)) != len(layers):
+        raise UsageError("pipeline_parallel", "is not known for layers that are used repeatedly")
+
+
+@dataclass(frozen=True)
+class _StageLayers:
+    """The layers of one stage, what each of its devices keeps of them, and its weights."""
+
+    part: range
+    layers: Sequence[KeptLayer]
+    weights: int | None
+
+
 @dataclass(frozen=True)
 class _Sizer:
-    layers: Sequence[KeptLayer]
-    root: Module
+    stages: tuple[_StageLayers, ...]
+    workspace: WorkspaceLimit
     dtype: str
     assumed: str
     wish: Wish
-    weights: int | None
+    by_layer: Parts | str | None = None
+
+    @property
+    def fullest_weights(self) -> int | None:
+        """Of the stage with the most weights."""
+        held = [stage.weights for stage in self.stages]
+        known = [size for size in held if size is not None]
+        return max(known) if len(known) == len(held) else None
 
     def at(self, context: int, batch: int) -> AtContext:
-        wish = self.wish
-        cache = cache_size(
-            self.layers, wish.engine, tokens=context, batch=batch, dtype=self.dtype,
-            encoder_tokens=wish.encoder_tokens, settings=wish.settings, assumed=self.assumed,
+        """The sum on the fullest device."""
+        workspace = self.workspace.at(min(context, _step(self.wish)), batch)
+        entries = [
+            AtContext(
+                cache, workspace,
+                None if stage.weights is None else stage.weights + cache.nbytes + workspace.nbytes,
+                weights=stage.weights, stage=i if len(self.stages) > 1 else None,
+            )
+            for i, stage in enumerate(self.stages)
+            for cache in [self._cache(stage, context, batch)]
+        ]  # fmt: skip
+        fullest = max(entries, key=lambda entry: entry.total or entry.cache.nbytes)
+        device = self.wish.device
+        if device is None or fullest.total is None:
+            return fullest
+        if isinstance(self.by_layer, Parts):
+            kept = self.cache_by_layer(context, batch)
+            whole = Splitter(self.by_layer, kept, workspace.nbytes, device).whole()
+            return replace(fullest, total=whole.fullest, fits=whole.fullest <= device.nbytes)
+        # Without parallelism several devices hold the sum together.
+        held = device.total if self.wish.parallel.alone else device.nbytes
+        return replace(fullest, fits=fullest.total <= held)
+
+    def cache_by_layer(self, context: int, batch: int) -> list[int]:
+        """Bytes that each layer keeps; equal ones are computed once."""
+        sizes: dict[KeptLayer, int] = {}
+        layers = [layer for stage in self.stages for layer in stage.layers]
+        for layer in layers:
+            if layer not in sizes:
+                one = _StageLayers(range(1), (layer,), None)
+                sizes[layer] = self._cache(one, context, batch).nbytes
+        return [sizes[layer] for layer in layers]
+
+    def _cache(self, stage: _StageLayers, context: int, batch: int) -> CacheSize:
+        return cache_size(
+            stage.layers, self.wish.engine, tokens=context, batch=batch, dtype=self.dtype,
+            encoder_tokens=self.wish.encoder_tokens, settings=self.wish.settings,
+            assumed=self.assumed,
         )  # fmt: skip
-        workspace = self._workspace(context, batch)
-        total = None
-        if self.weights is not None:
-            total = self.weights + cache.nbytes + workspace.nbytes
-        if wish.device is None or total is None:
-            return AtContext(cache, workspace, total)
-        # Without tensor parallelism several devices hold the sum together.
-        held = wish.device.nbytes if wish.tensor_parallel > 1 else wish.device.total
-        return AtContext(cache, workspace, total, total <= held)
 
-    # The tree is walked once, however many contexts and batches are tried.
-    @cached_property
-    def _token_table(self) -> tuple[int, int]:
-        return _table(self.root)
-
-    @cached_property
-    def _widest_block(self) -> int:
-        return _widest(self.root)
-
-    def _workspace(self, context: int, batch: int) -> Workspace:
-        """Source of the limit: outputs of the widest group of projections that a layer holds at
-        once (gate and up, or query, key and value) next to two copies of the residual stream."""
-        tokens = min(context, _step(self.wish))
-        vocabulary, hidden = self._token_table
-        widest = self._widest_block
-        size = bytes_an_element("F32" if self.dtype == "F32" else "BF16")
-        ranks = self.wish.tensor_parallel
-        activation = math.ceil(batch * tokens * (-(-widest // ranks) + 2 * hidden) * size)
-        return Workspace(
-            logits=batch * vocabulary * 4,
-            activation=activation,
-            runtime=RUNTIME_BYTES,
-            formula=f"{batch} × {vocabulary:,} × 4 + {batch} × {tokens:,} × ({widest:,} + 2 × "
-            f"{hidden:,}) × {size} + {RUNTIME_BYTES:,}",
-        )
+    def shown_stages(self, context: int, batch: int) -> tuple[Stage, ...]:
+        """What each stage holds; none where there is one."""
+        if len(self.stages) == 1:
+            return ()
+        last = len(self.stages) - 1
+        return tuple(
+            Stage(
+                stage.part.start, stage.part.stop - 1,
+                ("embedding",) * (i == 0) + ("head",) * (i == last),
+                stage.weights, self._cache(stage, context, batch).nbytes,
+            )
+            for i, stage in enumerate(self.stages)
+        )  # fmt: skip
 
 
 def _step(wish: Wish) -> int:
-    """Tokens that one step works on at most."""
+    """Tokens of each sequence that one step works on at most."""
     steps = {
         "logical": PREFILL_TOKENS, "sglang": wish.settings.batched_tokens,
         "vllm": wish.settings.batched_tokens, "llama.cpp": wish.settings.ubatch,
     }  # fmt: skip
     return steps.get(wish.engine.name, MAX_CONTEXT)
-
-
-def _table(root: Module) -> tuple[int, int]:
-    """Rows and width of the largest token table."""
-    best = (0, 0)
-    waiting, seen = [root], set[int]()
-    while waiting:
-        module = waiting.pop()
-        if id(module) in seen:
-            continue
-        seen.add(id(module))
-        weight = module.children.get("weight")
-        if module.kind == "token" and isinstance(weight, Parameter):
-            best = max(best, (int(weight.shape[0]), int(weight.shape[1])))
-        waiting += [child for child in module.children.values() if isinstance(child, Module)]
-    return best
-
-
-def _widest(module: Module) -> int:
-    """The most rows that the linear children of one block have together."""
-    best, seen = 0, set[int]()
-    waiting = [module]
-    while waiting:
-        block = waiting.pop()
-        if id(block) in seen:
-            continue
-        seen.add(id(block))
-        rows = 0
-        for child in block.children.values():
-            if not isinstance(child, Module):
-                continue
-            waiting.append(child)
-            weight = child.children.get("weight")
-            is_linear = child.kind in _INNER and isinstance(weight, Parameter)
-            if is_linear and isinstance(weight, Parameter) and len(weight.shape) == 2:
-                rows += int(weight.shape[1 if child.class_name == "Conv1D" else 0])
-        if not isinstance(block, ModuleList):
-            best = max(best, rows)
-    return best
-
-
-#: Projections from the residual stream.
-_INNER: Final = frozenset({"gate", "up", "gate_up", "query", "key", "value", "qkv", "key_value"})
 
 
 # ---- what fits
@@ -346,7 +370,10 @@ def _with_limits(base: Memory, sized: _Sizer, wish: Wish, own: int | None) -> Me
     notes = list(base.notes)
     if own and main.context > own:
         notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
-    found = replace(base, smallest_card=smallest_card(main.total), notes=tuple(notes))
+    found = replace(
+        base, smallest_card=smallest_card(main.total), notes=tuple(notes),
+        stages=sized.shown_stages(main.context, wish.batch),
+    )  # fmt: skip
     if wish.device is None:
         return found
     return replace(

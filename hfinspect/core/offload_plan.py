@@ -1,0 +1,99 @@
+"""What llama.cpp puts on the GPU and what stays on the CPU, layer by layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class LayerBytes:
+    """Neighbouring layers that weigh the same, each of them.
+
+    Fields:
+        first [index, from 0]: of the first of these layers
+        last [index, from 0]: of the last of them
+        weights [bytes]: of each, experts included
+        experts [bytes]: of its experts alone
+        cache [bytes]: that each keeps for all sequences
+    """
+
+    first: int
+    last: int
+    weights: int
+    experts: int
+    cache: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "first": self.first, "last": self.last, "weights": self.weights,
+            "experts": self.experts, "cache": self.cache,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OffloadPlan:
+    """One way to split the model. ``flags`` are those of llama.cpp; ``gpu_layers`` its ``-ngl``:
+    the output layer, and so many repeating layers less one, the last ones. ``cpu_experts`` are
+    the first layers whose experts stay on the CPU.
+
+    Fields:
+        flags: of llama.cpp's programs
+        gpu_layers [layers]: on the GPU, the output layer counted as one
+        cpu_experts [layers]: the first ones, whose experts stay on the CPU
+        gpu_weights [bytes]: on all GPUs
+        gpu_cache [bytes]: on all GPUs
+        workspace [bytes]: a limit, on each GPU
+        fullest [bytes]: weights, cache and workspace of the fullest GPU
+        cpu_weights [bytes]: in the computer's memory
+        cpu_cache [bytes]: in the computer's memory
+    """
+
+    flags: str
+    gpu_layers: int
+    cpu_experts: int
+    gpu_weights: int
+    gpu_cache: int
+    workspace: int
+    fullest: int
+    cpu_weights: int
+    cpu_cache: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "flags": self.flags, "gpu_layers": self.gpu_layers, "cpu_experts": self.cpu_experts,
+            "gpu_weights": self.gpu_weights, "gpu_cache": self.gpu_cache,
+            "workspace": self.workspace, "fullest": self.fullest,
+            "cpu_weights": self.cpu_weights, "cpu_cache": self.cpu_cache,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Offload:
+    """The model by layer, and the plans that a device holds; none without a device.
+
+    The first plan has the most layers on the GPU; the second, of a model with experts that does not
+    fit whole, keeps experts on the CPU instead of layers.
+
+    Fields:
+        tokens [tokens]: of each sequence
+        input [bytes]: tables of tokens, always on the CPU
+        layers: the repeating layers, in order
+        output [bytes]: the last norm and the head, or a copy of the table as head
+        everywhere [bytes]: what each device with a layer has
+        plans: that fit
+    """
+
+    tokens: int
+    input: int
+    layers: tuple[LayerBytes, ...]
+    output: int
+    everywhere: int
+    plans: tuple[OffloadPlan, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "tokens": self.tokens, "input": self.input,
+            "layers": [group.to_dict() for group in self.layers], "output": self.output,
+            "everywhere": self.everywhere, "plans": [plan.to_dict() for plan in self.plans],
+        }  # fmt: skip

@@ -1,0 +1,237 @@
+"""Several devices: tensor, pipeline and expert parallelism, and the bytes of the fullest device.
+
+- Tensor parallelism (Megatron-LM, arXiv 1909.08053): projections to heads and to the inner width
+  are cut by outputs, with their biases; those back are cut by inputs, their biases are whole.
+  Tables of tokens and heads are cut by vocabulary. Norms, routers, latents, tables of positions
+  are on every device; so is a key/value head where there are fewer heads than devices.
+- Pipeline parallelism cuts between layers: tables are on the first stage, the last norm and the
+  head on the last one, with a copy of the table where the head is tied to it. Layers that do not
+  divide evenly: vLLM gives the extra ones to the stages before the last, from the back
+  (``get_pp_indices``), SGLang to the last stages; all else here is as vLLM does it.
+- Expert parallelism gives each of its devices ⌈n / ranks⌉ whole experts. With more of its devices
+  than of tensor parallelism, attention and dense layers are copied (data parallel attention); with
+  fewer, tensor parallelism cuts each expert over the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+from ..core.components import Component
+from ..core.results import Inspection
+from ..core.tensor import TensorInfo
+from ..errors import UsageError
+from ..trees.keeps import Keeps, KeysValues, State
+from ..trees.prediction import Prediction
+from .kv_cache import KeptLayer
+from .tensor_places import APART, INPUT, OUTPUT, Placed, placed_tensors, tied_head_bytes
+
+#: More devices in one direction than any model is cut for.
+MAX_RANKS: Final = 100_000
+_LINEAR: Final = frozenset(
+    {Component.ATTENTION, Component.MLP, Component.EMBEDDING, Component.HEAD, Component.SSM}
+)
+#: Kinds that every device holds whole: one latent for all heads, tables of positions.
+_WHOLE: Final = frozenset(
+    {"query_down", "kv_down", "position", "segment", "relative_position", "indexer"}
+)
+#: Kinds whose biases (and quantisation scales) are cut with their outputs.
+_BY_OUTPUTS: Final = frozenset(
+    {"query", "key", "value", "qkv", "key_value", "query_up", "kv_up", "gate", "up", "gate_up"}
+)
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """How many devices share each layer, its experts, and the stack of layers."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    expert: int = 1
+
+    @property
+    def devices(self) -> int:
+        return max(self.tensor, self.expert) * self.pipeline
+
+    @property
+    def alone(self) -> bool:
+        return self.devices == 1
+
+
+def parallel_wished(tensor: int, pipeline: int, expert: int, engine: str) -> Parallel:
+    """What a user wrote, checked. Raises UsageError."""
+    names = ("tensor_parallel", "pipeline_parallel", "expert_parallel")
+    for name, value in zip(names, (tensor, pipeline, expert), strict=True):
+        if isinstance(value, bool) or not 1 <= value <= MAX_RANKS:
+            raise UsageError(f"{name} {value!r}", "is not possible", expected=f"1 to {MAX_RANKS:,}")
+    if max(tensor, expert) % min(tensor, expert):
+        raise UsageError(
+            f"tensor_parallel {tensor} and expert_parallel {expert}", "do not go together",
+            expected="one that divides the other",
+        )  # fmt: skip
+    found = Parallel(tensor, pipeline, expert)
+    if engine == "llama.cpp" and not found.alone:
+        raise UsageError(
+            "engine llama.cpp", "has no such parallelism: it gives each GPU some of the layers",
+            hint="name the GPUs: --on 2x24GB",
+        )  # fmt: skip
+    return found
+
+
+def parallel_notes(parallel: Parallel, engine: str, found: Inspection) -> list[str]:
+    """What the engine does not do this way, and what the numbers assume."""
+    notes = []
+    heads, ranks = found.facts.heads, parallel.tensor
+    if heads and heads % ranks:
+        notes.append(
+            f"{heads} attention heads do not divide over {ranks} devices: engines refuse that"
+        )
+    if parallel.expert > ranks:
+        groups = parallel.expert // ranks
+        notes.append(
+            f"attention is copied {groups} times (data parallel); the batch is that of one copy"
+        )
+    if engine == "vllm" and 1 < parallel.expert < ranks:
+        notes.append("vLLM's expert parallelism takes all devices of a stage: as many as --tp")
+    if engine.startswith("transformers") and parallel.pipeline > 1:
+        notes.append("transformers has no pipeline stages of its own; device_map places layers")
+    if parallel.expert > 1 and found.facts.experts is None:
+        notes.append("it has no experts that the config counts; expert parallelism divides none")
+    return notes
+
+
+def stages(layers: int, count: int, engine: str) -> list[range]:
+    """Layers of each stage. Raises UsageError where there are more stages than layers."""
+    if count > layers:
+        raise UsageError(
+            f"pipeline_parallel {count}", f"are more stages than the {layers} layers",
+            expected=f"1 to {layers}",
+        )  # fmt: skip
+    each, rest = divmod(layers, count)
+    sizes = [each] * count
+    last = count if engine == "sglang" else count - 1
+    for i in range(rest):
+        sizes[last - 1 - i] += 1
+    starts = [sum(sizes[:i]) for i in range(count)]
+    return [range(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+
+
+# ---- weights
+
+
+@dataclass(frozen=True)
+class _Heads:
+    query: int
+    key: int
+
+    def fraction(self, kind: str, ranks: int) -> Fraction:
+        """The part of a projection to heads that the fullest device has: whole heads."""
+        kept = Fraction(-(-self.key // ranks), self.key)
+        asked = Fraction(-(-self.query // ranks), self.query)
+        if kind in ("key", "value", "key_value"):
+            return kept
+        if kind == "qkv":
+            whole = self.query + 2 * self.key
+            return (asked * self.query + 2 * kept * self.key) / whole
+        return asked
+
+
+def stage_weights(
+    found: Inspection, prediction: Prediction | None, parallel: Parallel, parts: list[range]
+) -> list[int]:
+    """Bytes of the weights on one device of each stage, which share them evenly but for whole
+    heads and experts; one stage needs no prediction. All bytes must be known."""
+    shares = _Shares(found, parallel)
+    if prediction is None or len(parts) == 1:
+        every = (t for t in found.tensors if t.beyond is None)
+        return [shares.sum(Placed(tensor, 0, tensor.kind == "expert") for tensor in every)]
+    by_place: dict[int, list[Placed]] = {}
+    for placed in placed_tensors(found, prediction):
+        by_place.setdefault(placed.place, []).append(placed)
+    sums = {place: shares.sum(items) for place, items in by_place.items()}
+    result = []
+    for i, part in enumerate(parts):
+        places = [*part]
+        if i == 0:
+            places += [INPUT, APART]
+        if i == len(parts) - 1:
+            places += [OUTPUT]
+        # Layers that predict further tokens stand after the last one.
+        more = max(sums, default=0) + 1 if i == len(parts) - 1 else part.stop
+        places += range(part.stop, more)
+        result.append(sum(sums.get(place, 0) for place in places))
+    result[-1] += -(-tied_head_bytes(found, prediction) // parallel.tensor)
+    return result
+
+
+class _Shares:
+    """Bytes of tensors on the fullest device of a stage."""
+
+    def __init__(self, found: Inspection, parallel: Parallel) -> None:
+        self._parallel = parallel
+        facts = found.facts
+        query = facts.heads or 0
+        key = facts.kv_heads or query
+        self._heads = _Heads(query, key) if query and key else None
+
+    def sum(self, tensors: Iterable[Placed]) -> int:
+        total = 0
+        routed: Counter[tuple[int, Fraction]] = Counter()
+        for placed in tensors:
+            if placed.routed and placed.tensor.active is not None:
+                number, inner = placed.tensor.active[1], self._inner(placed.tensor)
+                routed[number, inner] += placed.nbytes
+            else:
+                total += self._share(placed.tensor, placed.nbytes)
+        ranks = self._parallel.expert
+        for (number, inner), nbytes in routed.items():
+            total += _up(Fraction(nbytes * -(-number // ranks), number) * inner)
+        return total
+
+    def _inner(self, tensor: TensorInfo) -> Fraction:
+        """The part of each expert: tensor parallelism cuts it where expert parallelism does not."""
+        ranks = max(1, self._parallel.tensor // self._parallel.expert)
+        is_bias = tensor.name.endswith("bias")
+        back = "down" in tensor.name.rsplit(".", 2)[-1] or ".w2." in tensor.name
+        return Fraction(1) if is_bias and back else Fraction(1, ranks)
+
+    def _share(self, tensor: TensorInfo, nbytes: int) -> int:
+        ranks, kind = self._parallel.tensor, tensor.kind
+        if ranks == 1 or tensor.component not in _LINEAR or kind in _WHOLE:
+            return nbytes
+        if len(tensor.shape) < 2 and kind not in _BY_OUTPUTS and kind != "sink":
+            return nbytes
+        if self._heads is not None and tensor.component is Component.ATTENTION:
+            return _up(nbytes * self._heads.fraction(kind, ranks))
+        return -(-nbytes // ranks)
+
+
+def _up(number: Fraction) -> int:
+    return -(-number.numerator // number.denominator)
+
+
+# ---- what layers keep
+
+
+def divided(layer: KeptLayer, ranks: int, found: Inspection) -> KeptLayer:
+    """What one of ``ranks`` devices keeps of a layer: whole heads, at least one; latents whole."""
+    if ranks == 1:
+        return layer
+    return replace(layer, keeps=tuple(_part(item, ranks, found) for item in layer.keeps))
+
+
+def _part(item: Keeps, ranks: int, found: Inspection) -> Keeps:
+    if isinstance(item, State):
+        first, *rest = item.shape
+        return replace(item, shape=(-(-int(first) // ranks), *rest))
+    if not isinstance(item, KeysValues) or item.latent or item.name:
+        return item
+    heads = int(item.heads or found.facts.kv_heads or found.facts.heads or 1)
+    kept = -(-heads // ranks)
+    return replace(
+        item, key=int(item.key) * kept // heads, value=int(item.value) * kept // heads, heads=kept
+    )

@@ -1,0 +1,94 @@
+"""The limit of what a step needs next to weights and cache: logits, activations, the runtime.
+
+``batch × 1 position × vocabulary × 4`` bytes of logits (float32, of the last token: that is all
+that generating needs), the outputs of the widest group of projections that a layer holds at once
+(gate and up, those of the experts that serve a token, or query, key and value) next to two copies
+of the residual stream for the tokens of one step, and the device's own runtime. Attention is by a
+kernel that keeps no square of scores (SDPA, flash). No factor is applied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Final
+
+from ..core.footprint import Workspace
+from ..trees.modules import Module, Parameter
+from .matrices import Matrix, matrices
+
+#: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).
+RUNTIME_BYTES: Final = 512 * 1024**2
+#: Projections back to the residual stream: their outputs take the place of the copies.
+_BACK: Final = frozenset({"output", "down", "lm_head", "classifier"})
+_EXPERT_BACK: Final = frozenset({"down_proj", "w2", "output_linear", "fc2", "wo", "c_proj"})
+
+
+@dataclass(frozen=True)
+class WorkspaceLimit:
+    """The limit for one model. ``size`` are the bytes of one activation, ``ranks`` the devices that
+    share each layer. The tree is walked once, however many contexts and batches are tried."""
+
+    root: Module
+    size: Fraction
+    ranks: int = 1
+
+    def at(self, tokens: int, batch: int) -> Workspace:
+        """For a step of so many tokens of each sequence."""
+        vocabulary, hidden = self._token_table
+        widest = -(-self._widest_block // self.ranks)
+        return Workspace(
+            logits=batch * vocabulary * 4,
+            activation=math.ceil(batch * tokens * (widest + 2 * hidden) * self.size),
+            runtime=RUNTIME_BYTES,
+            formula=f"{batch} × {vocabulary:,} × 4 + {batch} × {tokens:,} × ({widest:,} + 2 × "
+            f"{hidden:,}) × {self.size} + {RUNTIME_BYTES:,}",
+        )
+
+    @cached_property
+    def _token_table(self) -> tuple[int, int]:
+        """Rows and width of the largest token table."""
+        best = (0, 0)
+        for module in _modules(self.root):
+            weight = module.children.get("weight")
+            if module.kind == "token" and isinstance(weight, Parameter):
+                best = max(best, (int(weight.shape[0]), int(weight.shape[1])))
+        return best
+
+    @cached_property
+    def _widest_block(self) -> int:
+        """The most outputs that the projections of one block have together for a token."""
+        rows: Counter[str] = Counter()
+        hidden = self._token_table[1]
+        for matrix in matrices(self.root):
+            if matrix.linear or matrix.kind == "expert":
+                rows[matrix.path.rpartition(".")[0]] += _outputs(matrix, hidden)
+        return max(rows.values(), default=0)
+
+
+def _outputs(matrix: Matrix, hidden: int) -> int:
+    """Outputs that are no part of the residual stream; of experts those that serve a token."""
+    if matrix.kind in _BACK or matrix.name in _EXPERT_BACK:
+        return 0
+    if matrix.kind != "expert":
+        return matrix.rows
+    served = (matrix.active or (1, 1))[0]
+    # One side of an expert's matrix is the stream, whichever way the file has it.
+    inner = matrix.columns if matrix.rows == hidden else matrix.rows
+    return served * inner if matrix.times > 1 or matrix.active else inner
+
+
+def _modules(root: Module) -> Iterator[Module]:
+    """Every module once, equal ones (layers that are one object) too."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        module = waiting.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        yield module
+        waiting += [child for child in module.children.values() if isinstance(child, Module)]

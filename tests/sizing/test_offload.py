@@ -1,0 +1,184 @@
+"""How many layers go to the GPU with llama.cpp, on GGUF files whose bytes are known by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hfinspect
+from hfinspect.core.footprint import Memory
+from hfinspect.core.offload_plan import Offload
+from hfinspect.formats.gguf.ggml_types import GGML_TYPES
+
+from ..cli.program import hfinspect as program
+from ..formats.gguf_files import GgufWriter
+from ..schemas import conforms
+
+Q8_0, F32 = 8, 0
+#: Matrices in Q8_0 (34 bytes for 32 numbers), norms in float32; width 64, 4 heads of 16, 2 of them
+#: for keys, inner width 96, 128 tokens. Of a layer: queries and output 64 · 68 each, keys and
+#: values 32 · 68 each, gate and up 96 · 68 each, down 64 · 102, two norms of 256.
+LAYER = 2 * 64 * 68 + 2 * 32 * 68 + 2 * 96 * 68 + 64 * 102 + 2 * 256
+TABLE = 128 * 68
+OUTPUT = TABLE + 256
+#: Keys and values of a layer: 256 cells of 32 + 32 numbers in F16.
+KEPT = 256 * 64 * 2
+#: Logits, 256 tokens of (gate and up + 2 · 64) in 16 bits, the runtime.
+WORKSPACE = 128 * 4 + 256 * (2 * 96 + 2 * 64) * 2 + 512 * 1024**2
+#: Four experts of inner width 96 in place of the feed-forward layer, and their router.
+EXPERTS = 4 * (2 * 96 * 68 + 64 * 102)
+ROUTER = 4 * 64 * 4
+
+
+def _file(folder: Path, *, layers: int = 4, head: bool = True, experts: int = 0) -> Path:
+    shapes: dict[str, tuple[int, ...]] = {"token_embd.weight": (128, 64)}
+    for i in range(layers):
+        inner = (experts,) if experts else ()
+        ending = "_exps" if experts else ""
+        block: dict[str, tuple[int, ...]] = {
+            "attn_norm": (64,), "attn_q": (64, 64), "attn_k": (32, 64), "attn_v": (32, 64),
+            "attn_output": (64, 64), "ffn_norm": (64,), f"ffn_gate{ending}": (*inner, 96, 64),
+            f"ffn_up{ending}": (*inner, 96, 64), f"ffn_down{ending}": (*inner, 64, 96),
+        }  # fmt: skip
+        if experts:
+            block["ffn_gate_inp"] = (experts, 64)
+        shapes |= {f"blk.{i}.{name}.weight": shape for name, shape in block.items()}
+    shapes["output_norm.weight"] = (64,)
+    if head:
+        shapes["output.weight"] = (128, 64)
+    writer = GgufWriter().text("general.architecture", "llama")
+    numbers = {
+        "block_count": layers, "context_length": 256, "embedding_length": 64,
+        "feed_forward_length": 96, "attention.head_count": 4, "attention.head_count_kv": 2,
+        "vocab_size": 128, "expert_count": experts, "expert_used_count": min(experts, 2),
+    }  # fmt: skip
+    for key, value in numbers.items():
+        if value:
+            writer.u32(f"llama.{key}", value)
+    offset = 0
+    for name, shape in shapes.items():
+        kind = F32 if len(shape) == 1 or "gate_inp" in name else Q8_0
+        writer.tensor(name, shape, kind, offset)
+        size = GGML_TYPES[kind].stored_bytes(shape)
+        offset += size + -size % 32
+    path = folder / "model.gguf"
+    path.write_bytes(writer.bytes(offset))
+    return path
+
+
+def _sized(path: Path, on: str | None = None) -> Memory:
+    return hfinspect.memory(path, engine="llama.cpp", context=256, on=on)
+
+
+def _offload(path: Path, on: str | None = None) -> Offload:
+    found = _sized(path, on)
+    assert found.offload is not None, found.offload_unknown or found.cache_unknown
+    return found.offload
+
+
+def test_weights_by_layer(tmp_path: Path) -> None:
+    found = _offload(_file(tmp_path))
+    assert (found.input, found.output, found.everywhere) == (TABLE, OUTPUT, 0)
+    (group,) = found.layers
+    assert (group.first, group.last) == (0, 3)
+    assert (group.weights, group.experts, group.cache) == (LAYER, 0, KEPT)
+    assert found.plans == ()
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2, 3, 4])
+def test_the_most_layers_that_fit(layers: int, tmp_path: Path) -> None:
+    """The output layer is the first of ``-ngl``; one byte less holds a layer less."""
+    path = _file(tmp_path)
+    needed = WORKSPACE + OUTPUT + layers * (LAYER + KEPT)
+    (plan,) = _offload(path, f"{needed}B").plans
+    assert (plan.flags, plan.fullest) == (f"-ngl {layers + 1}", needed)
+    assert (plan.gpu_weights, plan.gpu_cache) == (OUTPUT + layers * LAYER, layers * KEPT)
+    assert plan.cpu_weights == TABLE + (4 - layers) * LAYER
+    assert plan.cpu_cache == (4 - layers) * KEPT
+    fewer = _offload(path, f"{needed - 1}B").plans
+    assert [plan.gpu_layers for plan in fewer] == ([layers] if layers else [])
+
+
+def test_the_sum_is_that_of_all_layers_on_the_gpu(tmp_path: Path) -> None:
+    """The table of tokens stays on the CPU, so that it is in no device's sum."""
+    path = _file(tmp_path)
+    whole = WORKSPACE + OUTPUT + 4 * (LAYER + KEPT)
+    found = _sized(path, f"{whole}B")
+    assert (found.total, found.fits) == (whole, True)
+    assert found.weights.per_device == OUTPUT + 4 * LAYER
+    assert found.weights.nbytes == TABLE + OUTPUT + 4 * LAYER
+    assert _sized(path, f"{whole - 1}B").fits is False
+
+
+def test_a_tied_head_is_a_copy_of_the_table(tmp_path: Path) -> None:
+    (plan,) = _offload(_file(tmp_path, head=False), "1GB").plans
+    assert plan.gpu_weights == OUTPUT + 4 * LAYER
+    assert plan.cpu_weights == TABLE
+
+
+def test_experts_on_the_cpu(tmp_path: Path) -> None:
+    """Two of four layers' experts stay on the CPU where two fit; attention of all is on the GPU."""
+    path = _file(tmp_path, experts=4)
+    dense = LAYER - (2 * 96 * 68 + 64 * 102) + ROUTER
+    found = _offload(path)
+    assert [(group.weights, group.experts) for group in found.layers] == [
+        (dense + EXPERTS, EXPERTS)
+    ]
+    work = WORKSPACE + 256 * (2 * 96) * 2  # two experts serve a token
+    needed = work + OUTPUT + 4 * (dense + KEPT) + 2 * EXPERTS
+    plain, split = _offload(path, f"{needed}B").plans
+    assert plain.flags == "-ngl 3"
+    assert split.flags == "-ngl 5 --n-cpu-moe 2"
+    assert (split.fullest, split.cpu_weights) == (needed, TABLE + 2 * EXPERTS)
+    _, less = _offload(path, f"{needed - 2 * EXPERTS}B").plans
+    assert less.flags == "-ngl 5 --cpu-moe"
+    _, least = _offload(path, f"{needed - 2 * EXPERTS - 1}B").plans
+    assert least.flags == "-ngl 4 --cpu-moe"
+    (whole,) = _offload(path, "1GB").plans
+    assert whole.flags == "-ngl 5"
+
+
+def test_two_gpus_share_the_layers(tmp_path: Path) -> None:
+    """Of four layers and the output the first GPU has ⌈5 / 2⌉ = 3: the fullest decides."""
+    path = _file(tmp_path)
+    needed = WORKSPACE + 3 * (LAYER + KEPT)
+    found = _sized(path, f"2x{needed}B")
+    assert found.offload is not None
+    (plan,) = found.offload.plans
+    assert (plan.flags, plan.fullest) == ("-ngl 5", needed)
+    assert (found.fits, found.total) == (True, needed)
+    assert _sized(path, f"2x{needed - 1}B").fits is False
+
+
+def test_a_config_is_planned_by_its_own_bytes() -> None:
+    config = {
+        "model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "vocab_size": 128,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "dtype": "bfloat16",
+        "architectures": ["LlamaForCausalLM"], "tie_word_embeddings": True,
+    }  # fmt: skip
+    found = hfinspect.memory(config, engine="llama.cpp", context=256, on="1GB")
+    assert found.offload is not None
+    (group,) = found.offload.layers
+    assert group.weights == 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64)
+    assert found.offload.output == found.offload.input + 2 * 64 == 2 * (128 * 64 + 64)
+    assert any("GGUF" in note for note in found.notes)
+
+
+def test_what_is_not_planned_says_why() -> None:
+    t5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "dtype": "bfloat16"}
+    found = hfinspect.memory(t5, engine="llama.cpp")
+    assert "encoder-decoder" in found.offload_unknown
+    assert hfinspect.memory(t5).offload_unknown == ""
+
+
+def test_the_program_shows_the_plan(tmp_path: Path) -> None:
+    path = _file(tmp_path, experts=4)
+    arguments = ("memory", path, "--engine", "llama.cpp", "--on", f"{WORKSPACE + 300_000}B")
+    done = program(*arguments, "-f", "json")
+    conforms(json.loads(done.out), "memory")
+    assert done.code == 1
+    shown = program(*arguments, env={"COLUMNS": "200"}).out
+    assert "-ngl 5 --cpu-moe" in shown
+    assert "Bytes by layer" in shown
