@@ -24,7 +24,7 @@ GPT_OSS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _per_device(target: Any, **ways: int) -> int:
+def _per_device(target: Any, **ways: Any) -> int:
     found = hfinspect.memory(target, context=4096, **ways)
     assert found.weights.per_device is not None
     return found.weights.per_device
