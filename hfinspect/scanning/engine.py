@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +17,7 @@ from ..errors import HfinspectError, LostError
 from ..sources.deadline import Deadline
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
 from ..sources.threads import DaemonThreads
+from ..sources.waiting import SLICE
 from .within import within
 
 if TYPE_CHECKING:
@@ -158,6 +159,14 @@ def lost(target: object, error: BaseException) -> Failure:
     )
 
 
+def _some_done(pending: Collection[Future[R]]) -> Collection[Future[R]]:
+    """Those that are done, of which it waits for one; Ctrl-C comes at once."""
+    while True:
+        done = wait(pending, timeout=SLICE, return_when=FIRST_COMPLETED).done
+        if done:
+            return done
+
+
 def run(
     items: Iterable[Any],
     work: Callable[[Any], R],
@@ -194,7 +203,7 @@ def run(
                 entered += 1
             if not pending:
                 return
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            for future in _some_done(pending):
                 index, item = pending.pop(future)
                 try:
                     result = future.result()

@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as StillRunningError
 from typing import Final, TypeVar
 
 from ..sources.deadline import Deadline
+from ..sources.waiting import result_of
 
 T = TypeVar("T")
 
@@ -32,7 +33,7 @@ def within(deadline: Deadline, call: Callable[[], T], subject: str) -> T:
     while True:  # the deadline moves while a server asks us to wait
         left = deadline.left() + GRACE
         try:
-            return answer.result(timeout=max(left, 0.0))
+            return result_of(answer, max(left, 0.0))
         except StillRunningError:
             if answer.done():
                 return answer.result()

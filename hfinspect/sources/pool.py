@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from ..errors import HfinspectError
 from .threads import DaemonThreads
+from .waiting import result_of
 
 T = TypeVar("T")
 
@@ -23,7 +24,7 @@ def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T | Hfinspec
     threads = DaemonThreads(min(workers, len(tasks)))
     try:
         futures = [threads.submit(_result, task) for task in tasks]
-        return [future.result() for future in futures]
+        return [result_of(future) for future in futures]
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 

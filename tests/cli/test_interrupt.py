@@ -130,6 +130,54 @@ def test_before_there_is_a_command(tmp_path: Path) -> None:
         assert "Traceback" not in err
 
 
+#: A program whose main thread no signal wakes: the system hands it to another thread, as it may, or
+#: it comes in the instant before a wait begins. Python then sees it only after the wait.
+UNWOKEN = """
+import signal, sys, threading
+import hfinspect
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+try:
+    results = hfinspect.scan(sys.argv[2:]) if sys.argv[1] == "scan" else None
+    list(results) if results is not None else hfinspect.inspect(sys.argv[2])
+except KeyboardInterrupt:
+    print("caught")
+"""
+
+
+@pytest.mark.posix
+def test_a_wait_that_no_signal_ends_is_short(hub: HubServer, tmp_path: Path) -> None:
+    """Bodies in threads, a head in the main thread, a server that asks to wait, a scan, a server
+    that never speaks: each in a process of its own."""
+    for name in ("body", "head", "later", "scanned"):
+        hub.add(f"org/{name}", sharded_files(6))
+    hub.has_headers_endpoint = False
+    hub.fail("stall", host="cdn", seconds=60)
+    hub.fail("drip", "api/models/org/head", seconds=0.05)
+    hub.fail("status", "api/models/org/later", headers={"retry-after": "40"})
+    commands = [("inspect", name) for name in ("body", "head", "later")]
+    commands.append(("scan", "scanned"))
+    running = [
+        start("-c", UNWOKEN, kind, f"org/{name}", env=hub.env(tmp_path), cwd=tmp_path)
+        for kind, name in commands
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        endpoint = f"https://127.0.0.1:{server.getsockname()[1]}"
+        env = {**hub.env(tmp_path), "HF_ENDPOINT": endpoint}
+        running.append(start("-c", UNWOKEN, "inspect", "org/silent", env=env, cwd=tmp_path))
+        server.settimeout(STARTED)
+        with server.accept()[0]:
+            for name in ("body/resolve", "head", "later", "scanned/resolve"):
+                wait_until(lambda part=name: hub.meter.count("hub", part) > 0)  # type: ignore[misc]
+            time.sleep(0.2)
+            for one in running:
+                begun = time.monotonic()
+                one.send_signal(signal.SIGINT)
+                out, err = one.communicate(timeout=60)
+                assert time.monotonic() - begun < MOST, (one.args, err)
+                assert (out, err) == ("caught\n", ""), one.args
+
+
 @pytest.mark.posix
 def test_in_a_library_call_the_interrupt_comes_at_once(hub: HubServer, tmp_path: Path) -> None:
     """``inspect`` raises it in a notebook too, where nothing watches and the process goes on."""

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from ..waiting import patiently
+
 T = TypeVar("T")
 
 
@@ -62,6 +64,27 @@ def _left(timeout: float | None, kind: str, library: Any) -> float | None:
     return left if timeout is None else min(timeout, left)
 
 
+def _elsewhere(connect: Callable[[], T], seconds: float, library: Any) -> T:
+    """What ``connect`` returns within so many seconds. It runs in a thread that nobody waits for
+    longer, so that neither a wait without end nor one that hears no Ctrl-C holds up this one."""
+    answers: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((connect(), None))
+        except BaseException as error:
+            answers.put((None, error))
+
+    threading.Thread(target=run, name="hfinspect-connect", daemon=True).start()
+    try:
+        stream, error = patiently(lambda wait: answers.get(timeout=wait), seconds + 0.1, Empty)
+    except Empty:
+        raise library.ConnectTimeout("no connection in time") from None
+    if error is not None:
+        raise error
+    return stream  # type: ignore[return-value]
+
+
 class _Backend:
     """The HTTP library's way to open connections, each of them bounded."""
 
@@ -74,29 +97,12 @@ class _Backend:
         if wait is None:
             stream = self._inner.connect_tcp(host, port, timeout=wait, **more)
         else:
-            stream = self._within(
-                wait, lambda: self._inner.connect_tcp(host, port, timeout=wait, **more)
-            )
+            # Looking up a name knows no timeout.
+            stream = _elsewhere(
+                lambda: self._inner.connect_tcp(host, port, timeout=wait, **more),
+                wait, self._library,
+            )  # fmt: skip
         return _Stream(stream, self._library)
-
-    def _within(self, seconds: float, connect: Callable[[], T]) -> T:
-        """Looking up a name knows no timeout, so it is a thread that nobody waits for longer."""
-        answers: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
-
-        def run() -> None:
-            try:
-                answers.put((connect(), None))
-            except BaseException as error:
-                answers.put((None, error))
-
-        threading.Thread(target=run, name="hfinspect-connect", daemon=True).start()
-        try:
-            stream, error = answers.get(timeout=seconds + 0.1)
-        except Empty:
-            raise self._library.ConnectTimeout("no connection in time") from None
-        if error is not None:
-            raise error
-        return stream  # type: ignore[return-value]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -111,14 +117,23 @@ class _Stream:
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         wait = _left(timeout, "ReadTimeout", self._library)
-        return self._inner.read(max_bytes, timeout=wait)  # type: ignore[no-any-return]
+        over = self._library.ReadTimeout
+        data: bytes = patiently(lambda part: self._inner.read(max_bytes, timeout=part), wait, over)
+        return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, timeout=_left(timeout, "WriteTimeout", self._library))
 
     def start_tls(self, *arguments: Any, timeout: float | None = None, **more: Any) -> Any:
         wait = _left(timeout, "ConnectTimeout", self._library)
-        return _Stream(self._inner.start_tls(*arguments, timeout=wait, **more), self._library)
+        if wait is None:
+            stream = self._inner.start_tls(*arguments, timeout=wait, **more)
+        else:
+            stream = _elsewhere(
+                lambda: self._inner.start_tls(*arguments, timeout=wait, **more),
+                wait, self._library,
+            )  # fmt: skip
+        return _Stream(stream, self._library)
 
     def close(self) -> None:
         self._inner.close()

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..descriptors import at_once
+from ..waiting import patiently
 from .http import IN_FLIGHT, Session, Times, own_session, users_session
 
 #: Connections in one pool.
@@ -37,7 +38,7 @@ class Pipeline:
     @contextmanager
     def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Any]:
         """The answer to a GET request, its body not yet read."""
-        slot = self._slots.get()
+        slot = patiently(lambda wait: self._slots.get(timeout=wait), None, queue.Empty)
         try:
             with self._session(slot // _IN_POOL).sent(url, headers, times) as response:
                 yield response

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ..waiting import sleep
+
 #: ``RateLimit: "api";r=0;t=55``: nothing remains, the window ends in 55 seconds
 #: (draft-ietf-httpapi-ratelimit-headers; the Hub sends it with every answer).
 _RATE_LIMIT = re.compile(r'"[\w-]+"\s*;\s*r\s*=\s*(\d{1,9})\s*;\s*t\s*=\s*(\d{1,9})')
@@ -47,7 +49,7 @@ class Throttle:
     """
 
     policy: RetryPolicy = RetryPolicy()
-    sleep: Callable[[float], object] = time.sleep
+    sleep: Callable[[float], object] = sleep
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
     _blocked_until: dict[str, float] = field(default_factory=_no_blocks)
