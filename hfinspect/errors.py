@@ -117,7 +117,7 @@ class AccessError(HfinspectError):
 
 
 class RepoNotFoundError(AccessError):
-    """No such repo, or a private one seen without permission (the Hub does not tell which)."""
+    """No such repo, or a private one seen without permission (the Hub does not say which)."""
 
     kind = "repo_not_found"
     usual_hint = "check the spelling"

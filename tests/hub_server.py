@@ -85,7 +85,7 @@ class HubServer:
         self.says_commit_of_headers = False  # X-Repo-Commit on the answer of that endpoint
         self.ignores_range = False
         self.joins_ranges = True  # several in one answer
-        self.refuses_several = 0  # the status that asking for several has
+        self.refuses_several = 0  # the status where several are requested
         self.lists_sizes = True  # mirrors may not
         self.gzips = False  # small files, without Content-Length
         self.has_resolve_cache = False  # 307 for small files

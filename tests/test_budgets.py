@@ -48,7 +48,7 @@ def test_a_single_file(hub: HubServer) -> None:
 
 
 def test_a_single_file_with_a_long_header(hub: HubServer) -> None:
-    """What the guess has missed is asked for exactly, at the same signed address."""
+    """What the guess has missed is requested exactly, at the same signed address."""
     many: Tensors = {f"model.layers.{i}.mlp.up_proj.weight": ("BF16", (8, 8)) for i in range(4000)}
     file = weights(many)
     hub.add("org/model", {"config.json": b"{}", "model.safetensors": file})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +49,17 @@ JOINT = re.compile(r"""["']\s+[rbfRBF]?["']""")
 
 #: Docstrings that users read: help texts, and the rules' what, why and fix.
 SHOWN = ("cli", "auditing/rules")
+
+
+#: Words that a reader of English as a second language stops at, in comments and docstrings too.
+HARD = re.compile(
+    r"""
+      \bbesides?\b                          # next to, in addition to
+    | \btold\b | \btell(s|ing)?\b           # known, says, shows, reports
+    | \bask(s|ed|ing)?[ ]for\b             # needed, read, requested
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -108,4 +121,32 @@ def test_documents_and_golden_files(pattern: str) -> None:
     for path in sorted(ROOT.glob(pattern)):
         lines = path.read_text(encoding="utf-8").splitlines()
         found += found_in(path.relative_to(ROOT), enumerate(lines, 1))
+    assert found == []
+
+
+@pytest.mark.parametrize("folder", ["hfinspect", "tests"])
+def test_comments_and_docstrings(folder: str) -> None:
+    """Names of variables may be what they are."""
+    found: list[str] = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        if path == Path(__file__) or not HARD.search(source):
+            continue
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type in (tokenize.COMMENT, tokenize.STRING):
+                text = re.sub(r"\{[^{}]*\}|``\w+``|^[\"']\S*[\"']$", "", token.string)
+                match = HARD.search(text)
+                if match is not None:
+                    line = token.start[0] + text[: match.start()].count("\n")
+                    found.append(f"{path.relative_to(ROOT)}:{line}: {match[0]!r}")
+    assert found == []
+
+
+def test_documents_use_plain_words() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {match[0]!r}"
+        for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob(".github/*.md")]
+        for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if (match := HARD.search(text))
+    ]
     assert found == []

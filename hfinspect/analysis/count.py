@@ -29,7 +29,7 @@ class Sums(NamedTuple):
 
 @dataclass
 class Cell:
-    """Sums of the tensors that agree in all that any total asks for."""
+    """Sums of the tensors that agree in all that any total needs."""
 
     tensors: int = 0
     parameters: int = 0
@@ -56,7 +56,7 @@ class Key(NamedTuple):
         return not (self.is_tied or self.is_beyond)
 
 
-#: What totals ask for: those of a key first. Of 100,000 tensors some hundred differ in these.
+#: What totals need: those of a key first. Of 100,000 tensors some hundred differ in these.
 _COUNTED = itemgetter(
     *map(
         TensorInfo._fields.index,

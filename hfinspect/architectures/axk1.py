@@ -1,7 +1,7 @@
 """A.X K1 (SK Telecom 2026). Source of shapes: transformers/models/axk1/modeling_axk1.py.
 
-DeepSeek-V3's latent attention and experts, with a norm after the experts that files hold beside the
-MLP.
+DeepSeek-V3's latent attention and experts, with a norm after the experts that files hold
+next to the MLP.
 """
 
 from __future__ import annotations

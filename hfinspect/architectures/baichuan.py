@@ -54,7 +54,7 @@ def layer(c: ModelConfig) -> Module:
 
 
 def _vocab(c: ModelConfig) -> Dim:
-    # 64,000 in the first version and 125,696 in the second: nothing else tells an absent one.
+    # 64,000 in the first version and 125,696 in the second: nothing else shows an absent one.
     return c.dim("vocab_size")
 
 

@@ -1,7 +1,7 @@
 """BioGPT (Luo et al. 2022). Source of shapes: transformers/models/biogpt/modeling_biogpt.py.
 
-Pre-norm decoder with biases and learned positions, two more than asked for. The LM head is called
-``output_projection``.
+Pre-norm decoder with biases and learned positions, two more than the config says. The LM head is
+called ``output_projection``.
 """
 
 from __future__ import annotations

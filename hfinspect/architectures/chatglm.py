@@ -3,8 +3,8 @@
 No class in transformers. Source of shapes: modeling_chatglm.py in THUDM/chatglm2-6b, chatglm3-6b
 and glm-4-9b, and the index of chatglm2-6b; for the first, modeling_chatglm.py in THUDM/chatglm-6b.
 Since the second version: multi-query groups, q, k and v in one matrix with biases, gate and up in
-another, an output layer of its own inside the base model. The first is told by position_encoding_2d
-or inner_hidden_size: biases throughout, LayerNorms, a two-matrix MLP.
+another, an output layer of its own inside the base model. The first is known by
+position_encoding_2d or inner_hidden_size: biases throughout, LayerNorms, a two-matrix MLP.
 
 A config with ``vision_config`` (GLM-4V) adds EVA2-CLIP as CogVLM2 has it, its patches merged into
 the text's width; vLLM's glm4v.py reads the same names.

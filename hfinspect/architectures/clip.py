@@ -141,7 +141,7 @@ def image_classification(c: ModelConfig) -> Module:
 
 
 def safety_checker(c: ModelConfig) -> Module:
-    """Beside every Stable Diffusion 1: an image's likeness to 17 concepts and 3 special ones.
+    """Part of every Stable Diffusion 1: an image's likeness to 17 concepts and 3 special ones.
 
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""

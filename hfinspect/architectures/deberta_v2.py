@@ -1,7 +1,7 @@
 """DeBERTa v2 and v3 (He et al. 2021). Source: transformers/models/deberta_v2.
 
 DeBERTa with separate projections, which positions may share (``share_att_key``), bucketed
-positions, a norm of their table and a convolution beside the first layer.
+positions, a norm of their table and a convolution next to the first layer.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def clip_model() -> Module:
 
 
 def text_section(c: ModelConfig) -> ModelConfig:
-    """The decoder's keys stand beside ``language_config`` and in it."""
+    """The decoder's keys stand next to ``language_config`` and in it."""
     return c.with_defaults(**c.section("language_config").values)
 
 

@@ -98,7 +98,7 @@ def model(c: ModelConfig, *, name: str = "Dinov2Model") -> Module:
 
 
 def image_classification(c: ModelConfig) -> Module:
-    """The classifier sees the class token beside the mean of the patches: 2·H wide."""
+    """The classifier sees the class token and the mean of the patches: 2·H wide."""
     return Module(
         "Dinov2ForImageClassification",
         dinov2=model(c),

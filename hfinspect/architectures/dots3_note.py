@@ -161,7 +161,7 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def _audio(c: ModelConfig) -> ModelConfig:
-    """Keys of the release's own ``whisper_config`` win over those beside it."""
+    """Keys of the release's own ``whisper_config`` win over those next to it."""
     older = c.section("whisper_config")
     spelled = {
         "d_model": "hidden_size", "encoder_attention_heads": "num_attention_heads",

@@ -1,7 +1,7 @@
 """dots.ocr (rednote 2025). No class in transformers. Source of shapes: modeling_dots_ocr.py and
 modeling_dots_vision.py in rednote-hilab/dots.ocr; vLLM's dots_ocr.py reads the same names.
 
-Qwen2 beside a ViT of RMSNorms and gated MLPs, whose merger joins 2 by 2 patches; positions are
+Qwen2 next to a ViT of RMSNorms and gated MLPs, whose merger joins 2 by 2 patches; positions are
 rotary.
 """
 

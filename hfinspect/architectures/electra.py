@@ -1,6 +1,6 @@
 """ELECTRA (Clark et al. 2020). Source of shapes: transformers/models/electra/modeling_electra.py.
 
-BERT's layers behind embeddings that may be narrower; a discriminator that tells replaced tokens
+BERT's layers behind embeddings that may be narrower; a discriminator that finds replaced tokens
 (``ForPreTraining``) and a small generator that proposes them (``ForMaskedLM``).
 """
 

@@ -35,7 +35,7 @@ _DEFAULTS = {
 
 #: Gates of an LSTM: input, forget, cell, output; their matrices are stacked.
 _GATES = 4
-#: Quantizers that a bandwidth may ask for; EnCodec's own have 32.
+#: Quantizers that a bandwidth may need; EnCodec's own have 32.
 _MAX_QUANTIZERS = 1_000
 
 

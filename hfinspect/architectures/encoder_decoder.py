@@ -49,7 +49,7 @@ def composite(
 
 def width_of(c: ModelConfig, module: Module, *, last: bool) -> int:
     """As the config says; else the last vector of an encoder (its final norm or pooler) or the
-    first matrix of a decoder (its table of words) tells."""
+    first matrix of a decoder (its table of words) shows it."""
     if c.has(*_WIDTHS):
         return c.dim(*_WIDTHS)
     shapes = [shape for shape in _shapes(module) if len(shape) == (1 if last else 2)]

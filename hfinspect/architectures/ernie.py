@@ -1,6 +1,6 @@
 """ERNIE 1 to 3 (Sun et al. 2019). Source of shapes: transformers/models/ernie/modeling_ernie.py.
 
-BERT, with a table of task types where ``use_task_id`` asks for it.
+BERT, with a table of task types where ``use_task_id`` is set.
 """
 
 from __future__ import annotations

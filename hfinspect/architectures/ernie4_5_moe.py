@@ -4,7 +4,7 @@ Every ``moe_layer_interval``-th layer between two bounds has experts, shared one
 summed width) and a correction of the router's scores that is a parameter, not a buffer.
 
 Files on the Hub hold ``num_nextn_predict_layers`` layers that predict the token after next, in four
-lists beside the decoder's; transformers drops them. Their names and shapes: vLLM,
+lists next to the decoder's; transformers drops them. Their names and shapes: vLLM,
 model_executor/models/ernie_mtp.py.
 """
 

@@ -211,7 +211,7 @@ def _sections(c: ModelConfig) -> tuple[ModelConfig, ModelConfig]:
 
 
 def base(c: ModelConfig) -> Module:
-    """Files keep the decoder's parts beside the tower, as if there were no towers."""
+    """Files keep the decoder's parts next to the tower, as if there were no towers."""
     text, vision = _sections(c)
     return Module(
         f"{_NAME}Model",

@@ -1,7 +1,7 @@
 """Flint. Source of shapes: transformers/models/flint/modeling_flint.py.
 
 Attention with norms of queries and keys and a learned sink per head (``softmax_offset`` in files);
-experts beside one shared expert, dense MLPs in ``mlp_only_layers``.
+experts next to one shared expert, dense MLPs in ``mlp_only_layers``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Source of shapes: diffusers/models/transformers/transformer_flux.py. Blocks with two streams, image
 and text, then blocks with one, whose attention and MLP run side by side and share the projection
-out. The distilled dev model is also told its guidance.
+out. The distilled dev model is also given its guidance.
 """
 
 from __future__ import annotations

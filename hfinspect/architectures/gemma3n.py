@@ -18,7 +18,7 @@ from .gemma3n_vision import vision_model
 
 
 def embedder(c: ModelConfig, width: Dim, text: ModelConfig) -> Module:
-    """A small vocabulary of the other modality beside its features; both end up at text width."""
+    """A small vocabulary of the other modality next to its features; both end up at text width."""
     norm = RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-6), class_name="Gemma3nRMSNorm")
     return Module(
         "Gemma3nMultimodalEmbedder",

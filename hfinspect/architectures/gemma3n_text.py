@@ -1,9 +1,10 @@
 """Gemma 3n's text model (Gemma Team 2025).
 
 Source of shapes: transformers/models/gemma3n/modeling_gemma3n.py.
-Beside Gemma 3's layer: AltUp (several copies of the residual stream, predicted and corrected by
-small matrices), LAuReL (a low-rank branch) and an embedding of its own for every layer. The last
-layers reuse the keys and values of earlier ones: files hold projections that are never used.
+In addition to Gemma 3's layer: AltUp (several copies of the residual stream, predicted and
+corrected by small matrices), LAuReL (a low-rank branch) and an embedding of its own for every
+layer. The last layers reuse the keys and values of earlier ones: files hold projections that are
+never used.
 """
 
 from __future__ import annotations

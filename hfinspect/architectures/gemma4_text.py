@@ -3,7 +3,7 @@
 Sliding and full attention layers differ in shape: full ones have wider heads (``global_head_dim``)
 and, where ``attention_k_eq_v``, fewer of them and no value projection. Newer configs list such
 differences in ``per_layer_config``. Small models have an embedding of their own for every layer and
-late layers that reuse earlier keys and values; the large one adds experts beside the dense MLP.
+late layers that reuse earlier keys and values; the large one adds experts next to the dense MLP.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def attention(c: ModelConfig, heads: Heads, *, shared: bool, keys_are_values: bo
 
 
 def experts(c: ModelConfig) -> dict[str, Module]:
-    """The router and the fused experts, which run beside the dense MLP with norms of their own."""
+    """The router and the fused experts, which run next to the dense MLP with norms of their own."""
     h = hidden(c)
     count = c.count("num_experts", minimum=1)
     inner = c.dim("moe_intermediate_size")

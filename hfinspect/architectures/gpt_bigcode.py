@@ -43,7 +43,7 @@ def block(c: ModelConfig) -> Module:
     inner = c.dim("n_inner", default=4 * h)
     cross = c.flag("add_cross_attention", default=False)
     if cross and c.flag("multi_query", default=True):
-        raise c.error("multi_query", True, "false beside add_cross_attention")
+        raise c.error("multi_query", True, "false next to add_cross_attention")
     return Module(
         "GPTBigCodeBlock",
         ln_1=_norm(c),

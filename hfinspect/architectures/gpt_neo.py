@@ -4,7 +4,7 @@ GPT-2 with ordinary linears, q, k and v apart and without biases; global and loc
 in no tensor, but their masks are in older files.
 
 A config of this type that says ``rotary: true`` is GPT-J in the spelling of its first release
-(EleutherAI/gpt-j-6B of June 2021): no GPT-Neo has rotary positions, and the files beside such
+(EleutherAI/gpt-j-6B of June 2021): no GPT-Neo has rotary positions, and the files next to such
 configs hold GPT-J's tensors. They are predicted as what they are.
 """
 

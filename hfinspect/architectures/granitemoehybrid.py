@@ -2,7 +2,7 @@
 
 Source of shapes: transformers/models/granitemoehybrid/modeling_granitemoehybrid.py.
 Most layers have a Mamba 2 mixer in place of attention. Every layer has a dense (shared) MLP, and
-experts beside it where ``num_local_experts`` is not 0.
+experts next to it where ``num_local_experts`` is not 0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Granite MoE with a shared expert (IBM 2025).
 
 Source of shapes: transformers/models/granitemoeshared/modeling_granitemoeshared.py.
-Granite MoE, and beside the experts a dense MLP where ``shared_intermediate_size`` is not 0.
+Granite MoE, and next to the experts a dense MLP where ``shared_intermediate_size`` is not 0.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 ``olmo`` is the converted form. Source of shapes: hf_olmo/modeling_olmo.py and olmo/model.py of
 github.com/allenai/OLMo.
 
-q, k and v in one matrix, gate and up in another; norms without weights unless the config asks for
+q, k and v in one matrix, gate and up in another; norms without weights unless the config wants
 them.
 """
 

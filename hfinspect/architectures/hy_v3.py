@@ -1,7 +1,7 @@
 """Hunyuan 3 (Tencent 2026). Source of shapes: transformers/models/hy_v3; names of files:
 transformers/conversion_mapping.py.
 
-Norms on q and k; a dense first layer, then shared and routed experts with a correction bias beside
+Norms on q and k; a dense first layer, then shared and routed experts with a correction bias next to
 the router, a buffer in float32.
 
 Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the token after next;

@@ -1,7 +1,7 @@
 """I-BERT (Kim et al. 2021). Source of shapes: transformers/models/ibert.
 
-RoBERTa that can compute in integers: beside every matrix and table stand its integer form and
-scale, beside every result the range seen so far, all as buffers.
+RoBERTa that can compute in integers: next to every matrix and table stand its integer form and
+scale, next to every result the range seen so far, all as buffers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 transformers; configs say model_type ``bert`` and class JinaBertForMaskedLM. Source of shapes:
 modeling_bert.py in jinaai/jina-bert-implementation and jinaai/jina-bert-v2-qk-post-norm.
 
-The second implementation (German, Spanish, Chinese, code: told by auto_map, or by ``use_qk_norm``)
+The second implementation (German, Spanish, Chinese, code: known by auto_map, or by ``use_qk_norm``)
 norms whole queries and keys, and has two norms outside the MLP in the place of one inside.
 """
 
@@ -21,7 +21,7 @@ _NAME = "JinaBert"
 
 
 def _post_norm(c: ModelConfig) -> bool:
-    """Whether the config asks for the second implementation."""
+    """Whether the config means the second implementation."""
     if c.has("use_qk_norm"):
         return c.flag("use_qk_norm", default=False)
     code = c.raw("auto_map")

@@ -2,7 +2,7 @@
 
 A decoder whose layers may have heads of their own number, norms on q and k, a gate on the
 attention's output and, but for the first, experts with one shared; the router's correction bias,
-a parameter here, lies beside the experts in files.
+a parameter here, lies next to the experts in files.
 """
 
 from __future__ import annotations

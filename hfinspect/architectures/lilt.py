@@ -1,6 +1,6 @@
 """LiLT (Wang et al. 2022). Source of shapes: transformers/models/lilt/modeling_lilt.py.
 
-RoBERTa over words beside a narrower model over their places on the page; the two share attention
+RoBERTa over words next to a narrower model over their places on the page; the two share attention
 scores.
 """
 

@@ -20,7 +20,7 @@ def _hidden(c: ModelConfig) -> Dim:
 
 
 def _checked(c: ModelConfig) -> ModelConfig:
-    """What published models are; the code can be told otherwise, with other tensors."""
+    """What published models are; the code takes other values, with other tensors."""
     said = {
         "block_type": "llama", "layer_norm_type": "rms", "attention_layer_norm": False,
         "include_bias": False, "bias_for_layer_norm": False,

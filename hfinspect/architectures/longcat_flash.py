@@ -1,6 +1,6 @@
 """LongCat-Flash (Meituan 2025). Source of shapes: transformers/models/longcat_flash.
 
-A layer is two latent attentions and two dense MLPs with one mixture of experts beside them.  Some
+A layer is two latent attentions and two dense MLPs with one mixture of experts next to them.  Some
 experts do nothing (``zero_expert_num``): the router scores them, and transformers makes and saves
 their input matrices, which the Hub's files do not have.
 

@@ -1,6 +1,6 @@
 """MiniMax-M2 (MiniMax 2025). Source of shapes: transformers/models/minimax_m2.
 
-Norms over the whole of q and of k; Mixtral's expert layout with a correction bias beside the
+Norms over the whole of q and of k; Mixtral's expert layout with a correction bias next to the
 router, a buffer in float32.
 """
 

@@ -166,7 +166,7 @@ def _bare(c: ModelConfig) -> Module:
 
 
 def predictions(c: ModelConfig) -> Module:
-    """The words' vectors are the narrow embeddings beside a table of what they lack (``dense``)."""
+    """The words' vectors are the narrow embeddings and a table of what they lack (``dense``)."""
     h, e, tied = hidden(c), c.dim("embedding_size"), c.tied()
     if e > h:
         raise c.error("embedding_size", int(e), f"at most hidden_size = {int(h)}")

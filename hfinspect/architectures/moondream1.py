@@ -3,7 +3,7 @@ transformers. Source of shapes: moondream/torch/{config,moondream,text,vision}.p
 github.com/vikhyat/moondream.
 
 Phi-1.5's block and a SigLIP-like tower, both written as plain dictionaries of linears, a projector
-over the whole image beside its crops, and a small region model: points and boxes from and to hidden
+over the whole image and its crops, and a small region model: points and boxes from and to hidden
 states. The released config is empty (``"config": {}``): the sizes are the code's own.
 """
 

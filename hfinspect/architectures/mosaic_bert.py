@@ -1,5 +1,5 @@
 """MosaicBERT and DNABERT-2 (Portes et al. 2023; Zhou et al. 2023): model_type ``bert`` with code of
-their own, told by ``bert_layers`` in auto_map. No class in transformers. Source of shapes:
+their own, known by ``bert_layers`` in auto_map. No class in transformers. Source of shapes:
 bert_layers.py in mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M.
 
 BERT with ALiBi positions, q, k and v in one matrix, and gated MLPs with a norm inside.
@@ -22,7 +22,7 @@ _NAME = "Bert"
 
 
 def is_mosaic(c: ModelConfig) -> bool:
-    """Whether a config of model_type bert asks for this code."""
+    """Whether a config of model_type bert means this code."""
     code = c.raw("auto_map")
     return isinstance(code, dict) and any("bert_layers." in str(word) for word in code.values())
 

@@ -37,7 +37,7 @@ def _prompt(c: ModelConfig, layers: int) -> Module:
 
 
 def _prompted(build: Builder) -> Builder:
-    """The class with prompts in its stacks, where the config asks for them."""
+    """The class with prompts in its stacks, where the config has them."""
 
     def prompted(c: ModelConfig) -> Module:
         root = build(c)

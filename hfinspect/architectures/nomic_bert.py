@@ -2,7 +2,7 @@
 
 BERT with rotary positions, a gated MLP and no biases.  Names are those of the files: query, key and
 value fused, ``fc11`` the up and ``fc12`` the gate projection.  The released configs spell sizes as
-GPT-2's does, and may ask for what transformers' class has not: biases, a plain MLP
+GPT-2's does, and may have what transformers' class has not: biases, a plain MLP
 (``activation_function``) and, in nomic-embed-text-v2-moe, experts in every second layer.  Source of
 those: modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and nomic-embed-text-v2-moe; vLLM's
 bert_with_rope.py reads the same names and shapes.
@@ -58,7 +58,7 @@ def attention(c: ModelConfig) -> Module:
 
 
 def _mlp(c: ModelConfig) -> Module:
-    """Gated, but where the config asks for an activation without a gate."""
+    """Gated, but where the config names an activation without a gate."""
     h, inner = _hidden(c), c.dim("intermediate_size", "n_inner", default=3072)
     first = c.flag("mlp_fc1_bias", default=False)
     second = c.flag("mlp_fc2_bias", default=False)
@@ -166,7 +166,7 @@ def words(c: ModelConfig) -> Module:
 
 def pretraining(c: ModelConfig) -> Module:
     """The class of the released code: the model is called ``bert``, the head has biases only where
-    the MLP has, and no bias of its own beside them."""
+    the MLP has, and no bias of its own next to them."""
     h, bias = _hidden(c), c.flag("mlp_fc1_bias", default=False)
     tied_to = "bert.embeddings.word_embeddings.weight"
     predictions = Module(

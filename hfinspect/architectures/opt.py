@@ -1,6 +1,6 @@
 """OPT (Zhang et al. 2022). Source of shapes: transformers/models/opt/modeling_opt.py.
 
-Learned positions, two more than asked for; OPT-350m is post-norm and embeds tokens in fewer
+Learned positions, two more than the config says; OPT-350m is post-norm and embeds tokens in fewer
 dimensions than it computes in, with a projection in and out.
 """
 

@@ -1,7 +1,7 @@
 """Ovis 2 (Lu et al. 2024). Source of shapes: transformers/models/ovis2/modeling_ovis2.py.
 
-AIMv2's ViT, whose output is a probability of visual words; a table of those words stands beside the
-decoder's.
+AIMv2's ViT, whose output is a probability of visual words; a table of those words stands next
+to the decoder's.
 """
 
 from __future__ import annotations

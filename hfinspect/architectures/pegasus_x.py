@@ -1,6 +1,6 @@
 """PEGASUS-X (Phang et al. 2022). Source of shapes: transformers/models/pegasus_x.
 
-Pegasus over long texts: local attention in the encoder beside a few global tokens, which have an
+Pegasus over long texts: local attention in the encoder next to a few global tokens, which have an
 embedding and a norm in each layer; no biases in attention, computed positions.
 """
 

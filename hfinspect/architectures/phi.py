@@ -27,8 +27,8 @@ def _eps(c: ModelConfig) -> float:
 
 
 def attention(c: ModelConfig) -> Module:
-    """Query and key norms, where asked for, are as wide as hidden / heads, even beside a
-    ``head_dim`` that says otherwise."""
+    """Query and key norms, where the config has them, are as wide as hidden / heads, even if
+    ``head_dim`` says otherwise."""
     h = _hidden(c)
     heads = grouped_heads(c, h, heads=32)
     normed = c.flag("qk_layernorm", default=False)

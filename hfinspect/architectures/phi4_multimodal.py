@@ -1,6 +1,6 @@
 """Phi-4-multimodal (Microsoft 2025). Source of shapes: transformers/models/phi4_multimodal.
 
-Phi-3's decoder; beside the token embedding a SigLIP tower for images and a Conformer for sound,
+Phi-3's decoder; next to the token embedding a SigLIP tower for images and a Conformer for sound,
 each with its projections, sound with a second pair for sound that comes with images.
 """
 

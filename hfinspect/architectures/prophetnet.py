@@ -1,6 +1,6 @@
 """ProphetNet (Qi et al. 2020). Source of shapes: transformers/models/prophetnet.
 
-A decoder that predicts several tokens ahead: one query stream each, told apart by a small table;
+A decoder that predicts several tokens ahead: one query stream each, distinguished by a small table;
 relative positions of the decoder come from the states through one linear layer.
 """
 

@@ -2,7 +2,7 @@
 
 A thinker that hears, sees and writes (Qwen2.5-VL with an audio tower), a talker that turns the
 thinker's states into speech codes, and a vocoder (qwen2_5_omni_token2wav.py). File names are those
-of the first release: ``thinker.model`` is the decoder, towers stand beside it.
+of the first release: ``thinker.model`` is the decoder, towers stand next to it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Qwen1.5-MoE and Qwen2-MoE (Qwen team 2024). Source: transformers/models/qwen2_moe.
 
-A decoder with biased q, k, v; its MLP is routed experts beside one shared expert behind a gate,
+A decoder with biased q, k, v; its MLP is routed experts next to one shared expert behind a gate,
 or a dense one in the layers of ``mlp_only_layers`` and off the ``decoder_sparse_step``.
 """
 

@@ -2,7 +2,7 @@
 
 A thinker that hears, sees and writes (Qwen3-MoE with Qwen3-VL's tower and a Whisper-like one), and
 what speaks (qwen3_omni_moe_talker_code_predictor.py). File names are those of the first release:
-``thinker.model`` is the decoder, towers stand beside it.
+``thinker.model`` is the decoder, towers stand next to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Qwen3-VL (Qwen team 2025). Source of shapes: transformers/models/qwen3_vl/modeling_qwen3_vl.py.
 
-Qwen3's decoder beside a ViT with a table of positions. Besides the merger at its end, mergers after
-some of its layers feed the first layers of the decoder (DeepStack).
+Qwen3's decoder next to a ViT with a table of positions. In addition to the merger at its end,
+mergers after some of its layers feed the first layers of the decoder (DeepStack).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Hiera in place of SAM's ViT: stages that grow wider, each entered through attention with pooled
 queries; their outputs come to one width.  The decoder of masks is SAM's with finer features of the
-image beside it and a score for whether there is an object at all.
+image next to it and a score for whether there is an object at all.
 """
 
 from __future__ import annotations

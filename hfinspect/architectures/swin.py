@@ -167,7 +167,7 @@ def register_swin(name: str, model_type: str, attention: Attention, *, second: b
         norms = {names[i]: LayerNorm(sizes[i]) for i in chosen_stages(c, names)}
         whole = model(c)
         unused = Module(f"{name}Model", layernorm=whole["layernorm"])
-        # Files keep the model's parts beside the norms, all but its last norm.
+        # Files keep the model's parts next to the norms, all but its last norm.
         parts = {**body(c), model_type: unused, "hidden_states_norms": Module("ModuleDict", norms)}
         return Module(f"{name}Backbone", parts, part="vision")
 

@@ -1,7 +1,7 @@
 """TimeSformer (Bertasius et al. 2021). Source: transformers/models/timesformer.
 
-ViT over frames, with a table of times beside that of positions; each layer attends over time first,
-then over space ("divided_space_time"), or over both at once.
+ViT over frames, with a table of times next to that of positions; each layer attends over time
+first, then over space ("divided_space_time"), or over both at once.
 """
 
 from __future__ import annotations

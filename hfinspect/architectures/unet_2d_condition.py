@@ -118,7 +118,7 @@ def _refuse_unknown(c: ModelConfig) -> None:
 
 
 def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
-    """How many transformer blocks stand beside each residual block: per rung, or a list of it."""
+    """How many transformer blocks stand next to each residual block: per rung, or a list of it."""
     value = c.raw(key)
     if not isinstance(value, list):
         return (c.count(key, default=1),) * count

@@ -1,7 +1,7 @@
 """UNet3DConditionModel: text to video by ModelScope (Wang et al. 2023).
 
 Source of shapes: diffusers/models/unets/unet_3d_condition.py and unet_3d_blocks.py. The ladder of
-unet_2d_condition.py; beside each residual block and each transformer stands one over time.
+unet_2d_condition.py; next to each residual block and each transformer stands one over time.
 """
 
 from __future__ import annotations

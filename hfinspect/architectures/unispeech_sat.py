@@ -1,6 +1,6 @@
 """UniSpeech-SAT (Chen et al. 2021). Source of shapes: transformers/models/unispeech_sat.
 
-wav2vec 2.0's model, taught to tell speakers apart.
+wav2vec 2.0's model, trained to distinguish speakers.
 """
 
 from __future__ import annotations

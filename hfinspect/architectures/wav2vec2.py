@@ -1,6 +1,6 @@
 """wav2vec 2.0 (Baevski et al. 2020). Source: transformers/models/wav2vec2/modeling_wav2vec2.py.
 
-Convolutions over the waveform, a convolution that tells positions, then BERT's kind of layers.
+Convolutions over the waveform, a convolution in place of positions, then BERT's kind of layers.
 """
 
 from __future__ import annotations

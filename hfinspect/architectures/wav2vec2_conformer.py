@@ -32,7 +32,7 @@ _NAME = "Wav2Vec2Conformer"
 def attention(c: ModelConfig) -> Module:
     h, heads = hidden(c), c.dim("num_attention_heads")
     size = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    # An explicit null asks for no positions in the layers; absent, they are relative.
+    # An explicit null means no positions in the layers; absent, they are relative.
     unsaid = "position_embeddings_type" not in c.values
     relative = unsaid or c.text("position_embeddings_type") == "relative"
     bias = Weight(heads, size, kind="relative_position") if relative else None

@@ -3,7 +3,7 @@
 Source of shapes: modeling_xlm_roberta.py and modeling_lora.py in
 jinaai/xlm-roberta-flash-implementation; an MLC conversion of the embeddings reads the same names.
 
-The converted form's tensors, with learned positions where the config asks for them; with
+The converted form's tensors, with learned positions where the config has them; with
 ``lora_adaptations`` every linear and table carries a low-rank pair for each task, under
 ``parametrizations``.
 """
@@ -29,7 +29,7 @@ _DEFAULTS = {
 
 
 def is_flash(c: ModelConfig) -> bool:
-    """Whether a config of model_type xlm-roberta asks for this code."""
+    """Whether a config of model_type xlm-roberta means this code."""
     code = c.raw("auto_map")
     named = isinstance(code, dict) and any("xlm-roberta-flash" in str(x) for x in code.values())
     return named or c.has("lora_adaptations")

@@ -1,7 +1,7 @@
 """Zamba (Zyphra 2024). Source of shapes: transformers/models/zamba/modeling_zamba.py.
 
 Mamba layers with several heads; hybrid layers also run one shared transformer block on the hidden
-state beside the embedding (twice the width).  The first hybrid layer keeps the block's tensors.
+state next to the embedding (twice the width).  The first hybrid layer keeps the block's tensors.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _findings(rule: Rule, facts: Facts) -> Iterator[AuditFinding]:
 def _not_compared(facts: Facts) -> Iterator[Unchecked]:
     """Where the checkpoint could not be held against its config, and why."""
     if facts.single and any(copy.sharded for _, copy in facts.copies()):
-        yield Unchecked("the other shards", "one file was asked for")
+        yield Unchecked("the other shards", "one file was named")
     for folder in facts.folders:
         main, place = folder.main, folder.path or "."
         if main is None:

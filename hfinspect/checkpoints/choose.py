@@ -47,7 +47,7 @@ class Choice:
 
     ``files`` are those known to belong to it; ``missing`` are numbered shards that should be there
     and are not. Where ``index`` is set and ``whole`` is False, only the index knows the files.
-    ``picked`` tells that the user named one of them.
+    ``picked`` says that the user named one of them.
     """
 
     format: str
@@ -125,8 +125,9 @@ def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice | None:
         raise UsageError(pick, "is no weight file", hint=f"there are {known}" if known else None)
     if name.kind is Kind.FOREIGN:
         raise UnsupportedFormatError(pick, f"is a file of {name.format}, which is not read")
-    others = [OtherFile(item.path, "not asked for", files[item.path].size) for item in names]
-    because = f"{pick} was asked for"
+    why = "another one was named"
+    others = [OtherFile(item.path, why, files[item.path].size) for item in names]
+    because = f"{pick} was named"
     if not name.is_index:
         rest = tuple(item for item in others if item.path != pick)
         return Choice(name.format, (pick,), because, others=rest, picked=True)
@@ -296,5 +297,5 @@ def _reason(best: Candidate, other: Candidate) -> str:
         variant = f"the variant {name.variant}" if name.variant else "the plain variant"
         return f"{variant}{BY_NAME}"
     if name.shards is None:
-        return "a single file beside the shards; some loaders take it first"
+        return "a single file next to the shards; some loaders take it first"
     return "another set of shards"

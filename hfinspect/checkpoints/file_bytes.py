@@ -1,4 +1,4 @@
-"""One file of a source as a format reader wants it, and how much of it to ask for first."""
+"""One file of a source as a format reader wants it, and how much of it to read first."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..formats.safetensors.safetensors import (
 )
 from ..sources.source import FileEntry, Source
 
-#: A header of one shard tells that those of the others are about as long; this much more is asked.
+#: One shard's header shows how long those of the others are; this much more is read.
 _HEADROOM = 1.125
 
 
 class SourceReader:
     """``formats.base.Reader`` over a source. A size that is not in the file list is known after the
-    first read, when the server has told it."""
+    first read, when the server has said it."""
 
     def __init__(self, source: Source, path: str) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class FirstGuess:
 
     On disk the eight bytes of length, for a second read costs nothing there. Elsewhere the bound
     that the names in its index give, or else ``typical`` bytes, or a constant; these grow for the
-    shards not yet asked for when one has turned out longer. Other formats know best themselves.
+    shards not yet read when one has turned out longer. Other formats know best themselves.
     """
 
     def __init__(

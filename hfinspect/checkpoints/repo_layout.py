@@ -1,6 +1,6 @@
 """Models that consist of several: diffusers pipelines and sentence-transformers.
 
-Which folders hold a part's weights shows in the file list, so their headers are asked for in the
+Which folders hold a part's weights shows in the file list, so their headers are read in the
 same round as the files that name the parts; what these do not name is sorted out afterwards.
 Everybody who has to know what a folder is (inspecting, auditing) learns it here.
 """

@@ -19,7 +19,7 @@ from .filenames import Kind, WeightName
 MAX_LOCAL_FILES = 32
 MAX_HUB_FILES = 3
 
-#: Kinds that a header can tell apart; training state is known by its name.
+#: Kinds that a header shows; training state is known by its name.
 _KINDS = frozenset({Kind.MODEL, Kind.WEIGHTS, Kind.ADAPTER, Kind.ORIGINAL})
 
 #: The last segments of the names that low-rank adapters have, by peft, kohya and diffusers.
@@ -52,7 +52,7 @@ def rivals_of(chosen: Sequence[str], files: Mapping[str, FileEntry], *, local: b
         if not paths or item.missing or not taken.isdisjoint(paths) or len(paths) > room:
             continue
         if same_bytes(chosen, paths, files):
-            continue  # its hash has told it already
+            continue  # its hash has shown it already
         if item.first.directory == folder and _is_worth_it(item, local=local):
             found.append(Rival(item.first.format, paths))
             room -= len(paths)

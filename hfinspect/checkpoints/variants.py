@@ -47,7 +47,7 @@ def gguf_variants(files: Mapping[str, FileEntry]) -> tuple[Variant, ...]:
 
 
 def label_of(path: str) -> str:
-    """The quantisation that a file name tells, or else its folder; the last one counts."""
+    """The quantisation that a file name says, or else its folder; the last one counts."""
     for part in reversed(path.split("/")):
         labels = _LABEL.findall(part)
         if labels:

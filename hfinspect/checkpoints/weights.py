@@ -93,8 +93,8 @@ class WeightReading:
         return partial(self.source.shard_headers, choice.index)
 
     def _index_task(self) -> Task | None:
-        """A complete numbering needs no index to be found, but its names tell how much of each
-        shard to ask for, where it costs less than it spares; on disk it costs nothing."""
+        """A complete numbering needs no index to be found, but its names show how much of each
+        shard to read first, where it costs less than it spares; on disk it costs nothing."""
         choice = self.choice
         if choice.index is None:
             return None
@@ -249,7 +249,7 @@ def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]
 
 
 def check_number(source: Source, files: int) -> None:
-    """Raises LimitError for more files of a repo than are worth asking for one by one."""
+    """Raises LimitError for more files of a repo than are worth reading one by one."""
     if files > MAX_WEIGHT_FILES and not is_local(source):
         error = LimitError(
             source.origin.name,

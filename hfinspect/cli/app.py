@@ -100,7 +100,7 @@ def check_command(arguments: Sequence[str]) -> None:
 
 def needed(arguments: Sequence[str]) -> Sequence[str]:
     """The commands to set up: the one that is meant; all for help and for completion, which the
-    shell asks for by a variable."""
+    shell requests by a variable."""
     named = with_command(arguments)[:1]
     completes = any(name.startswith("_HF") and name.endswith("_COMPLETE") for name in os.environ)
     return named if named and named[0] in COMMANDS and not completes else COMMANDS
@@ -221,7 +221,7 @@ def _in_our_words(error: Any) -> UsageError:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Whether ``--format json`` (or jsonl) was asked, told even where parsing failed."""
+    """Whether ``--format json`` (or jsonl) was given, known even where parsing failed."""
     values = [
         following
         for argument, following in itertools.pairwise((*arguments, ""))

@@ -92,7 +92,7 @@ def _folder(path: Path) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write beside ``path``, then take its place, with the rights of what was there."""
+    """Write next to ``path``, then take its place, with the rights of what was there."""
     rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask()
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", dir=path.parent, prefix=".hfinspect-", delete=False

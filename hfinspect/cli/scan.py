@@ -74,7 +74,7 @@ def scan(
     refresh: Annotated[
         bool,
         typer.Option(
-            "--refresh", help="With --resume: ask again for failed rows and moved revisions."
+            "--refresh", help="With --resume: read failed rows and moved revisions again."
         ),
     ] = False,
     audit: Annotated[bool, typer.Option("--audit", help="Audit findings as columns.")] = False,

@@ -62,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Job:
-    """What is scanned. ``total`` is None where the number is not known; ``listed`` tells that the
+    """What is scanned. ``total`` is None where the number is not known; ``listed`` says that the
     items are the Hub's list, whose order changes between two runs; ``named`` are the columns that
     the user named, which a table never leaves out."""
 
@@ -170,7 +170,7 @@ def _followed(
     plan: Plan, job: Job, executor: Executor | None, tally: Tally,
     on_early: Callable[[Item, Row], None] | None = None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Rows in order, with progress beside them; ends after too many failures."""
+    """Rows in order, with progress next to them; ends after too many failures."""
     progress = Progress(job.total, quiet=plan.quiet)
 
     def on_row(item: Item, row: Row, early: bool) -> None:
@@ -256,7 +256,7 @@ def _refreshed(plan: Plan, path: Path, job: Job, executor: Executor | None, tall
 
 
 def _to_parquet(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
-    """Rows go to a journal beside the file, which becomes Parquet when all are there."""
+    """Rows go to a journal next to the file, which becomes Parquet when all are there."""
     beside = path.with_name(f"{path.name}.rows.jsonl")
     plan = replace(plan, format_="jsonl")
     if plan.resume and path.exists() and not beside.exists():

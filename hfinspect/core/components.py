@@ -5,7 +5,7 @@ is the finer one that explanations use: which projection of an attention, which 
 embedding.  ``Role`` keeps parameters, buffers and quantisation bookkeeping apart: only
 parameters are counted as parameters.
 
-What belongs where, so that families agree with each other and with what names alone tell:
+What belongs where, so that families agree with each other and with what names alone say:
 
 - embedding: tables of tokens and positions, patch and time embeddings, learned tokens, codebooks;
   what makes a token of coordinates

@@ -29,13 +29,13 @@ MAX_COUNT: Final = 10_000
 
 _REQUIRED: Final = object()
 
-#: Where the keys that are asked for are written down, as long as somebody wants to know.
+#: Where the keys that are read are written down, as long as somebody wants to know.
 _READ: ContextVar[set[tuple[str, ...]] | None] = ContextVar("keys read", default=None)
 
 
 @contextmanager
 def keys_read() -> Iterator[set[tuple[str, ...]]]:
-    """The keys that getters ask for inside: each with the other spellings that the getter takes
+    """The keys that getters read inside: each with the other spellings that the getter takes
     after it, all of them dotted."""
     found: set[tuple[str, ...]] = set()
     token = _READ.set(found)
@@ -309,7 +309,7 @@ class ModelConfig:
     def num_labels(self) -> Dim:
         """Width of a classifier: num_labels, else the labels listed in id2label, else 2.
 
-        Files have both where a library before 2020 was told another number than id2label has; the
+        Files have both where a library before 2020 was given another number than id2label has; the
         number is what the classifier was made with, and what transformers makes of them now.
         """
         if self.has("num_labels"):

@@ -49,7 +49,7 @@ class ConfigKeys:
         return found | {key: values[alias] for key, alias in aliased.items()}
 
     def spellings(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
-        """What one getter asks for, under the class's own keys; and each of them with its
+        """What one getter reads, under the class's own keys; and each of them with its
         aliases."""
         asked = tuple(dict.fromkeys(self.own.get(key, key) for key in keys))
         aliases = [(key, *(a for a, own in self.own.items() if own == key)) for key in asked]

@@ -142,7 +142,7 @@ class WeightBytes:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A limit, not an exact number: what a step needs besides weights and cache, in bytes.
+    """A limit, not an exact number: what a step needs in addition to weights and cache, in bytes.
 
     ``logits`` are those of one position a sequence in float32, ``activation`` the widest layer's
     outputs for the tokens of one step, ``runtime`` the device's own context and libraries.
@@ -202,7 +202,7 @@ class AtContext:
 
     Fields:
         cache: of all sequences
-        workspace: what a step needs besides, a limit
+        workspace: what a step needs in addition, a limit
         total [bytes]: weights, cache and workspace on one device; None where unknown
         fits: whether the device holds it; None without a device
         weights [bytes]: on that device; None where unknown

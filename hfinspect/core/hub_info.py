@@ -1,4 +1,4 @@
-"""HubInfo: what the Hub's answer about a model says besides its files."""
+"""HubInfo: what the Hub's answer about a model says in addition to its files."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def parse_ref(
 ) -> ModelRef:
     """Parse a target.
 
-    ``exists`` tells whether a local path exists (the core does not touch the disk itself).
+    ``exists`` says whether a local path exists (the core does not touch the disk itself).
     ``endpoint`` is the Hub in use, so that URLs of a private one are recognised.
     Raises UsageError.
     """
@@ -192,7 +192,7 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
 
 
 def _refuse_other_kinds(text: str, path: str, expected: str) -> None:
-    """UsageError for what the Hub keeps besides models, named by the first word of its path."""
+    """UsageError for what the Hub keeps that is no model, named by the first word of its path."""
     word, _, rest = path.partition("/")
     if rest and word in _OTHER_KINDS:
         raise UsageError(

@@ -282,7 +282,7 @@ class Inspection(Shown):
     ``buffers`` the elements that are no parameters; they, ``nbytes`` and ``dtypes`` cover all that
     is stored.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
     pipeline``, ``sentence-transformers`` or ``adapter``; ``members`` are the parts of the second
-    and third, ``variants`` the quantisations to choose from, ``contents`` what the file tells of
+    and third, ``variants`` the quantisations to choose from, ``contents`` what the file says of
     itself (GGUF's key-values, what a training checkpoint holds), ``facts`` how the model is built
     (layers, width, heads, ...) by its config's or GGUF's keys; a pipeline's are its members'.
     ``overrides`` are the config keys that were changed for this answer.

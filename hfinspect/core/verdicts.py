@@ -69,7 +69,7 @@ class AuditResult(Shown):
     """What an audit of one target found.
 
     ``rules`` are the codes that were applied, ``files`` the number of weight files whose headers
-    were read, ``tensors`` how many they describe. ``deep`` tells whether values were looked at.
+    were read, ``tensors`` how many they describe. ``deep`` says whether values were looked at.
 
     Fields:
         target: the model as it was named

@@ -86,7 +86,7 @@ Node = Leaf | Branch | Stack
 
 
 def counted_tree(root: Module, config: Mapping[str, Any]) -> Branch:
-    """The whole model. ``config`` is asked for the keys that say how many layers there are."""
+    """The whole model. ``config`` has the keys that say how many layers there are."""
     return Branch("", root.class_name, _children(root, Context().entering(root), _Layers(config)))
 
 

@@ -21,7 +21,7 @@ _INNER = ("intermediate_size", "ffn_dim", "n_inner", "d_ff", "ffn_hidden_size")
 
 @dataclass(frozen=True)
 class Derivation:
-    """Everything is computed when it is first asked for."""
+    """Everything is computed when it is first needed."""
 
     prediction: Prediction
     config: Mapping[str, Any]

@@ -89,7 +89,7 @@ def _letters(d: Derivation) -> tuple[Letter, ...]:
             meaning += " of the encoder"
         meaning += f": {origin}" if origin and origin != meaning else ""
         rows.append(Letter(letter, quantity.name, quantity.value, meaning))
-    for what in ("key", "value"):  # what is alike so far is told apart by these
+    for what in ("key", "value"):  # what is alike so far differs by these
         alike = Counter(row.meaning for row in rows)
         rows = [
             replace(row, meaning=f"{row.meaning} ({getattr(row, what)})")
@@ -170,7 +170,7 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Ten
         if info.name in expectation.reshaped:
             held, expected = expectation.reshaped[info.name]
             size = predicted[spec.name].parameters if spec and spec.name in predicted else 0
-            if spec is None:  # told from a name that is not the tree's (GGUF)
+            if spec is None:  # labelled by a name that is not the tree's (GGUF)
                 size = math.prod(expected)
             if info.parameters != size:
                 text = f"of shape {_shape(held)}, predicted {_shape(expected)}"

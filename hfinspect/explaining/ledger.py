@@ -12,7 +12,7 @@ from .count_tree import Branch, Kind, Leaf, Node, Stack, counted, leaves, number
 from .polynomials import ONE, Polynomial, Quantity, number, total
 from .writer import Writer
 
-#: A formula with more terms than this hides more than it tells; its parts are printed anyway.
+#: A formula with more terms than this hides more than it shows; its parts are printed anyway.
 MAX_PRINTED_TERMS = 16
 #: Up to this many terms read best side by side.
 MAX_LOOSE_TERMS = 4

@@ -13,8 +13,8 @@ from ..errors import LimitError
 class Reader(Protocol):
     """One file, read by range.
 
-    ``size`` is the file's length in bytes, or None where the server does not tell before the first
-    read; it must be known after the first ``read``.
+    ``size`` is the file's length in bytes, or None where the server does not say it before the
+    first read; it must be known after the first ``read``.
     """
 
     @property

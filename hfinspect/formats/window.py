@@ -1,4 +1,4 @@
-"""Ranges of a file that were already read, so that no byte is asked for twice.
+"""Ranges of a file that were already read, so that no byte is read twice.
 
 Header readers guess how much to read; ``Windows`` keeps the guesses and answers later reads out
 of them, and ``Cursor`` reads forward through a header whose length nobody knows in advance.
@@ -31,7 +31,7 @@ class Windows:
         return self._reader.size
 
     def known_size(self) -> int:
-        """The file's size; FormatError where even the first read did not tell it."""
+        """The file's size; FormatError where even the first read did not show it."""
         size = self._reader.size
         if size is None:
             raise FormatError(self.path, "its size is not known", rule="unknown-size")

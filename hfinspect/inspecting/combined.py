@@ -71,7 +71,7 @@ def combined(
 
 
 def _of_part(tensor: TensorInfo, part: str) -> TensorInfo:
-    """Two text encoders have equal names: their layers are told apart by the part."""
+    """Two text encoders have equal names: their layers are distinguished by the part."""
     stack = None if tensor.stack is None else f"{part}/{tensor.stack}"
     return tensor._replace(part=part, stack=stack)
 

@@ -43,7 +43,7 @@ def is_model(declared: str | None, config: Mapping[str, Any] | None) -> bool:
 
 def predict_as(declared: str | None, config: Mapping[str, Any]) -> Prediction | None:
     """The tensors of a folder that the repo says to be of class ``declared`` (None: it says
-    nothing, so that the config alone counts); None where it has none that a config tells.
+    nothing, so that the config alone counts); None where it has none that a config gives.
 
     Raises what ``predict`` raises.
     """
@@ -64,7 +64,7 @@ def predict_as(declared: str | None, config: Mapping[str, Any]) -> Prediction | 
 
 
 def sized_elsewhere(declared: str) -> UnknownArchitectureError:
-    """The error for a class whose size no config tells."""
+    """The error for a class whose size no config gives."""
     return UnknownArchitectureError(
         declared.rpartition(".")[2],
         "has the size of its tokenizer, which no config says",

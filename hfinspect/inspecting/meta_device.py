@@ -22,7 +22,7 @@ from ..trees.prediction import Prediction, config_dtype
 
 
 def available() -> bool:
-    """Whether transformers and torch are installed; neither is imported to tell."""
+    """Whether transformers and torch are installed; neither is imported to know."""
     return find_spec("transformers") is not None and find_spec("torch") is not None
 
 

@@ -62,7 +62,7 @@ _MAX_LISTED = 50
 
 
 def contents_of(checkpoint: Checkpoint) -> dict[str, object]:
-    """Facts by name, of plain JSON types; empty where the format tells none."""
+    """Facts by name, of plain JSON types; empty where the format has none."""
     metadata = checkpoint.shards[0].metadata if checkpoint.shards else {}
     if checkpoint.format == "gguf":
         facts = asdict(describe(metadata))

@@ -103,7 +103,7 @@ def _spellings(key: str, names: _Names) -> list[str]:
     """The other names of a key.
 
     A getter's later name is another spelling of its first, unless it has a meaning of its own: then
-    some getter asks for it first, and not with the same other name after it
+    some getter reads it first, and not with the same other name after it
     (``moe_intermediate_size``, failing that ``intermediate_size``).
     """
     first = {spelled[0] for spelled in names}

@@ -36,7 +36,7 @@ def inspect_weights(
         try:
             prediction = predict_as(declared, config)
         except (ConfigError, UnknownArchitectureError) as error:
-            text = f"{error}; labels are told from tensor names"
+            text = f"{error}; labels come from tensor names"
             unknown = Finding(error.kind, text, where, severity="note")
             known = known._replace(findings=(*known.findings, unknown))
     labels = None if checkpoint.format == "gguf" else prediction  # GGUF has names of its own

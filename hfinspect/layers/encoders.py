@@ -253,7 +253,7 @@ def bert_mlm_head(
 
 
 def next_sentence_head(c: ModelConfig, name: str) -> Module:
-    """``cls`` of a model that only tells whether one sentence follows the other."""
+    """``cls`` of a model that only says whether one sentence follows the other."""
     return Module(
         f"{name}OnlyNSPHead",
         seq_relationship=classifier(hidden(c), 2),

@@ -178,7 +178,7 @@ def two_layer_projector(
 
 # ---- whole families: a tower, a projector, any decoder
 
-#: Parts that a family has besides, from the config, the tower's width and the decoder.
+#: Further parts of a family, from the config, the tower's width and the decoder.
 Beside = Callable[[ModelConfig, Dim, Decoder], "dict[str, Module | Parameter | None]"]
 
 

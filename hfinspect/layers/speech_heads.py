@@ -106,7 +106,7 @@ def dropout(c: ModelConfig) -> Module:
 
 
 def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
-    """Codebooks that the masked frames are told apart by; ``seen`` where it isn't the features."""
+    """Codebooks that distinguish the masked frames; ``seen`` where it isn't the features."""
     groups, entries = (
         c.dim("num_codevector_groups", default=2),
         c.dim("num_codevectors_per_group", default=320),

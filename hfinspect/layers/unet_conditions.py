@@ -1,4 +1,4 @@
-"""What a UNet is given besides its input: the time, and conditions of many kinds.
+"""What a UNet is given in addition to its input: the time, and conditions of many kinds.
 
 Source: diffusers/models/unets/unet_2d_condition.py (the _set_... methods) and models/embeddings.py.
 """

@@ -125,7 +125,7 @@ def _size(cell: Cell) -> Cell:
 
 
 def _short(model: Inspection) -> str:
-    """Long paths make a table unreadable; their ends tell them apart."""
+    """Long paths make a table unreadable; their ends distinguish them."""
     name = model.target.rstrip("/")
     return name if len(name) <= 28 else "…" + name[-27:]
 

@@ -17,7 +17,7 @@ Cell = str | int | float | bool | Pieces | None
 
 @dataclass(frozen=True)
 class Column:
-    """``name`` is the machine's spelling (csv header), ``title`` the reader's. ``kind`` tells how a
+    """``name`` is the machine's spelling (csv header), ``title`` the reader's. ``kind`` says how a
     cell is shown: ``int`` with thousands separators, ``share`` of 1 in percent, ``bar`` of 1 (or in
     pieces), ``component`` in the colour of the component that it names, ``math`` as a formula where
     a format can set one."""
@@ -31,7 +31,7 @@ class Column:
 class Table:
     """Rows under columns. ``total`` draws a line above the last row. ``optional`` columns are left
     out where they are ``idle`` and, last first, where the table would be wider than the terminal,
-    which the renderer then says. A column that the user asked for is never optional. Tables of one
+    which the renderer then says. A column that the user named is never optional. Tables of one
     ``group`` leave out the same columns, and are equally wide where the terminal has room.
     """
 

@@ -231,7 +231,7 @@ def _text(formula: Formula | None) -> str:
 
 
 def _short(formula: Formula | None) -> str:
-    """Sums of many modules are told in numbers where the formula has no room in a table."""
+    """Sums of many modules are given in numbers where the formula has no room in a table."""
     return "" if formula is None or len(formula.text) > MAX_CELL else formula.text
 
 

@@ -1,5 +1,5 @@
 """Lines and tables of an inspection that only some models have: quantisation, parts of a pipeline,
-variants of a repo, adapters, what a file tells of itself."""
+variants of a repo, adapters, what a file says of itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_NAMES = 8
 #: Facts of a file's own description that are shown, with their label; all are in the JSON form.
 _CONTENTS = (
     ("archive", "archive"), ("kind", "kind"), ("model_in", "the model is in"),
-    ("also_holds", "beside it"), ("name", "name"), ("file_type", "type"), ("layers", "layers"),
+    ("also_holds", "also holds"), ("name", "name"), ("file_type", "type"), ("layers", "layers"),
     ("hidden_size", "width"), ("heads", "heads"), ("kv_heads", "KV heads"), ("experts", "experts"),
     ("experts_used", "experts used"), ("context_length", "context"), ("vocab_size", "vocabulary"),
     ("tokenizer", "tokenizer"),
@@ -74,7 +74,7 @@ def adapter(found: Adapter, parameters: int | None) -> Iterator[tuple[str, str]]
 
 
 def contents(inspection: Inspection) -> Iterator[tuple[str, str]]:
-    """What the weight file tells of itself, on one line."""
+    """What the weight file says of itself, on one line."""
     told, shown = inspection.contents, {_FACT.get(key, key) for key in inspection.facts.known}
     texts = [
         f"{label} {_plain(told[key])}"

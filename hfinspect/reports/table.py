@@ -28,7 +28,7 @@ _BETWEEN, _HEADER_PADDING = 2, 2
 _STYLES = {"bold": "1", "dim": "2", "warning": "33", "error": "31", "note": "36", "bar": "36"}
 
 #: One colour for each component, in every table and bar: of the 256 colours those that are easily
-#: told apart on dark and on light. Red and yellow are for errors and warnings.
+#: distinguished on dark and on light. Red and yellow are for errors and warnings.
 _HUES = {
     "embedding": "38;5;75", "attention": "38;5;71", "mlp": "38;5;134", "router": "38;5;37",
     "ssm": "38;5;30", "conv": "38;5;137", "projector": "38;5;98", "norm": "38;5;246",

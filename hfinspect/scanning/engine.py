@@ -1,4 +1,4 @@
-"""Asking for many models at once, in bounded number, with one result each."""
+"""Reading many models at once, in bounded number, with one result each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def scan(
 ) -> Iterator[Inspection | Failure]:
     """Inspect many models: one result a target, in order, a ``Failure`` where it did not work.
 
-    ``jobs`` targets are asked for at once over one shared client. ``executor`` is any
+    ``jobs`` targets are read at once over one shared client. ``executor`` is any
     ``concurrent.futures.Executor`` to run them on instead (processes, Dask's
     ``Client.get_executor()``); results are the same. Other processes are not given ``token``: each
     takes its own (HF_TOKEN, or the saved one). ``timeout`` is in seconds for each target (600 if
@@ -181,7 +181,7 @@ def run(
 
     At most ``2 * jobs`` are under way and ``window`` may be finished ahead of the oldest that is
     not, so memory stays flat however long the list. ``on_result(item, result, early)`` is called
-    in order of completion; ``early`` tells that an older item is not finished yet. An exception of
+    in order of completion; ``early`` says that an older item is not finished yet. An exception of
     ``work`` becomes ``lost(item, exception)``.
     """
     pool = executor or DaemonThreads(jobs)

@@ -22,7 +22,7 @@ class Column(NamedTuple):
     meaning: str
 
 
-class Told(NamedTuple):
+class Described(NamedTuple):
     """A column whose value comes from elsewhere than an inspection."""
 
     kind: str
@@ -30,12 +30,12 @@ class Told(NamedTuple):
 
 
 #: Columns that every row has, first and in this order: they say whether the rest means anything.
-LEADING: Final[Mapping[str, Told]] = {
-    "target": Told("string", "the target as it stands in the list"),
-    "status": Told("string", "`ok` or `failed`"),
-    "error_kind": Told("string", "stable name of the error: `repo_not_found`, `gated`, ..."),
-    "error": Told("string", "the error as a sentence"),
-    "commit": Told("string", "the commit read; null for local targets"),
+LEADING: Final[Mapping[str, Described]] = {
+    "target": Described("string", "the target as it stands in the list"),
+    "status": Described("string", "`ok` or `failed`"),
+    "error_kind": Described("string", "stable name of the error: `repo_not_found`, `gated`, ..."),
+    "error": Described("string", "the error as a sentence"),
+    "commit": Described("string", "the commit read; null for local targets"),
 }
 
 
@@ -140,18 +140,18 @@ COLUMNS: Final[Mapping[str, Column]] = {
 }
 
 #: Columns of ``--audit``.
-AUDIT_COLUMNS: Final[Mapping[str, Told]] = {
-    "audit_errors": Told("int64", "findings of severity error"),
-    "audit_warnings": Told("int64", "findings of severity warning"),
-    "audit_notes": Told("int64", "findings of severity note"),
-    "audit_codes": Told("string", "codes of the rules that found something"),
+AUDIT_COLUMNS: Final[Mapping[str, Described]] = {
+    "audit_errors": Described("int64", "findings of severity error"),
+    "audit_warnings": Described("int64", "findings of severity warning"),
+    "audit_notes": Described("int64", "findings of severity note"),
+    "audit_codes": Described("string", "codes of the rules that found something"),
 }
 
 #: Columns of ``--totals-only``: what the Hub says of itself.
-TOTALS_COLUMNS: Final[Mapping[str, Told]] = {
-    "repo_id": Told("string", "`org/name`"),
-    "hub_reported_parameters": Told("int64", "the Hub's own total, by its own rules"),
-    "hub_reported_dtypes": Told("string", "the Hub's own counts, as `BF16:123 F32:45`"),
+TOTALS_COLUMNS: Final[Mapping[str, Described]] = {
+    "repo_id": Described("string", "`org/name`"),
+    "hub_reported_parameters": Described("int64", "the Hub's own total, by its own rules"),
+    "hub_reported_dtypes": Described("string", "the Hub's own counts, as `BF16:123 F32:45`"),
 }
 
 

@@ -38,7 +38,7 @@ class Item(NamedTuple):
     row: Row | None = None
 
 
-#: Errors of a model that was read and cannot be counted: what is wrong with it, an audit tells.
+#: Errors of a model that was read and cannot be counted: what is wrong with it, an audit says.
 _JUDGED: Final = (MalformedError, UnknownArchitectureError)
 
 

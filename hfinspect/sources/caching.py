@@ -22,7 +22,7 @@ _PIECE = struct.Struct("<QQ")
 
 
 class Segments:
-    """What is known of a file: its size, if it was told, and pieces of its bytes by offset."""
+    """What is known of a file: its size, if it was reported, and pieces of its bytes by offset."""
 
     def __init__(self, size: int | None = None) -> None:
         self.size = size
@@ -79,7 +79,7 @@ EVERYBODY: Final = "everybody"
 
 
 class SizedSource(Source, Protocol):
-    """A source that may tell a size without asking for it, and who may read what it read."""
+    """A source that may know a size without a request, and who may read what it read."""
 
     def known_size(self, path: str) -> int | None: ...
 
@@ -175,9 +175,9 @@ class CachingSource:
         return self.inner.size(path) if known is None else known
 
     def known_size(self, path: str) -> int | None:
-        """Size of a file if it can be told without asking, and was told already.
+        """Size of a file if it is known without a request, and was reported already.
 
-        A list may come without sizes; then the answers to ranges tell them.
+        A list may come without sizes; then the answers to ranges have them.
         """
         entry = self.list_files().get(path)
         size = None if entry is None else entry.size
@@ -247,7 +247,7 @@ class CachingSource:
         self.inner.close()
 
     def _key(self, path: str, what: str) -> str | None:
-        """By content where the Hub tells its hash, so that a new commit of the repo keeps what it
+        """By content where the Hub reports its hash, so that a new commit of the repo keeps what it
         did not change; else by commit. None if neither is known."""
         entry = self.list_files().get(path)
         if self._origin is None and self.inner.origin.kind != "hub":

@@ -1,4 +1,4 @@
-"""What the operating system knows of local files besides their bytes, for audits.
+"""What the operating system knows of local files, other than their bytes; for audits.
 
 Modes, where links lead, holes, and what an interrupted download left in hidden folders. Reads
 nothing of the files' content and changes nothing.
@@ -94,7 +94,7 @@ def _leads_out(full: Path, root: str) -> bool:
 
 
 def _holes(full: Path, size: int) -> tuple[tuple[int, int], ...]:
-    """Ranges without data, as the file system tells them; none where it does not."""
+    """Ranges without data, as the file system reports them; none where it does not."""
     if sys.platform == "win32":  # which has no call for it
         return ()
     if not hasattr(os, "SEEK_HOLE") or not size:

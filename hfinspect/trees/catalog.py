@@ -174,7 +174,7 @@ MOST_COMMON = "the most common class of the model_type"
 
 @dataclass(frozen=True)
 class Choice:
-    """Which class of which family a config asks for, and why."""
+    """Which class of which family a config means, and why."""
 
     family: Family
     class_name: str

@@ -68,7 +68,7 @@ class Module:
 
     Children that are None are left out, so optional parts can be written in place.
     ``detail`` is what stands between the parentheses of a leaf. ``keeps`` is what it holds between
-    tokens (``keeps.py``); None where its projections tell.
+    tokens (``keeps.py``); None where its projections show it.
     """
 
     __slots__ = (

@@ -67,7 +67,7 @@ class Branch(NamedTuple):
 
     ``path`` is dotted, with ``0-23`` for folded neighbours, ``times`` their number, ``depth`` 0 for
     the root. ``parameters`` are the unique ones of all of them; ``is_tied`` says that all weights
-    are counted elsewhere. ``is_open`` tells whether the modules inside follow, ``has_more`` whether
+    are counted elsewhere. ``is_open`` says whether the modules inside follow, ``has_more`` whether
     there are any.
     """
 

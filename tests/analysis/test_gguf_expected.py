@@ -1,4 +1,4 @@
-"""GGUF beside what is promised, tensor by tensor: names as the gguf package maps them, and every
+"""GGUF next to what is predicted, tensor by tensor: names as the gguf package maps them, and every
 kind of difference."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Labels told from names: by their words, and by the other names and shapes of a checkpoint.
+"""Labels from names: by their words, and by the other names and shapes of a checkpoint.
 
 That they are those of the trees is tested in ``tests/architectures/test_agreement.py``.
 """

@@ -123,7 +123,7 @@ def test_a_packed_tensor_that_disagrees_is_named(tmp_path: Path) -> None:
     assert found.parameters == found.expectation.parameters - 256 * 128
 
 
-# ---- what cannot be told is unknown, never a wrong number
+# ---- what cannot be known is unknown, never a wrong number
 
 
 def unknown(found: Inspection) -> None:
@@ -275,7 +275,7 @@ def test_pickled_torchao_parts_are_unknown(tmp_path: Path) -> None:
     ],
 )
 def test_fused_experts(endings: dict[str, Any], method: str, tmp_path: Path) -> None:
-    """One tensor for all experts, named without .weight, and its bookkeeping beside it."""
+    """One tensor for all experts, named without .weight, and its bookkeeping next to it."""
     module = "model.layers.0.mlp.experts.gate_up_proj"
     tensors = {f"{module}{ending}": tensor for ending, tensor in endings.items()}
     config = {"model_type": "nobody-knows", "num_experts": 4, "num_experts_per_tok": 1}
@@ -286,7 +286,7 @@ def test_fused_experts(endings: dict[str, Any], method: str, tmp_path: Path) -> 
 
 
 def test_scales_of_the_kv_cache(tmp_path: Path) -> None:
-    """Beside projections, or in the attention itself."""
+    """Next to projections, or in the attention itself."""
     tensors = {**twins.TWINS["modelopt-nvfp4"]().tensors}
     for layer in range(2):
         for name in ("k_scale", "v_scale"):
@@ -299,7 +299,7 @@ def test_scales_of_the_kv_cache(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", [(0,), (2,)])
 def test_comfyui_files_come_without_a_config(shape: tuple[int, ...], tmp_path: Path) -> None:
-    """One tensor more tells that the file is scaled; it is no weight."""
+    """One tensor more shows that the file is scaled; it is no weight."""
     tensors = {**twins.packed(twins.comfy), "scaled_fp8": ("F8_E4M3", shape)}
     write_safetensors(tmp_path / "model.safetensors", tensors)
     found = hfinspect.inspect(tmp_path)
@@ -333,7 +333,7 @@ def test_mlx_modules_of_their_own_width(tmp_path: Path) -> None:
 def test_gptq_modules_of_their_own_width(
     tmp_path: Path, method: str, where: str, lists: dict[str, Any]
 ) -> None:
-    """GPTQModel's ``dynamic`` has patterns that are never compiled: shapes tell."""
+    """GPTQModel's ``dynamic`` has patterns that are never compiled: shapes decide."""
     tensors = twins.packed(twins.gptq(4))
     for key in [key for key in tensors if key.startswith("model.layers.0.mlp.down_proj.")]:
         del tensors[key]

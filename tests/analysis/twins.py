@@ -31,7 +31,7 @@ GROUP = 128
 
 
 class Twin(NamedTuple):
-    """A quantised checkpoint: tensors, what config.json gains, and files beside it."""
+    """A quantised checkpoint: tensors, what config.json gains, and files next to it."""
 
     tensors: Stored
     config: Mapping[str, Any]
@@ -443,7 +443,7 @@ TWINS: dict[str, Callable[[], Twin]] = {
     },
     "gptq-no-order": lambda: Twin(packed(gptq(4, order=False)), _gptq(4)),
     "gptq-3-no-order": lambda: Twin(packed(gptq(3, order=False)), _gptq(3)),
-    "gptq-beside": lambda: Twin(
+    "gptq-other-file": lambda: Twin(
         packed(gptq(4)), {}, {"quantize_config.json": {"bits": 4, "group_size": GROUP}}
     ),
     "gptq-unnamed": lambda: Twin(

@@ -55,7 +55,7 @@ PREDICTORS: dict[str, dict[str, Any]] = {
 
 
 #: Where a name leaves the role open: what one class trains and another doesn't, names that say
-#: nothing; causal masks (``attn.bias``) are told by their shape, indexes by their dtype.
+#: nothing; causal masks (``attn.bias``) are known by their shape, indexes by their dtype.
 ROLE_BY_CLASS = frozenset(
     """moe_statics.e_score_correction_bias experts.e_score_correction_bias mlp.expert_bias
     shared_image_embedding.positional_embedding shared_embedding.positional_embedding mean scale

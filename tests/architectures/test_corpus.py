@@ -1,7 +1,7 @@
 """Real configs and real indexes from public repos, where the folder is at hand.
 
-``HFINSPECT_CORPUS`` names it; without it ``../shared/corpus`` beside the project is looked at. Each
-folder is a Hub id with config.json and, for some, index.json (all tensor names, total_size).
+``HFINSPECT_CORPUS`` names it; without it ``../shared/corpus`` next to the project is looked at.
+Each folder is a Hub id with config.json and, for some, index.json (all tensor names, total_size).
 """
 
 from __future__ import annotations

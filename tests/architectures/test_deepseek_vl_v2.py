@@ -1,4 +1,4 @@
-"""DeepSeek-VL2: published sizes, beside the sums they are made of (transformers has no class)."""
+"""DeepSeek-VL2: published sizes, next to the sums they are made of (transformers has no class)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def differences(record: dict[str, Any]) -> dict[str, object]:
 
 def difference(prediction: Prediction, record: dict[str, Any]) -> object:
     """Lines that are recorded and not predicted, predicted and not recorded or twice, and counts;
-    None if there is nothing to tell."""
+    None if there is nothing to say."""
     lines = [recordings.line(t.name, t.shape, t.dtype) for t in prediction.tensors]
     expected, predicted = set(record["tensors"]), set(lines)
     if (

@@ -1,7 +1,7 @@
 """Models as their own code saves them, where transformers has another layout or none.
 
 Figures are what the model's page on the Hub counts (from the headers of its safetensors, buffers
-included) or the total of its index, and beside them the sum they are made of.
+included) or the total of its index, and next to them the sum they are made of.
 """
 
 from __future__ import annotations

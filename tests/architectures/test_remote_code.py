@@ -1,7 +1,7 @@
 """Types without a class in transformers: published sizes, equal built-in models, real indexes.
 
 Every figure is the parameter count that the model's page on the Hub shows (from the headers of its
-safetensors) or its paper gives, and beside it stands the sum it is made of.
+safetensors) or its paper gives, and next to it stands the sum it is made of.
 """
 
 from __future__ import annotations
@@ -446,7 +446,7 @@ INDEXED = {
 def test_names_and_bytes_of_a_real_index(folder: str) -> None:
     path = CORPUS / folder
     if not path.is_dir():
-        pytest.skip("no corpus of real configs beside the project")
+        pytest.skip("no corpus of real configs next to the project")
     index = json.loads((path / "index.json").read_text())
     prediction = predict(json.loads((path / "config.json").read_text()))
     assert {t.name for t in prediction.tensors} == set(index["weight_map"])
@@ -457,7 +457,7 @@ def test_names_and_bytes_of_a_real_index(folder: str) -> None:
 def test_falcon_40b_stores_the_head_that_its_class_ties() -> None:
     path = CORPUS / "tiiuae--falcon-40b"
     if not path.is_dir():
-        pytest.skip("no corpus of real configs beside the project")
+        pytest.skip("no corpus of real configs next to the project")
     index = json.loads((path / "index.json").read_text())
     prediction = predict(json.loads((path / "config.json").read_text()))
     assert set(index["weight_map"]) == {t.name for t in prediction.tensors} | {"lm_head.weight"}
@@ -468,7 +468,7 @@ def test_falcon_40b_stores_the_head_that_its_class_ties() -> None:
 def test_gpt_j_under_its_first_config_holds_its_masks() -> None:
     path = CORPUS / "EleutherAI--gpt-j-6B"
     if not path.is_dir():
-        pytest.skip("no corpus of real configs beside the project")
+        pytest.skip("no corpus of real configs next to the project")
     index = json.loads((path / "index.json").read_text())
     prediction = predict(json.loads((path / "config.json").read_text()))
     assert {t.name for t in prediction.specs} == set(index["weight_map"])

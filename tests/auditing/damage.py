@@ -157,7 +157,7 @@ def no_metadata(files: Files, path: str) -> None:
 
 
 def header(files: Files, path: str, old: str, new: str) -> None:
-    """The header's text with a part replaced, its length told anew."""
+    """The header's text with a part replaced, its length written anew."""
     length = int.from_bytes(files[path][:8], "little")
     text, data = files[path][8 : 8 + length].decode(), files[path][8 + length :]
     assert old in text

@@ -160,7 +160,7 @@ def gptq() -> Files:
 
 
 def adapter() -> Files:
-    """LoRA beside the config of its base."""
+    """LoRA next to the config of its base."""
     tensors: dict[str, tuple[str, tuple[int, ...]]] = {}
     for name, (out, into) in ((n, s) for n, s in shapes().items() if len(s) == 2):
         module = name.removesuffix(".weight")

@@ -1,4 +1,4 @@
-"""Floats that are not finite, told from their bytes, against what decodes them one by one."""
+"""Floats that are not finite, known by their bytes, against what decodes them one by one."""
 
 from __future__ import annotations
 

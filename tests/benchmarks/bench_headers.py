@@ -1,4 +1,4 @@
-"""CPU time for the headers of a model of DeepSeek-V3's size: ours beside the floor and the field.
+"""CPU time for the headers of a model of DeepSeek-V3's size: ours next to the floor and the field.
 
     python -m tests.benchmarks.bench_headers
 

@@ -1,4 +1,4 @@
-"""CPU time for whole inspections of giants on disk, beside the floor and the field.
+"""CPU time for whole inspections of giants on disk, next to the floor and the field.
 
     python -m tests.benchmarks.bench_inspect
 

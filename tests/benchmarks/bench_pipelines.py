@@ -1,4 +1,4 @@
-"""CPU time of 32 range requests in flight: our pipelines beside huggingface_hub's session as it is.
+"""CPU time of 32 range requests in flight: our pipelines, huggingface_hub's own session.
 
     python -m tests.benchmarks.bench_pipelines
 

@@ -1,4 +1,4 @@
-"""Time to know every tensor of DeepSeek-V3 from its config: ours beside transformers' meta device.
+"""Time to know every tensor of DeepSeek-V3 from its config: ours next to transformers' meta device.
 
     pip install 'hfinspect[oracle]'
     python -m tests.benchmarks.bench_predict

@@ -35,12 +35,12 @@ BIN_INDEX = "pytorch_model.bin.index.json"
 CASES: dict[str, tuple[list[str], list[str]]] = {
     "one file": (["config.json", "model.safetensors"], ["model.safetensors"]),
     "shards with index": ([INDEX, *SHARDS, "config.json"], SHARDS),
-    "stray single file beside a full index": ([INDEX, *SHARDS, "model.safetensors"], SHARDS),
-    "single file beside an incomplete set": (
+    "stray single file next to a full index": ([INDEX, *SHARDS, "model.safetensors"], SHARDS),
+    "single file next to an incomplete set": (
         [INDEX, *SHARDS[1:], "model.safetensors"],
         ["model.safetensors"],
     ),
-    "single file beside an index of nothing": (
+    "single file next to an index of nothing": (
         [INDEX, "model.safetensors"],
         ["model.safetensors"],
     ),
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["model.safetensors"],
     ),
     "variant alone": (["model.fp16.safetensors"], ["model.fp16.safetensors"]),
-    "plain PyTorch beside variant safetensors": (
+    "plain PyTorch next to variant safetensors": (
         ["model.fp16.safetensors", "pytorch_model.bin"],
         ["model.fp16.safetensors"],
     ),
@@ -128,7 +128,7 @@ def test_stray_single_file_is_said() -> None:
     assert choice.index == INDEX
     assert choice.whole
     assert [(other.path, other.reason) for other in choice.others] == [
-        ("model.safetensors", "a single file beside the shards; some loaders take it first")
+        ("model.safetensors", "a single file next to the shards; some loaders take it first")
     ]
 
 
@@ -194,7 +194,7 @@ def test_a_picked_file_is_taken_alone(pick: str) -> None:
     choice = chosen(listing(INDEX, *SHARDS, "model.safetensors", "pytorch_model.bin"), pick)
     assert choice.files == (pick,)
     assert choice.index is None
-    assert choice.because == f"{pick} was asked for"
+    assert choice.because == f"{pick} was named"
 
 
 def test_a_picked_index_is_followed() -> None:

@@ -62,7 +62,7 @@ def test_a_refused_file_is_passed_over(
 
 
 def test_the_same_on_the_hub(hub: HubServer) -> None:
-    """Two requests more, for the copy that is read; the config is asked for once."""
+    """Two requests more, for the copy that is read; the config is requested once."""
     files = {"pytorch_model.bin": tar(), "model.gguf": gguf(), "config.json": b"{}"}
     hub.add("org/model", files)
     found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)

@@ -149,7 +149,7 @@ def test_stray_single_file_is_left_aside_and_said(tmp_path: Path) -> None:
     read = checkpoint(tmp_path)
     assert len(read.shards) == 2
     assert read.reasons == {
-        "model.safetensors": "a single file beside the shards; some loaders take it first; "
+        "model.safetensors": "a single file next to the shards; some loaders take it first; "
         "a part of the same tensors, by its header: 2 of 3"
     }
 

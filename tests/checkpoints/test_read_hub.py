@@ -86,7 +86,7 @@ def test_odd_shard_names_are_read_through_the_index(hub: HubServer) -> None:
         f"model-0000{number}.safetensors" for number in (1, 2, 3)
     ]
     assert checkpoint.findings == ()
-    # The index gives the bound: little more than the headers is asked for.
+    # The index gives the bound: little more than the headers is read.
     assert hub.meter.sent("cdn") < 3 * 2_000
 
 
@@ -100,7 +100,7 @@ def test_missing_shard_on_the_hub_is_said(hub: HubServer) -> None:
 
 
 def test_long_headers_raise_the_guess_for_the_shards_still_to_ask(hub: HubServer) -> None:
-    """Without an index 100 kB are asked for first; one header of 200 kB teaches."""
+    """Without an index 100 kB are read first; one header of 200 kB teaches."""
     many: Tensors = {
         f"model.layers.{i}.a.long.name.of.a.tensor": ("F32", (8,)) for i in range(2000)
     }

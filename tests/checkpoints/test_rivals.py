@@ -1,4 +1,4 @@
-"""What lies beside the model: judged by headers where they are cheap, else by name, and said so."""
+"""What lies next to the model: judged by headers where they are cheap, else by name, and said."""
 
 from __future__ import annotations
 

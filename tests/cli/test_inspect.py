@@ -236,7 +236,7 @@ def test_standard_output_that_takes_nothing() -> None:
 
 @pytest.mark.posix
 def test_standard_error_that_takes_nothing() -> None:
-    """The exit code still tells."""
+    """The exit code still says so."""
     with Path("/dev/full").open("w") as full, contextlib.redirect_stderr(full):
         assert run(["./nowhere"]) == 3
     with contextlib.redirect_stderr(None):

@@ -1,4 +1,4 @@
-"""Derivations: what they show for which model, beside headers, in every format."""
+"""Derivations: what they show for which model, next to headers, in every format."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_weights_without_config_have_nothing_to_derive_from(tmp_path: Path) -> N
         hfinspect.explain(tmp_path)
 
 
-# ---- beside headers
+# ---- next to headers
 
 
 def tensors() -> dict[str, tuple[str, tuple[int, ...]]]:

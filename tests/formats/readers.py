@@ -1,4 +1,4 @@
-"""Readers that tell what was asked of them, and files too large to exist."""
+"""Readers that count what is read of them, and files too large to exist."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ CONFIG = json.dumps({"model_type": "unheard-of"}).encode()
 GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128}
 QUANTIZED = json.dumps({"model_type": "unheard-of", "quantization_config": GPTQ}).encode()
 
-#: What may lie beside a .bin; none of it may cost a fifth request.
+#: What may lie next to a .bin; none of it may cost a fifth request.
 BESIDE: list[dict[str, bytes]] = [
     {},
     {"config.json": CONFIG},
@@ -70,8 +70,8 @@ def test_a_sparse_10_gb_bin_costs_four_requests_and_less_than_a_megabyte(
 
 @pytest.mark.parametrize("shards", [2, 7])
 def test_sharded_bins_cost_two_requests_each(hub: HubServer, shards: int) -> None:
-    """Beside the list and the config: where each is, and both of its ends. No index is needed
-    where the names count the shards."""
+    """In addition to the list and the config: where each is, and both of its ends. No index is
+    needed where the names count the shards."""
     names = [f"pytorch_model-{n:05d}-of-{shards:05d}.bin" for n in range(1, shards + 1)]
     files: dict[str, bytes | StoredFile] = {
         name: stored(sparse_archive(300, 10**10, f"shard{n}")) for n, name in enumerate(names)
@@ -104,7 +104,7 @@ def test_storage_that_sends_one_range_at_a_time(hub: HubServer) -> None:
 
 @pytest.mark.parametrize("status", [400, 403, 416, 500, 501])
 def test_storage_that_refuses_several_ranges(hub: HubServer, status: int) -> None:
-    """Whatever it says, the ranges are then asked for one by one."""
+    """Whatever it says, the ranges are then requested one by one."""
     hub.refuses_several = status
     hub.add("org/model", {"pytorch_model.bin": stored(sparse_archive(300, 10**10))})
     model = source(hub, "org/model")

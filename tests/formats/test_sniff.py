@@ -1,4 +1,4 @@
-"""What lies in place of weights is told by its first bytes, and nothing sound is accused."""
+"""What lies in place of weights is known by its first bytes, and nothing sound is accused."""
 
 from __future__ import annotations
 

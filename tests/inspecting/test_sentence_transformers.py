@@ -1,4 +1,4 @@
-"""sentence-transformers beside what the library itself saves and counts: headers, config, audit."""
+"""sentence-transformers next to what the library itself saves and counts: headers, configs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SIZES = {
     "vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
     "intermediate_size": 24, "max_position_embeddings": 20,
 }  # fmt: skip
-#: Files that tell what a model is made of; tokenizers and cards are left out.
+#: Files that say what a model is made of; tokenizers and cards are left out.
 SMALL = (
     "config.json", "modules.json", "router_config.json", "cnn_config.json", "lstm_config.json",
     "sentence_bert_config.json", "wordembedding_config.json",

@@ -1,9 +1,9 @@
 """Reports as files: fixtures/reports/<case> holds what is reported and how each format shows it.
 
 A case is a folder with one input, ``model.json`` (the files of a model, as a recipe) or
-``document.json`` (blocks, as they are), and the expected texts beside it: ``60.txt`` (a terminal of
-60 columns), ``markdown.md``, ``data.csv``, ``data.json``. ``python -m tests.reports.golden`` writes
-the texts as they are now; a new case is a folder with its input.
+``document.json`` (blocks, as they are), and the expected texts next to it: ``60.txt`` (a terminal
+of 60 columns), ``markdown.md``, ``data.csv``, ``data.json``. ``python -m tests.reports.golden``
+writes the texts as they are now; a new case is a folder with its input.
 """
 
 from __future__ import annotations

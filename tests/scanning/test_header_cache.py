@@ -78,7 +78,7 @@ def test_no_cache_keeps_nothing(scan: Scanner, tmp_path: Path) -> None:
 
 
 def test_a_commit_that_leaves_the_weights_alone_costs_none(scan: Scanner) -> None:
-    """Keyed by content where the Hub tells a hash, within one repo: another one's word for what a
+    """Keyed by content where the Hub has a hash, within one repo: another one's word for what a
     hash stands for is not taken."""
     listed = scan.list_of(["org/a", "other/copy"])
     for name in ("org/a", "other/copy"):

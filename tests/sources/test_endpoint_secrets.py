@@ -94,7 +94,7 @@ def test_what_a_lost_target_says_of_an_address() -> None:
 
 
 def test_a_token_does_not_travel_with_a_task() -> None:
-    """Schedulers keep tasks and show them; what is told apart is whether one is wanted at all."""
+    """Schedulers keep tasks and show them; what differs is whether one is wanted at all."""
     work = RowWork(ScanOptions(token="hf_" + SECRET), ("parameters",))
     packed = pickle.dumps(work)
     assert SECRET.encode() not in packed

@@ -141,7 +141,7 @@ def test_reads_end_where_the_file_ends_without_asking(hub: HubServer) -> None:
 
 
 def test_mirrors_that_list_no_sizes(hub: HubServer) -> None:
-    """Then the first range tells the size, and 416 the end."""
+    """Then the first range has the size, and 416 the end."""
     hub.lists_sizes = False
     hub.add(
         "org/model", {"model.safetensors": sparse(b"abc", 10), "empty.bin": b"", "x.json": b"{}"}

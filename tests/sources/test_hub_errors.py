@@ -149,7 +149,7 @@ def test_statuses_without_a_code(
 
 
 def test_a_401_is_about_the_token_only_where_one_was_sent(hub: HubServer) -> None:
-    """Who asks anonymously for what does not exist gets a 401, from mirrors too."""
+    """What does not exist is a 401 to an anonymous request, from mirrors too."""
     hub.fail("status", status=401)
     error = _error(source(hub, "org/model"))
     assert "or it is private" in str(error)

@@ -1,4 +1,4 @@
-"""What the Hub's answer says besides the files: taken as it comes, no request more."""
+"""What the Hub's answer says in addition to the files: taken as it comes, no more requests."""
 
 from __future__ import annotations
 

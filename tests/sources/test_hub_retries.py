@@ -132,7 +132,7 @@ def test_a_scan_may_wait_for_the_next_window(hub: HubServer) -> None:
 
 
 def test_the_limiter_is_shared_and_knows_quotas_apart(hub: HubServer) -> None:
-    """One model is told to wait for the api: another of the same client waits too; files do not."""
+    """One model has to wait for the api: another of the same client waits too; files do not."""
     pauses = Pauses()
     shared = client(hub, pauses=pauses)
     hub.add("org/a", {"config.json": b"a"})
@@ -312,7 +312,7 @@ def test_sizes_that_are_none_are_unknown(hub: HubServer, size: object) -> None:
     hub.add("org/model", {"a": b"12"}, info={"siblings": siblings, "sha": size, "id": "../x"})
     model = source(hub, "org/model")
     assert model.list_files() == {"a": FileEntry("a")}
-    assert model.read_all("a", 10) == b"12"  # of main, as no commit was told
+    assert model.read_all("a", 10) == b"12"  # of main, as no commit was reported
     assert model.origin.commit is None
 
 

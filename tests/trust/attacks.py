@@ -216,7 +216,7 @@ def _stats(cls: str) -> Raw:
 
 
 def _opcodes() -> Iterator[Sample]:
-    """Every opcode that asks for a name or makes a call."""
+    """Every opcode that loads a name or makes a call."""
     system, cmd = b"cos\nsystem\n", value(TOUCH)
     forms = {
         "REDUCE": system + cmd + b"\x85R", "INST": b"(" + cmd + b"ios\nsystem\n",

@@ -2,7 +2,7 @@
 
 Source of the keys: gguf-py/gguf/constants.py, and what llama.cpp's convert_hf_to_gguf.py writes for
 each architecture. What the key-values leave open (biases, a separate head) is read off the names of
-the tensors; what neither tells makes the whole unknown.
+the tensors; what neither says makes the whole unknown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which tensors hold no parameters: what a name and its neighbours tell.
+"""Which tensors hold no parameters: what a name and its neighbours show.
 
 A file does not say which of its tensors a model trains. Tables of rotation, masks, counters and
 running statistics have names of their own; a frozen batch norm is known by the counter that it

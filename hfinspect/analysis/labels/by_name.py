@@ -3,7 +3,7 @@
 The segments of a name are read from the last to the first, whole and then by their words
 (``name_words`` is the vocabulary).  The first module that is known decides, unless it is a part of
 one that it stands in; ``other`` is an honest answer.  ``name_context`` reads the names of a whole
-checkpoint, where shapes and neighbours tell more than one name can.  What belongs where is written
+checkpoint, where shapes and neighbours say more than one name can.  What belongs where is written
 down in ``core.components``.
 
 The layer is the number under the first list that people call layers; trees say the same.
@@ -68,7 +68,7 @@ class NameLabels(NamedTuple):
 
 
 class Hints(NamedTuple):
-    """What the surroundings of a name tell (``name_context``).
+    """What the surroundings of a name show (``name_context``).
 
     ``is_vector``, ``is_filter``, ``is_pointwise``: the module's weight has one dimension, three or
     more, of these all but two are 1. ``is_recurrent``, ``is_attending``, ``is_routing``: next to
@@ -76,7 +76,7 @@ class Hints(NamedTuple):
     ``is_patching``: an image's convolution next to a table of positions (CLIP's ``conv1``).
     ``is_unembedding``: it has the shape of the table of tokens. ``is_frozen``: the module is a
     batch norm that does not count its batches, or the tensor a text's table of sines.
-    ``position``: of the layer's number, where no word tells it.
+    ``position``: of the layer's number, where no word says it.
     """
 
     is_vector: bool = False
@@ -119,7 +119,7 @@ def template_of(name: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def of_template(template: str, hints: Hints = NO_HINTS) -> NameLabels:
-    """Labels of all names with this template, in surroundings that tell so much."""
+    """Labels of all names with this template, in surroundings that show so much."""
     words = template.lower().split(".")
     position = _layer_position(words) if hints.position is None else hints.position
     component = _component(words, position, hints)
@@ -150,7 +150,7 @@ def _component(words: list[str], position: int | None, hints: Hints) -> Componen
 
 
 def _by_words(words: list[str], position: int | None, hints: Hints) -> Component:
-    """The component that a name's own words tell; hints decide between two readings of them."""
+    """The component that a name's own words say; hints decide between two readings of them."""
     path = [word for word in words[:-1] if word != "0"]
     if words in (["output", "weight"], ["output", "bias"], ["output"]):
         return _H  # GGUF's and the original Llama's LM head
@@ -208,7 +208,7 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
     if weak is _H and position is not None:
         return _M  # a head is not in a layer
     if weak in (None, _A) and words[1:] in (["weight"], ["bias"]):
-        return _H  # a linear beside the whole model
+        return _H  # a linear next to the whole model
     if weak is None and words[-3:-1] == ["net", "0"]:
         return _M  # of Linears in a row
     if weak is _H and not _PART_TABLE.keys().isdisjoint(words[:3]):
@@ -217,7 +217,7 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
 
 
 def _read(words: list[str], hints: Hints) -> Component | None:
-    """The component that some segments tell, from the last to the first."""
+    """The component that some segments say, from the last to the first."""
     found: Component | None = None
     held: Component | None = None  # of a projection, until the module that it stands in is found
     at = 0

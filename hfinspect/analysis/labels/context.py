@@ -1,4 +1,4 @@
-"""Labels from all names and shapes of a checkpoint: surroundings tell what a name leaves open.
+"""Labels from all names and shapes of a checkpoint: surroundings show what a name leaves open.
 
 A weight of one dimension is a norm's; one of three or more, whose name says nothing, a
 convolution's. What stands next to q, k and v is attention's; next to ``A_log`` or a time decay, a

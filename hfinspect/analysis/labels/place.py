@@ -100,7 +100,7 @@ def place_stored(
     table: as many rows as one of ``vocabulary``, the numbers of tokens of a config that ties them.
     ``untied``: the config says tie_word_embeddings false, so a head that is stored next to the
     embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
-    ``routing`` tells how many experts serve a token, for those the tree does not know.
+    ``routing`` says how many experts serve a token, for those the tree does not know.
     """
     buffers = {name for shard in shards for name in _told_buffers(shard)}
     labels = _Labels(prediction, routing, buffers, _surroundings(shards, decoded))
@@ -138,7 +138,7 @@ def _surroundings(
 
 
 class _Labels:
-    """Finds the labels of stored tensors; ``told`` is what the tree told of those asked for."""
+    """Finds the labels of stored tensors; ``told`` holds what the tree says of each."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ Routing = tuple[int, int]
 def routing_of(
     config: Mapping[str, object] | None, metadata: Mapping[str, object]
 ) -> Routing | None:
-    """(k, n) if the config or a GGUF file's key-values tell both, else None."""
+    """(k, n) if the config or a GGUF file's key-values say both, else None."""
     sections = [config or {}]
     sections += [
         value for key in _SECTIONS if isinstance(value := (config or {}).get(key), Mapping)

@@ -2,7 +2,7 @@
 
 A segment of a name is looked up whole first (``wte``, ``q_proj``) and then by the words that it is
 made of: ``cross_attn_layer_norm`` is a norm, ``itm_head`` a head. Whole segments are listed only
-where their words don't tell, and only terms that models share or a format defines (GGUF).
+where their words don't say it, and only terms that models share or a format defines (GGUF).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _MODULES: Final = _table({
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that
-#: says what it is (``self_attn.gate_proj``, ``feed_forward.key``); by themselves they tell so much.
+#: says what it is (``self_attn.gate_proj``, ``feed_forward.key``); by themselves they say so much.
 PROJECTIONS: Final = _table({
     _A: """q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn query key
         value query_key_value wqkv wq wk wv w_pack to_q to_k to_v to_out to_qkv q_head k_head
@@ -123,7 +123,7 @@ _BRIDGES: Final = _ANY_PROJECTION | {"adapter"}
 #: Compounds that end so are learned tokens: ``query_768``, ``object_queries``, ``coord_features``.
 _LEARNED: Final = ("query", "queries", "features")
 
-#: First words that tell of all that begins with them, as a projection's name does (RWKV's).
+#: First words that hold for all that begins with them, as a projection's name does (RWKV's).
 _BEGINNINGS: Final = {"time_mix_": _S, "channel_mix_": _M}
 
 

@@ -1,7 +1,7 @@
 """AutoRound: words as GPTQ or AWQ have them, or the layouts of compressed-tensors.
 
 Source: auto_round/export (``packing_format``: auto_round:auto_gptq, auto_round:auto_awq,
-auto_round:llm_compressor). Names tell which, module by module.
+auto_round:llm_compressor). Names show which, module by module.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def decode(
     """What packed tensors and their bookkeeping stand for.
 
     ``companions`` are hf_quant_config.json and quantize_config.json where there are. Pure; raises
-    nothing: what cannot be told is unknown in the result and named in its findings.
+    nothing: what cannot be known is unknown in the result and named in its findings.
     """
     if shards and all(shard.format == "gguf" for shard in shards):
         return gguf.decode(shards)
@@ -64,7 +64,7 @@ def _decode(
     else:
         read(Modules(shards), declared, sheet)
     if not declared.method:
-        text = f"the weights are packed as {method} does, told by names and shapes: no config says"
+        text = f"the weights are packed as {method} does, by names and shapes: no config says"
         sheet.note("undeclared-quantization", text, None, "note")
     for tensor in _left_over(shards, sheet):
         spec = find(tensor.name)

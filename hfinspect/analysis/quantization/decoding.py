@@ -72,7 +72,7 @@ class Module(NamedTuple):
 
 
 class Modules(Mapping[str, Module]):
-    """All tensors of a checkpoint by module; a ``Module`` is made when asked for, as of 50,000 most
+    """All tensors of a checkpoint by module; a ``Module`` is made when needed, as of 50,000 most
     are only compared. Of a name in two shards the last counts, as loaded.
 
     ``entries`` are the tensors of a module, each after a number for its kind (last segment of the
@@ -144,7 +144,7 @@ class Sheet:
         self.tensors.setdefault(tensor.name, Decoded(name, role, count))
 
     def unknown(self, tensor: StoredTensor, name: str, why: str) -> None:
-        """A packed weight whose packing cannot be told."""
+        """A packed weight whose packing is not known."""
         if self._put(tensor, Decoded(name, Role.PARAMETER, None)):
             self.has_unknown = True
             text = f"the parameters of {tensor.name} cannot be counted: {why}"

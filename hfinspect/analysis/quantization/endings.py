@@ -101,7 +101,7 @@ def _layout(module: Module, packed: StoredTensor, said: Declared) -> _Layout | s
         return f"its shape {packed.shape} is no matrix"
     scales = module.get("scales")
     if scales is None or len(scales.shape) != 2:
-        return "there are no scales to tell the layout from"
+        return "there are no scales that show the layout"
     rows, columns = packed.shape
     if packed.dtype == "I16" and scales.shape[1] == rows * 4 and module.get("g_idx") is None:
         return _Layout(packed.elements * 4, 4, "AWQ gemv_fast")

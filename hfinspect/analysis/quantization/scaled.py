@@ -3,7 +3,7 @@ FBGEMM FP8, ModelOpt's FP8, NVFP4, MXFP4 and INT4, int8 with scales, Quark.
 
 One-byte floats have one weight an element. Four-bit floats are either of the dtype F4, whose header
 already counts weights, or pairs in bytes: NVFP4 with a scale (F8_E4M3) for 16 weights, MXFP4 with a
-scale (F8_E8M0, or its bytes) for 32. So the scales tell whether bytes hold one weight or two.
+scale (F8_E8M0, or its bytes) for 32. So the scales show whether bytes hold one weight or two.
 Experts that are fused to one tensor have ``gate_up_proj`` and ``gate_up_proj_scale_inv``.
 """
 

@@ -3,7 +3,7 @@
 Configs name modules as they are (``lm_head``, ``model.layers.0.mlp.gate``), by globs
 (``model.layers.0*``) and by regular expressions (``.*\\.self_attn\\.q_proj$``). A name is read
 segment by segment; two modules that are in the same state have the same future, so the subtree of a
-layer is walked once for all layers that no pattern tells apart.
+layer is walked once for all layers that no pattern distinguishes.
 """
 
 from __future__ import annotations

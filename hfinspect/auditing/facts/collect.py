@@ -61,7 +61,7 @@ MAX_POINTER_BYTES = 1024
 #: The header of a model card; lists of languages and data sets make some long.
 MAX_CARD_HEAD = 64 * 1024
 
-#: Small files on the Hub are asked for only if they are of a kind that is kept in LFS.
+#: Small files on the Hub are read only if they are of a kind that is kept in LFS.
 _KEPT_IN_LFS = (".model", ".spm", ".onnx", ".h5", ".msgpack", ".npz", ".keras", ".tflite", ".pb")
 
 

@@ -37,7 +37,7 @@ MAX_REMOTE_TOKENIZER_BYTES = 20 * 1024 * 1024
 
 
 def tokenizer_path(files: Mapping[str, FileEntry], folder: str) -> str | None:
-    """The file of a folder that tells most about ids."""
+    """The file of a folder that says most about ids."""
     return next((folder + name for name in TOKENIZERS if folder + name in files), None)
 
 

@@ -219,7 +219,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class DeepFact:
-    """What reading all values of a file told: ``sha256`` of the whole, tensors with values that
+    """What reading all values of a file showed: ``sha256`` of the whole, tensors with values that
     are not finite (name, how many, element of the first, whether that is a NaN), and tensors that
     are zero throughout."""
 
@@ -236,7 +236,7 @@ class Facts:
     """Everything about one target.
 
     ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out
-    of reach. ``single`` tells that one file was asked for: what is not next to it is not missed.
+    of reach. ``single`` says that one file was named: what is not next to it is not missed.
     ``templates`` are chat templates in files of their own, by path.
     ``refused`` are directories that may not be read. ``disk`` is empty for the Hub.
     """

@@ -79,7 +79,7 @@ class ValueScan:
     """What the bytes of one tensor hold, fed piece by piece.
 
     ``count`` elements are not finite, the first of them at index ``first`` (in the order of the
-    file), ``nan`` tells whether that one is a NaN. ``zero`` stays True while all bytes are zero.
+    file), ``nan`` says whether that one is a NaN. ``zero`` stays True while all bytes are zero.
     """
 
     kind: FloatKind | None

@@ -117,7 +117,7 @@ def adapter_targets(facts: Facts) -> Iterator[Found]:
 def adapter_base(facts: Facts) -> Iterator[Found]:
     """A LoRA module is not in the base model, or its matrices do not fit the weight there.
 
-    Why: the adapter was made for another model. Needs the base: a config.json beside the adapter,
+    Why: the adapter was made for another model. Needs the base: a config.json next to the adapter,
     or `--reference`.
 
     Fix: use the base that adapter_config.json names, at the right revision.

@@ -185,7 +185,7 @@ def _stacks(tensors: Iterable[TensorSpec | TensorInfo]) -> dict[str, int]:
 
 @rule("HI309", "tied-stored-twice", "note")
 def tied_stored_twice(facts: Facts) -> Iterator[Found]:
-    """A head that the config ties to the embedding is stored beside it.
+    """A head that the config ties to the embedding is stored next to it.
 
     Why: it takes its size again; loaders ignore it, so a head that was trained apart is lost.
 

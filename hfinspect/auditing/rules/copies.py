@@ -20,7 +20,7 @@ def _models(folder: Folder) -> list[Copy]:
 
 @rule("HI210", "stray-single-file", "warning")
 def stray_single_file(facts: Facts) -> Iterator[Found]:
-    """A single weight file lies beside a full set of shards of the same name.
+    """A single weight file lies next to a full set of shards of the same name.
 
     Why: transformers takes the single file and ignores the shards, diffusers takes the shards,
     other loaders take every file. Whoever fine-tuned may have saved only one of them.
@@ -41,7 +41,7 @@ def stray_single_file(facts: Facts) -> Iterator[Found]:
             ]
             if rivals:
                 text = (
-                    f"lies beside the shards of {rivals[0].label}; transformers takes this file, "
+                    f"lies next to the shards of {rivals[0].label}; transformers takes this file, "
                     "others take the shards"
                 )
                 yield Found(text, copy.files[0].path)
@@ -136,7 +136,7 @@ def _twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 @rule("HI217", "two-numberings", "warning")
 def two_numberings(facts: Facts) -> Iterator[Found]:
-    """Shards of two different numberings lie under one name (1 of 2 beside 1 of 3).
+    """Shards of two different numberings lie under one name (1 of 2 next to 1 of 3).
 
     Why: one set is left over from another save; tools that take all files load both.
 
@@ -153,6 +153,6 @@ def two_numberings(facts: Facts) -> Iterator[Found]:
                     shards = copy.files[0].name.shards
                     others = ", ".join(c.label for c in copies if c is not copy)
                     yield Found(
-                        f"{len(copy.files)} of {shards} shards beside another set", copy.label,
+                        f"{len(copy.files)} of {shards} shards next to another set", copy.label,
                         None, f"only {others}",
                     )  # fmt: skip

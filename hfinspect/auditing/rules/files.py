@@ -1,4 +1,4 @@
-"""HI10x: what lies in place of a file. HI13x: what is beside it. HI14x: its values."""
+"""HI10x: what lies in place of a file. HI13x: what is next to it. HI14x: its values."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _first_in_hole(facts: Facts, weight: WeightFact) -> str | None:
 
 @rule("HI130", "json-malformed", "error")
 def json_malformed(facts: Facts) -> Iterator[Found]:
-    """A JSON file beside the weights is not JSON, or not an object where one is needed.
+    """A JSON file next to the weights is not JSON, or not an object where one is needed.
 
     Why: the library that needs it fails, or goes on with its defaults.
 
@@ -216,7 +216,7 @@ def unfinished_download(facts: Facts) -> Iterator[Found]:
 
 @rule("HI132", "lock-file", "note")
 def lock_file(facts: Facts) -> Iterator[Found]:
-    """A `.lock` file lies beside the weights.
+    """A `.lock` file lies next to the weights.
 
     Why: a download is still running or was killed; it is no part of the model.
 

@@ -63,7 +63,7 @@ def no_licence(facts: Facts) -> Iterator[Found]:
 def no_model_card(facts: Facts) -> Iterator[Found]:
     """There is no README.md.
 
-    Why: nobody can tell what the model is for and what it was trained on.
+    Why: nobody knows what the model is for and what it was trained on.
 
     Fix: write a model card.
     """
@@ -101,7 +101,7 @@ def no_tokenizer(facts: Facts) -> Iterator[Found]:
 
     Why: the weights cannot be used without the one they were trained with.
 
-    Fix: put the tokenizer's files beside the weights.
+    Fix: put the tokenizer's files next to the weights.
     """
     root = facts.root
     if root is None or root.main is None or facts.single or root.main.format == "gguf":
@@ -118,9 +118,9 @@ def no_tokenizer(facts: Facts) -> Iterator[Found]:
 def no_config(facts: Facts) -> Iterator[Found]:
     """Weights lie in a directory without a config.json.
 
-    Why: loaders cannot tell which model they are of.
+    Why: loaders do not know which model they are of.
 
-    Fix: put the config beside the weights.
+    Fix: put the config next to the weights.
     """
     if facts.single:
         return

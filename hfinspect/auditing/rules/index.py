@@ -44,7 +44,7 @@ def shard_missing(facts: Facts) -> Iterator[Found]:
 
 @rule("HI202", "shard-unreferenced", "warning")
 def shard_unreferenced(facts: Facts) -> Iterator[Found]:
-    """A numbered shard lies beside the index, which does not name it.
+    """A numbered shard lies next to the index, which does not name it.
 
     Why: it is left over from another save, or the index is; loaders that take every file of the
     folder mix both.
@@ -121,7 +121,7 @@ def wrong_shard(facts: Facts) -> Iterator[Found]:
 def total_size(facts: Facts) -> Iterator[Found]:
     """`total_size` in the index is not the sum of the tensors' bytes.
 
-    Why: tools that plan memory believe it; it often tells that shards were replaced afterwards.
+    Why: tools that plan memory believe it; it often shows that shards were replaced afterwards.
 
     Fix: rebuild the index from the shards.
     """

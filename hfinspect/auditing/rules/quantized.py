@@ -24,7 +24,7 @@ _WORD = 32
 
 
 def _settings(folder: Folder) -> Mapping[str, object] | None:
-    """What config.json or a file beside it says of the quantisation."""
+    """What config.json or a file next to it says of the quantisation."""
     for config in (folder.config, _inner(folder.config)):
         found = config.get("quantization_config") if config is not None else None
         if isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""Every name that a pickle asks for, whichever of Python's unpicklers reads it.
+"""Every name that a pickle loads, whichever of Python's unpicklers reads it.
 
 Some calls say a name without spelling it: ``getattr(Class, "NAME")`` is how Python 3.11 pickles
 the member of an enum. Where class and name are known, such a call is settled: it counts as the name
@@ -243,7 +243,7 @@ def _bytes_of(value: object) -> bytes | None:
 def scan_pickle(
     data: bytes, *, subject: str = "pickle", start: int = 0, base: int = 0, more: More | None = None
 ) -> PickleScan:
-    """Names that one pickle asks for. A stream that breaks off has asked for them all the same.
+    """Names that one pickle loads. A stream that breaks off has loaded them all the same.
 
     ``data`` begins at ``base`` in the file, ``start`` counts from there; ``more`` reads on.
     PickleScan's ``stop`` is an offset in the file.
@@ -264,7 +264,7 @@ def scan_pickle(
 
 
 def reads_as_pickle(data: bytes) -> bool:
-    """Whether bytes without a magic number are a pickle of protocol 0 or 1 that asks for names.
+    """Whether bytes without a magic number are a pickle of protocol 0 or 1 that loads names.
 
     Text often begins with what could be opcodes ("ca" and "cb" on two lines are one name), so the
     pickle must come to its end, or to a call.

@@ -19,7 +19,7 @@ NAMED = "named"
 
 
 class PickleGlobal(NamedTuple):
-    """A name that a pickle asks for; ``position`` is the opcode's offset in bytes.
+    """A name that a pickle loads; ``position`` is the opcode's offset in bytes.
 
     ``module`` and ``name`` are as the stream spells them, Python 2's module names translated
     (``__builtin__`` to ``builtins``). A name that the stream computes is ``<computed>``. ``use``
@@ -54,7 +54,7 @@ class GlobalRef:
 
 
 class Inert:
-    """A call or an instance that was not made: what it asked for and the data it came with.
+    """A call or an instance that was not made: what it called and the data it came with.
 
     ``target`` is what would have been called, ``args`` its arguments, ``parts`` whatever was
     added to the result afterwards (state, items).

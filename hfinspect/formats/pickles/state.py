@@ -34,7 +34,7 @@ MAX_NAME = 4_096
 MAX_MEMO_INDEX = 2**32 - 1
 #: Whole numbers up to here are their own hash; from there on millions of keys can share one.
 MAX_INT_KEY = 2**60
-#: Different names a file may ask for, all of which are reported.
+#: Different names a file may load, all of which are reported.
 MAX_GLOBALS = 100_000
 
 #: More of the file: from an offset on, longer than the given number of bytes, if there is more.
@@ -306,7 +306,7 @@ class PickleState:
             target.parts.extend(items)
         elif isinstance(target, GlobalRef):
             raise self.unfollowed("items are appended to a global")
-        elif items and not isinstance(target, bytes):  # a bytearray grows; nobody asks for it
+        elif items and not isinstance(target, bytes):  # a bytearray grows; nobody needs it
             raise self.malformed("items are appended to something that is no list")
 
 

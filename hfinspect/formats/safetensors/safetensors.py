@@ -28,8 +28,8 @@ PREFIX_BYTES = 8
 #: (huggingface_hub, PR 1855).
 DEFAULT_FIRST_GUESS = 100_000
 
-#: What an entry takes besides its name and offsets: 46 bytes of keys and punctuation, and room for
-#: a dtype and a shape of two sizes.
+#: What an entry takes in addition to its name and offsets: 46 bytes of keys and punctuation, and
+#: room for a dtype and a shape of two sizes.
 ENTRY_BYTES = 66
 
 #: Room for ``__metadata__`` and padding.
@@ -186,7 +186,7 @@ def _error(header: Header, finding: Finding) -> FormatError:
 
 def header_bound(names: Iterable[str], size: int | None) -> int:
     """An upper bound on the bytes up to the end of a header that describes ``names`` in a file of
-    ``size`` bytes, for tensors of usual shapes: the size of the first range to ask for."""
+    ``size`` bytes, for tensors of usual shapes: the size of the first range to read."""
     digits = len(str(size)) if size is not None else 12
     quoted = json.dumps(list(names))  # as long as the names are written in the header
     count = quoted.count('", "') + 1

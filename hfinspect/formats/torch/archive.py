@@ -48,7 +48,7 @@ _TEXT_MEMBERS = (
 #: Scans a file that is in memory, by its name and bytes.
 ScanMember = Callable[[str, bytes], "list[tuple[str, PickleScan]]"]
 
-#: A member that tells what else a zip archive may be, by the end of its name.
+#: A member that shows what else a zip archive may be, by the end of its name.
 _OTHER_ARCHIVES = (
     ("model.json", "a PyTorch exported program or an early TorchScript archive"),
     (".npy", "a NumPy .npz archive"),

@@ -135,13 +135,13 @@ def _first_pickle(source: _Growing, path: str) -> tuple[PickleMachine, object]:
     try:
         return machine, machine.run()
     except FormatError:
-        if not machine.globals:  # a magic number asks for nothing
+        if not machine.globals:  # a magic number loads nothing
             raise
         return machine, None
 
 
 #: What to do with a pickle of other objects than a checkpoint, and the mark of that refusal.
-PLAIN_PICKLE_HINT = "a pickle can run any code; an audit names what it asks for"
+PLAIN_PICKLE_HINT = "a pickle can run any code; an audit names what it loads"
 
 
 def is_plain_pickle(error: Exception) -> bool:

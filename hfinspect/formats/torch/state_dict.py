@@ -18,7 +18,7 @@ MAX_TENSORS = 1_000_000
 #: All names together: 1,000,000 names of 128 characters.
 MAX_NAME_BYTES = 128 * 1024 * 1024
 
-#: Where training scripts keep the weights, most telling first: PyTorch Lightning and most others
+#: Where training scripts keep the weights, the clearest first: PyTorch Lightning and most others
 #: (state_dict), DeepSpeed (module), timm, fairseq, Megatron (model), and other common spellings.
 MODEL_KEYS = (
     "state_dict", "model_state_dict", "model_state", "module", "model", "net", "network",

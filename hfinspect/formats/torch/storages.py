@@ -69,7 +69,7 @@ class Storage(NamedTuple):
 class View:
     """A tensor: a shape laid over a storage. ``offset`` and ``stride`` are in elements.
 
-    ``storage`` is None for a tensor without data (device "meta"). ``parameter`` tells a
+    ``storage`` is None for a tensor without data (device "meta"). ``parameter`` marks a
     Parameter from a plain tensor, where the file says so. A dtype that packs several elements into
     a byte, or is not known, takes all of its storage.
     """

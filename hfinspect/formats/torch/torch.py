@@ -23,7 +23,7 @@ SMALL_FILE_BYTES = HEAD_BYTES + TAIL_BYTES
 #: Archives in archives in archives: a TorchServe archive holds a zip file that holds pickles.
 MAX_NESTING = 4
 
-#: File name endings, lower case. A .bin may also be something else, which its first bytes tell.
+#: File name endings, lower case. A .bin may also be something else, which its first bytes show.
 SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".th", ".jit")
 
 _REFUSED = {
@@ -85,7 +85,7 @@ def _head(reader: Reader, first_guess: int | None) -> tuple[Windows, bytes]:
 
 
 def scan_file(reader: Reader, depth: int = 0) -> list[tuple[str, PickleScan]]:
-    """Every name that the pickles of a file ask for, by member or number of the pickle.
+    """Every name that the pickles of a file load, by member or number of the pickle.
 
     For any file that may be a pickle or an archive with pickles (training_args.bin, .pkl of
     scikit-learn): nothing is refused for not being a checkpoint. Empty where there is no pickle.

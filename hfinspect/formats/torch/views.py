@@ -107,7 +107,7 @@ def list_globals(names: Iterable[PickleGlobal], out: FindingList) -> list[str]:
 def describe_content(
     root: object, subject: str, out: FindingList
 ) -> tuple[list[Found], dict[str, object]]:
-    """The tensors of the model part, and metadata that tells what else the file holds.
+    """The tensors of the model part, and metadata that says what else the file holds.
 
     Keys: ``kind``; ``state_dict``, the path of the model part ("" for the whole file);
     ``training_keys``, what says that it is a checkpoint of a training script; ``other_keys``;
@@ -130,7 +130,7 @@ def describe_content(
         metadata["other_parts"] = {path: sizes for path, sizes in parts.items() if sizes}
         if metadata["other_parts"]:
             total = sum(sizes["bytes"] for sizes in parts.values() if sizes)
-            text = f"holds {total:,} bytes of tensors beside the model ({model.path!a:.200})"
+            text = f"holds {total:,} bytes of tensors next to the model ({model.path!a:.200})"
             out.add("training-state", text, None, "note")
     if buffers := [item.name for item in found if item.buffer]:
         metadata["buffers"] = buffers[:MAX_LISTED]

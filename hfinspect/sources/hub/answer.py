@@ -61,7 +61,7 @@ class TooLongError(Exception):
 
 
 class Part(NamedTuple):
-    """Some bytes of a file, and the file's size if the answer told."""
+    """Some bytes of a file, and the file's size if the answer says it."""
 
     data: bytes
     size: int | None
@@ -220,7 +220,7 @@ class Answer:
     def _inflated(self) -> Iterator[bytes]:
         if self._coding not in ("gzip", "x-gzip", "deflate"):
             raise BrokenAnswerError(
-                f"sent the encoding {self._coding[:20]}, which was not asked for"
+                f"sent the encoding {self._coding[:20]}, which nobody requested"
             )
         inflater = zlib.decompressobj(wbits=47)  # 32 + 15: gzip or zlib, by its first bytes
         try:

@@ -108,7 +108,7 @@ class HubClient:
         self.throttle = throttle or Throttle()
         self._pipelines = {"hub": Pipeline(), "cdn": Pipeline()}
         self._headers: dict[str, str] | None = None
-        #: Whether several ranges may be asked for at once: until the storage host shows it cannot.
+        #: Whether several ranges may be requested at once: until the storage host shows it cannot.
         self.joins_ranges = True
 
     @property
@@ -229,7 +229,7 @@ class HubClient:
         return most if names & {"NetworkError", "RemoteProtocolError"} else 1
 
     def _pause(self, error: Exception, ask: Ask, failures: int, waited: float) -> float:
-        """Wait before the next try; seconds the server asked for. RateLimitedError if too many."""
+        """Wait before the next try; seconds that the server named. RateLimitedError if too many."""
         seconds = None
         if isinstance(error, ErrorAnswerError) and error.status in (429, 503):
             seconds = retry_after(error.headers)

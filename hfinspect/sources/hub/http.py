@@ -64,7 +64,7 @@ class Times(NamedTuple):
 
 
 class Session:
-    """An HTTP session of huggingface_hub's kind. ``own`` tells that nobody else uses it."""
+    """An HTTP session of huggingface_hub's kind. ``own`` says that nobody else uses it."""
 
     def __init__(self, client: Any, own: bool) -> None:
         self._client = client
@@ -160,7 +160,7 @@ def _http_library() -> Any:
     raise TypeError("this version of huggingface_hub is not built on httpx")
 
 
-#: Of an error answer's headers, those by which huggingface_hub tells errors apart.
+#: Of an error answer's headers, those by which huggingface_hub distinguishes errors.
 _TELLING = ("x-error-code", "x-error-message")
 
 

@@ -2,7 +2,7 @@
 
 The HTTP library's pool looks at all its connections for every request, so a few small pools cost
 far less than one large one. Its sessions also prepare, with every redirect, the request that would
-follow it; ours are told of no redirect.
+follow it; ours see no redirect.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from .translate import Asked
 #: one by one.
 MAX_HEADERS_BYTES = 128 << 20
 
-#: A server that cannot make up this answer in two tries is asked for the shards instead.
+#: A server that cannot make up this answer in two tries is read shard by shard instead.
 _ATTEMPTS = 2
 
 

@@ -89,7 +89,7 @@ class HubSource:
         return self.listing().files
 
     def listing(self) -> Listing:
-        """The file list, asked for once; it pins the commit."""
+        """The file list, requested once; it pins the commit."""
         with self._lock:
             if self._listing is None:
                 self._listing = self._ask_listing()
@@ -110,15 +110,15 @@ class HubSource:
 
     def size(self, path: str) -> int:
         size = self.known_size(path)
-        if size is None:  # a mirror whose list has no sizes; Content-Range tells
+        if size is None:  # a mirror whose list has no sizes; Content-Range has them
             self.read(path, 0, 1)
             size = self._sizes.get(path)
         if size is None:
-            raise NetworkError(self.repo_id, "the server does not tell the file's size", where=path)
+            raise NetworkError(self.repo_id, "the server does not say the file's size", where=path)
         return size
 
     def known_size(self, path: str) -> int | None:
-        """Size of a file if it can be told without asking; raises EntryNotFoundError."""
+        """Size of a file if it is known without a request; raises EntryNotFoundError."""
         size = self._entry(path).size
         return self._sizes.get(path) if size is None else size
 
@@ -158,7 +158,7 @@ class HubSource:
 
     def _joined(self, path: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
         """Ranges that one request gives: fewer where the server does not do that, however it says
-        so. What else may be wrong shows when they are asked for one by one."""
+        so. What else may be wrong shows when they are read one by one."""
         ranges = ",".join(f"{start}-{stop - 1}" for start, stop in spans)
         headers = {"range": f"bytes={ranges}", "accept-encoding": "identity"}
         try:
@@ -200,7 +200,7 @@ class HubSource:
             try:
                 return self.client.fetch(ask, handle)
             except RefusedError as error:
-                # Most likely the signature has expired: ask for a new one, once.
+                # Most likely the signature has expired: request a new one, once.
                 status = error.status
         raise UnauthorizedError(
             self.asked(path).subject,

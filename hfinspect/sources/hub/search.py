@@ -30,9 +30,9 @@ _MAX_PAGE_BYTES = 128 << 20
 
 @dataclass(frozen=True)
 class ListedModel:
-    """One entry of a list. ``reported`` are the parameters by dtype that the Hub tells of itself:
-    counted by its own rules, not by ours; empty where it tells none. ``files`` are names without
-    sizes, None where they were not asked for."""
+    """One entry of a list. ``reported`` are the parameters by dtype that the Hub reports:
+    counted by its own rules, not by ours; empty where it reports none. ``files`` are names without
+    sizes, None where they were not requested."""
 
     repo_id: str
     commit: str | None = None
@@ -62,9 +62,9 @@ def list_models(
     expand: tuple[str, ...] = ("sha", "safetensors"),
     timeout: float | None = None,
 ) -> Iterator[ListedModel]:
-    """Models that match, one request a page; the next page is asked for when it is needed.
+    """Models that match, one request per page; the next page is requested when it is needed.
 
-    ``expand`` are the Hub's names of what else to tell: ``sha``, ``safetensors`` (its totals),
+    ``expand`` are the Hub's names of what else to report: ``sha``, ``safetensors`` (its totals),
     ``siblings`` (names of files), ``INFO`` (licence and kin), ``private``. ``timeout`` is in
     seconds for each page. Raises AccessError subclasses.
     """
@@ -149,5 +149,5 @@ def _files(item: dict[str, object], repo_id: str) -> tuple[str, ...] | None:
         return None
     try:
         return tuple(map(sys.intern, parse_listing(item, repo_id).files))
-    except BrokenAnswerError:  # one odd repo must not cost the page: it is asked for by itself
+    except BrokenAnswerError:  # one odd repo must not cost the page: it is requested by itself
         return None

@@ -2,7 +2,7 @@
 
 What is asked of whom:
 
-- With the network allowed, the Hub is asked for the commit and the file list, one request; files of
+- With the network allowed, the commit and the file list come from the Hub, one request; files of
   that commit that are in the cache at their full size are read there, others by range from the Hub.
 - A full commit hash whose file list is in the cache needs no request: a commit does not change.
 - With HF_HUB_OFFLINE=1 nothing is asked: the cache's own note of the revision gives the commit.
@@ -106,7 +106,7 @@ class CachedHubSource:
 
     @property
     def origin(self) -> Origin:
-        """``kind`` is ``cache`` where the Hub did not tell the commit; ``path`` the snapshot's."""
+        """``kind`` is ``cache`` where the Hub did not say the commit; ``path`` the snapshot's."""
         state = self._state
         if state is None:
             return self.hub.origin
@@ -126,7 +126,7 @@ class CachedHubSource:
         return self.hub.size(path) if known is None else known
 
     def known_size(self, path: str) -> int | None:
-        """Size of a file if it can be told without asking; raises EntryNotFoundError."""
+        """Size of a file if it is known without a request; raises EntryNotFoundError."""
         state = self._opened()
         if state.local is not None and state.in_cache(path):
             return state.local.size(path)
@@ -188,7 +188,7 @@ class CachedHubSource:
         self.hub.close()
 
     def _from_hub(self, state: _Opened, path: str) -> HubSource:
-        """The Hub, if it may be asked for a file the cache does not have."""
+        """The Hub, if it may be asked about a file that the cache does not have."""
         if state.online:
             return self.hub
         subject = self.hub.asked(path).subject

@@ -21,7 +21,7 @@ class RetryPolicy:
     """How often and how long to try. Times in seconds; ``attempts`` counts the first try too.
 
     ``max_wait`` bounds what one request may wait in sum because a server said "later". The Hub's
-    windows last 300 s: a long scan sets that, a person at a terminal is told earlier.
+    windows last 300 s: a long scan sets that, a person at a terminal hears of it earlier.
     """
 
     attempts: int = 5  # for 429, 5xx, resets and cut bodies: a burst of errors lasts a few seconds
@@ -75,7 +75,7 @@ class Throttle:
     def note(self, quota: str, headers: Mapping[str, str]) -> None:
         """Heed a good answer that says it was the last one in this window.
 
-        Windows longer than ``max_wait`` are not heeded: better to ask and be told no.
+        Windows longer than ``max_wait`` are not heeded: better to try and be refused.
         """
         remaining, seconds = rate_limit(headers)
         if remaining == 0 and 0 < seconds <= self.policy.max_wait:

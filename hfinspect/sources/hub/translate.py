@@ -185,7 +185,7 @@ def by_status(status: int, asked: Asked) -> Meaning:
     if status == 404 and asked.path is not None:
         return _NOT_THERE
     if status == 401 and asked.repo_id and not asked.has_token:
-        return _REPO_NOT_FOUND  # the Hub's answer to anybody who asks for what is not there
+        return _REPO_NOT_FOUND  # the Hub's answer to anybody who requests what is not there
     known = _BY_STATUS.get(status)
     if known is not None:
         return known
