@@ -14,6 +14,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .analysis.differences import Change, Comparison, Difference
     from .api import Target, audit, compare, explain, inspect, memory, predict
+    from .core.cache_size import CacheGroup, CacheSize
     from .core.checkpoint import Finding
     from .core.choices import SourceChoice
     from .core.components import Component, Role
@@ -38,15 +39,7 @@ if TYPE_CHECKING:
     )
     from .core.extents import Extent
     from .core.flop_count import Flops
-    from .core.footprint import (
-        AtContext,
-        CacheGroup,
-        CacheSize,
-        Memory,
-        Stage,
-        WeightBytes,
-        Workspace,
-    )
+    from .core.footprint import AtContext, Memory, Stage, WeightBytes, Workspace
     from .core.formula import Formula, Tree
     from .core.hub_info import HubInfo
     from .core.model_facts import ModelFacts
@@ -122,8 +115,8 @@ _HOMES = {
     "Training": "core.training_bytes",
     "TrainingLine": "core.training_bytes",
     "AtContext": "core.footprint",
-    "CacheGroup": "core.footprint",
-    "CacheSize": "core.footprint",
+    "CacheGroup": "core.cache_size",
+    "CacheSize": "core.cache_size",
     "Memory": "core.footprint",
     "Stage": "core.footprint",
     "LayerBytes": "core.offload_plan",

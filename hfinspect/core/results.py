@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from ..errors import HfinspectError
+from .cache_size import CacheSize
 from .checkpoint import Finding
 from .display import Shown, counted
 from .expectation import Assumed, Beyond, Expectation
@@ -326,6 +327,8 @@ class Inspection(Shown):
         assumed: the class that was taken where the config names none
         overrides: config keys that were changed for this answer
         facts: how the model is built
+        cache: what one sequence of the model's own context needs at least (engine ``logical``)
+        cache_unknown: why there is none, or why it is not known; empty where ``cache`` is
     """
 
     target: str
@@ -366,6 +369,8 @@ class Inspection(Shown):
     assumed: Assumed | None = None
     overrides: tuple[Override, ...] = field(default=(), hash=False)
     facts: ModelFacts = field(default_factory=ModelFacts)
+    cache: CacheSize | None = None
+    cache_unknown: str = ""
 
     def _in_a_line(self) -> str:
         known = self.architecture or self.model_type or self.layout
@@ -429,6 +434,8 @@ class Inspection(Shown):
             "parts": _groups(self.parts),
             "dtypes": _groups(self.dtypes),
             "memory": self.memory,
+            "cache": dict_of(self.cache),
+            "cache_unknown": self.cache_unknown,
             "tied": dict(self.tied),
             "files": [file.to_dict() for file in self.files],
             "other_files": dict(self.other_files),

@@ -14,14 +14,17 @@ from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization import Decoded, Decoding, packing
 from ..checkpoints.variants import Variant
+from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
 from ..core.expectation import Expectation
+from ..core.model_facts import ModelFacts
 from ..core.overrides import Override
 from ..core.refs import Origin
-from ..core.results import Adapter, Inspection, VariantFile, WeightFile
+from ..core.results import Adapter, Inspection, Totals, VariantFile, WeightFile
 from ..core.tensor import TensorInfo, TensorSpec
 from ..formats.strict_json import collector_paused
+from ..sizing.own_cache import NOTHING_READ, own_cache
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding
 from .gguf_beside import Held, Promise, promise_of
@@ -77,6 +80,7 @@ def from_prediction(
         packed = packing(prediction, config, companions)
         placed = place_expected(prediction, packed)
     assumed = assumed_class(prediction, config)
+    facts = facts_of(config, prediction)
     return _inspection(
         target,
         origin,
@@ -87,7 +91,8 @@ def from_prediction(
         model_type=prediction.model_type,
         architecture=prediction.architecture,
         catalogued=prediction.family is not None,
-        facts=facts_of(config, prediction),
+        facts=facts,
+        **_cache(prediction, config, facts),
         beyond=beyond_config(prediction),
         assumed=assumed,
         config=config,
@@ -158,6 +163,8 @@ def from_checkpoint(
     if isinstance(architectures, list) and architectures:
         named = architectures[0]
     model_type = (config or {}).get("model_type") or (model_type_of(metadata) if is_gguf else None)
+    facts = gguf_facts(metadata) if is_gguf else facts_of(config, prediction)
+    dtypes = by_dtype(counts.cells)
     inspection = _inspection(
         target,
         origin,
@@ -182,7 +189,8 @@ def from_checkpoint(
         assumed=assumed,
         quantization=decoding.summary,
         metadata=metadata,
-        facts=gguf_facts(metadata) if is_gguf else facts_of(config, prediction),
+        facts=facts,
+        **_cache(carried, config, facts, dtypes, is_gguf=is_gguf),
         config=config,
         layout=known.layout,
         contents=known.contents,
@@ -244,6 +252,20 @@ def _inspection(
         else total.parameters + head_apart,
         active_parameters=None if total.active == total.parameters else total.active,
     )
+
+
+def _cache(
+    prediction: Prediction | None,
+    config: Mapping[str, Any] | None,
+    facts: ModelFacts,
+    stored: Mapping[str, Totals] = NOTHING_READ,
+    *,
+    is_gguf: bool = False,
+) -> dict[str, CacheSize | str]:
+    """The fields of a result that say what the model keeps between tokens."""
+    heads = facts.kv_heads or facts.heads
+    found = own_cache(prediction, config, facts.context, heads, stored, is_gguf=is_gguf)
+    return {"cache_unknown" if isinstance(found, str) else "cache": found}
 
 
 def _text(value: object) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.beyond import beyond_of
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally
+from ..core.cache_size import SEVERAL
 from ..core.checkpoint import Finding
 from ..core.overrides import Override
 from ..core.refs import Origin
@@ -67,6 +68,7 @@ def combined(
         architecture=architecture,
         overrides=overrides,
         members=tuple(member for member, _ in parts),
+        cache_unknown=SEVERAL,
     )
 
 

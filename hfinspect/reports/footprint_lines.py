@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..core.footprint import AtContext, CacheGroup, Memory
+from ..core.cache_size import CacheGroup
+from ..core.footprint import AtContext, Memory
 from ..core.text import byte_size
+from .cache_lines import cost
 from .document import Block, Column, Document, Facts, Paragraph, Table
 from .offload_lines import lay_out_offload
 from .training_lines import lay_out_flops, lay_out_training
@@ -26,7 +28,8 @@ def lay_out(found: Memory) -> Document:
         blocks.append(lay_out_flops(found.flops))
     if found.training is not None:
         blocks += lay_out_training(found.training)
-    blocks += [Paragraph(note, "note") for note in found.notes]
+    remarks = (*found.notes, *(() if found.cache is None else found.cache.notes))
+    blocks += [Paragraph(note, "note") for note in remarks]
     return Document(found.origin.name, tuple(blocks), _plain(found), _summary(found))
 
 
@@ -59,7 +62,7 @@ def _facts(found: Memory) -> Facts:
     if found.cache_unknown:
         items.append(("cache", found.cache_unknown))
     if found.cache is not None:
-        items.append(("cache", _cost(found)))
+        items.append(("cache", cost(found.cache)))
     if found.offload_unknown:
         items.append(("by layer", f"unknown: {found.offload_unknown}"))
     if found.training_unknown:
@@ -97,20 +100,6 @@ def _engine(found: Memory) -> str:
             ("expert", found.expert_parallel))  # fmt: skip
     parallel = "".join(f", {name} parallel {count}" for name, count in ways if count > 1)
     return f"engine {found.engine}{version}, batch {found.batch}{parallel}"
-
-
-def _cost(found: Memory) -> str:
-    """``131 kB per token, 4.29 GB at 32,768 tokens (BF16)``, windows and states named."""
-    cache = found.cache
-    assert cache is not None
-    parts = [f"{byte_size(cache.per_token_first)} per token"]
-    if cache.knee is not None and cache.per_token_first != cache.per_token:
-        parts.append(f"{byte_size(cache.per_token)} past {cache.knee:,} tokens")
-    if cache.fixed:
-        parts.append(f"{byte_size(cache.fixed)} per sequence")
-    why = f"; {cache.assumed}" if cache.assumed else ""
-    held = f"{byte_size(cache.nbytes)} at {cache.tokens:,} tokens"
-    return f"{', '.join(parts)}; {held} ({cache.dtype}, batch {cache.batch}{why})"
 
 
 def _sums(found: Memory) -> Table:

@@ -9,6 +9,7 @@ from ..core.components import Component
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
+from .cache_lines import first_screen
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .headline import build, hub_line, summary
 from .layouts import adapter, builds, contents, members, quantized, roles, variants
@@ -226,6 +227,7 @@ def _totals(inspection: Inspection) -> Facts:
         items.append(("packed", roles(found)))
     if inspection.parameters is not None:
         items.append(("memory", _memory(inspection)))
+    items += first_screen(inspection.cache, inspection.cache_unknown)
     return Facts(tuple(items))
 
 

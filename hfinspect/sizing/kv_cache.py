@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, field
 
+from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
-from ..core.footprint import CacheGroup, CacheSize
+from ..errors import UsageError
 from ..trees.keeps import Keeps, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module
-from .engines import Engine, Settings, bytes_an_element, rows_held
+from .engines import (
+    Engine,
+    Settings,
+    bytes_of_rows,
+    nbytes_of,
+    not_held,
+    row_elements,
+    rows_held,
+    window_full,
+)
 from .kept import kept
 
 
@@ -108,66 +117,108 @@ def unknown_layouts(layers: Sequence[KeptLayer]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reasons))
 
 
-def cache_size(
-    layers: Sequence[KeptLayer],
-    engine: Engine,
-    *,
-    tokens: int,
-    batch: int,
-    dtype: str,
-    encoder_tokens: int | None = None,
-    settings: Settings | None = None,
-    assumed: str = "",
-) -> CacheSize:
-    """Bytes that ``engine`` holds for ``batch`` sequences of ``tokens`` tokens.
+@dataclass(frozen=True)
+class Held:
+    """How much of what layers keep is to be sized, and in which dtypes.
 
-    ``dtype`` is that of keys and values; states that a model keeps in float32 stay so.
-    ``encoder_tokens`` (default: ``tokens``) are those of cross-attention.
+    ``dtype`` is that of keys and values, ``state_dtype`` that of states which the model does not
+    fix (None: ``dtype``). ``encoder_tokens`` (None: as many as ``tokens``) are those of
+    cross-attention. ``heads`` are the key/value heads where a layer does not say its own.
     """
-    chosen = settings or Settings()
-    seen = tokens if encoder_tokens is None else encoder_tokens
-    has_cross = any(item.cross for layer in layers for item in layer.keys_values)
-    groups = _groups(layers, engine, tokens, seen, batch, dtype, chosen)
+
+    tokens: int
+    batch: int
+    dtype: str
+    state_dtype: str | None = None
+    encoder_tokens: int | None = None
+    settings: Settings = field(default_factory=Settings)
+    heads: int | None = None
+
+    @property
+    def seen(self) -> int:
+        return self.tokens if self.encoder_tokens is None else self.encoder_tokens
+
+
+def cache_size(
+    layers: Sequence[KeptLayer], engine: Engine, held: Held, *, assumed: str = ""
+) -> CacheSize:
+    """Bytes that ``engine`` holds of these layers. ``assumed`` says why this dtype.
+
+    Raises UsageError for a dtype that cannot hold what the layers keep.
+    """
+    for item in (item for layer in layers for item in layer.keys_values):
+        reason = not_held(item, held.dtype)
+        if reason:
+            raise UsageError(f"cache dtype {held.dtype}", "does not fit the model", hint=reason)
+    groups = _groups(layers, engine, held)
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
     cross = sum(group.nbytes for group in groups if group.rows and not group.grows)
-    held = [layer.window for layer in layers if layer.window is not None and layer.keys_values]
+    has_cross = any(item.cross for layer in layers for item in layer.keys_values)
+    growing = [item for item in layers if any(not one.cross for one in item.keys_values)]
+    full = {
+        window_full(engine, item.window, held.batch, held.settings)
+        for item in growing
+        if item.window is not None
+    }
+    first = _growth(growing, engine, held, 0)
     return CacheSize(
         engine=engine.name,
         version=engine.version,
-        tokens=tokens,
-        batch=batch,
-        dtype=dtype,
+        tokens=held.tokens,
+        batch=held.batch,
+        dtype=held.dtype,
         nbytes=kv + state,
         kv_bytes=kv,
         state_bytes=state,
-        fixed=(state + cross) // batch,
-        per_token=_growth(layers, dtype, tokens),
-        per_token_first=_growth(layers, dtype, 0),
-        knee=max(held) - 1 if held else None,
+        fixed=(state + cross) // held.batch,
+        per_token=_growth(growing, engine, held, held.tokens),
+        per_token_first=first,
+        knee=max(full) if full else None,
         layers=tuple(groups),
-        encoder_tokens=seen if has_cross else None,
+        encoder_tokens=held.seen if has_cross else None,
         assumed=assumed,
+        notes=tuple(_notes(layers, engine, held, first)),
     )
 
 
-def _growth(layers: Sequence[KeptLayer], dtype: str, tokens: int) -> int:
+def _growth(layers: Sequence[KeptLayer], engine: Engine, held: Held, tokens: int) -> int:
     """Bytes that one more token adds to a sequence of ``tokens``: windows that are full do not
     grow. Where an engine holds blocks, it is the mean over a block."""
-    grown = sum(
-        int(item.key) + int(item.value)
+    return sum(
+        bytes_of_rows(item, 1, held.dtype, engine, held.heads)
         for layer in layers
-        if layer.window is None or tokens < layer.window - 1
+        if layer.window is None
+        or tokens < window_full(engine, layer.window, held.batch, held.settings)
         for item in layer.keys_values
         if not item.cross
     )
-    return math.ceil(grown * bytes_an_element(dtype))
 
 
-def _groups(
-    layers: Sequence[KeptLayer], engine: Engine, tokens: int, seen: int, batch: int, dtype: str,
-    settings: Settings,
-) -> list[CacheGroup]:  # fmt: skip
+def _notes(
+    layers: Sequence[KeptLayer], engine: Engine, held: Held, first: int
+) -> Iterator[str]:  # fmt: skip
+    """What is easily misread in the engine's own words."""
+    windows = sorted({layer.window for layer in layers if layer.window and layer.keys_values})
+    if windows and engine.name == "vllm":
+        yield (
+            f"vLLM's line 'GPU KV cache size' counts every layer in full, {first:,} bytes a token; "
+            f"a windowed layer reserves blocks for its window and one step of "
+            f"{held.settings.batched_tokens:,} tokens"
+        )
+    if windows and engine.name == "llama.cpp":
+        yield (
+            f"windowed layers hold {held.batch} × {windows[-1]:,} + {held.settings.ubatch:,} cells "
+            "in steps of 256, for all sequences together, and at most the context"
+        )
+    if engine.static:
+        yield "a StaticCache is this large from the first token on"
+    repeats = any(item.repeated > 1 for layer in layers for item in layer.keys_values)
+    if repeats and engine.name.startswith("transformers"):
+        yield "transformers broadcasts keys and values to all query heads before keeping them"
+
+
+def _groups(layers: Sequence[KeptLayer], engine: Engine, held: Held) -> list[CacheGroup]:
     """What layers keep, equal ones together, in order of their first layer."""
     counted: dict[tuple[Keeps, int | None], int] = {}
     for layer in layers:
@@ -177,37 +228,47 @@ def _groups(
     found = []
     for (item, window), count in counted.items():
         if isinstance(item, KeysValues):
-            rows = batch * seen if item.cross else rows_held(
-                engine, window, tokens, batch, settings
-            )  # fmt: skip
-            times = item.repeated if engine.name.startswith("transformers") else 1
-            elements = (int(item.key) + int(item.value)) * count * times
-            kept_in = item.dtype or dtype
-            nbytes = math.ceil(elements * rows * bytes_an_element(kept_in))
-            found.append(
-                CacheGroup(
-                    _label(item), count, elements, kept_in, grows=not item.cross, window=window,
-                    rows=rows, nbytes=nbytes, formula=_formula(item, count),
-                )
-            )  # fmt: skip
+            found.append(_of_rows(item, window, count, engine, held))
         elif isinstance(item, State):
-            found.append(_of_state(item, count, engine, batch, dtype))
+            found.append(_of_state(item, count, engine, held))
     return found
 
 
-def _of_state(item: State, count: int, engine: Engine, batch: int, dtype: str) -> CacheGroup:
+def _of_rows(
+    item: KeysValues, window: int | None, count: int, engine: Engine, held: Held
+) -> CacheGroup:
+    rows = held.batch * held.seen
+    if not item.cross:
+        rows = rows_held(engine, window, held.tokens, held.batch, held.settings)
+    return CacheGroup(
+        _label(item),
+        count,
+        row_elements(item, engine) * count,
+        item.dtype or held.dtype,
+        grows=not item.cross,
+        window=window,
+        rows=rows,
+        nbytes=bytes_of_rows(item, rows * count, held.dtype, engine, held.heads),
+        formula=_formula(item, count),
+    )
+
+
+def _of_state(item: State, count: int, engine: Engine, held: Held) -> CacheGroup:
     shape = list(item.shape)
     if item.name == "conv":
         shape[-1] -= engine.kernel_less
     elements = math.prod(int(size) for size in shape) * count
-    kept_in = engine.state_dtype or item.dtype or dtype
-    nbytes = Fraction(batch * elements) * bytes_an_element(kept_in)
-    formula = " × ".join([str(count), *(str(expr_of(size)) for size in shape)])
-    label = "convolution state" if item.name == "conv" else f"{item.name} state"
+    kept_in = engine.state_dtype or item.dtype or held.state_dtype or held.dtype
     return CacheGroup(
-        label, count, elements, kept_in, grows=False, rows=0, nbytes=math.ceil(nbytes),
-        formula=formula,
-    )  # fmt: skip
+        "convolution state" if item.name == "conv" else f"{item.name} state",
+        count,
+        elements,
+        kept_in,
+        grows=False,
+        rows=0,
+        nbytes=nbytes_of(held.batch * elements, kept_in),
+        formula=" × ".join([str(count), *(str(expr_of(size)) for size in shape)]),
+    )
 
 
 def _label(item: KeysValues) -> str:

@@ -6,31 +6,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from ..core.config import ModelConfig
-from ..core.footprint import AtContext, CacheSize, Memory, Stage, WeightBytes
+from ..core.cache_size import SEVERAL, CacheSize
+from ..core.footprint import AtContext, Memory, Stage, WeightBytes
 from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .devices import Device, parse_device, parse_tokens, smallest_card
 from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine
 from .flops import count_flops
-from .kv_cache import KeptLayer, cache_size, decoder_blocks, kept_layers, unknown_layouts
+from .kv_cache import Held, KeptLayer, cache_size, decoder_blocks, kept_layers, unknown_layouts
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
+from .own_cache import (
+    NOTHING_READ,
+    USUAL_CONTEXTS,
+    cache_dtype,
+    encoder_positions,
+    no_cache,
+    state_dtype,
+)
 from .parallel import Parallel, divided, parallel_notes, parallel_wished, stage_weights, stages
 from .workspace import WorkspaceLimit
 
 if TYPE_CHECKING:
     from .training import TrainWish
 
-#: Contexts that are shown where none is named, next to the model's own.
-USUAL_CONTEXTS: Final = (4096, 32768)
 #: Tokens of a prompt that are worked on at once where no engine says it: engines cut longer ones.
 PREFILL_TOKENS: Final = 2048
 #: Where the search for the longest context ends.
 MAX_CONTEXT: Final = 2**31
 MAX_BATCH: Final = 2**20
-#: Endings of classes that write one token after the other.
-GENERATES: Final = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel")
 
 
 @dataclass(frozen=True)
@@ -65,16 +69,15 @@ def wished(
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
     if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
         raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
+    rules = find_engine(engine)
     return Wish(
-        engine=find_engine(engine),
+        engine=rules,
         context=None if context is None else parse_tokens(context),
         batch=batch,
-        dtype=None if cache_dtype is None else as_cache_dtype(cache_dtype),
+        dtype=None if cache_dtype is None else as_cache_dtype(cache_dtype, rules),
         encoder_tokens=encoder_tokens,
         device=None if on is None else parse_device(on),
-        parallel=parallel_wished(
-            tensor_parallel, pipeline_parallel, expert_parallel, find_engine(engine).name
-        ),
+        parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules.name),
     )
 
 
@@ -91,7 +94,8 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         else (wish.device.name, wish.device.nbytes, wish.device.count),
     )  # fmt: skip
     base = _with_training(base, found, prediction, wish)
-    reason = _no_cache(found, prediction)
+    is_gguf = found.format == "gguf"
+    reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)
     layers: tuple[KeptLayer, ...] = ()
     if not reason and prediction is not None:
         layers = kept_layers(prediction.root)
@@ -158,7 +162,7 @@ def _with_training(
     if wish.train is None:
         return base
     if found.members:
-        return replace(base, training_unknown="it is a model of several parts; size one of them")
+        return replace(base, training_unknown=SEVERAL)
     from .training import size_training  # most questions are not about training
 
     sized = size_training(found, prediction, base.weights, wish.train, wish.device)
@@ -172,39 +176,6 @@ def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
         return (named,)
     usual = [tokens for tokens in USUAL_CONTEXTS if own is None or tokens < own]
     return (*usual, own) if own else tuple(usual)
-
-
-def _no_cache(found: Inspection, prediction: Prediction | None) -> str:
-    """Why there is no cache to size; empty where there may be one."""
-    if found.members:
-        return "it is a model of several parts; size one of them"
-    if prediction is None:
-        return "its architecture is not in the catalog" if found.config else "it has no config.json"
-    if not _generates(prediction, found):
-        return "an encoder keeps nothing between tokens"
-    return ""
-
-
-def _generates(prediction: Prediction, found: Inspection) -> bool:
-    """Whether the class writes tokens one after the other, and so keeps anything between them."""
-    category = prediction.family.category if prediction.family else ""
-    if category == "encoder":
-        decodes = ModelConfig(found.config or {}).flag("is_decoder", default=False)
-        return decodes and prediction.architecture.endswith(GENERATES)
-    return category in ("text decoder", "encoder-decoder") or prediction.architecture.endswith(
-        GENERATES
-    )
-
-
-def _cache_dtype(prediction: Prediction, wish: Wish) -> tuple[str, str]:
-    """The dtype of keys and values and, where nobody said it, why it is taken."""
-    if wish.dtype is not None:
-        return wish.dtype, ""
-    if wish.engine.name == "llama.cpp":
-        return "F16", "llama.cpp's default"
-    if prediction.dtype in ("BF16", "F16", "F32"):
-        return prediction.dtype, ""
-    return "BF16", "the config names no dtype"
 
 
 # ---- weights
@@ -250,15 +221,32 @@ def _sizer(
         if isinstance(by_layer, Parts):
             held = [by_layer.whole]
     kept = [divided(layer, parallel.tensor, found) for layer in layers]
-    dtype, assumed = _cache_dtype(prediction, wish)
+    held_in, assumed = _held(found, prediction, wish)
     size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
     return _Sizer(
         tuple(
             _StageLayers(part, tuple(kept[i] for i in part), size)
             for part, size in zip(parts, held, strict=True)
         ),
-        WorkspaceLimit(prediction.root, size, parallel.tensor), dtype, assumed, wish, by_layer,
+        WorkspaceLimit(prediction.root, size, parallel.tensor), held_in, assumed, wish, by_layer,
     )  # fmt: skip
+
+
+def _held(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held, str]:
+    """How a cache is held, at any context, and why in this dtype where nobody chose it."""
+    dtype, assumed = wish.dtype or "", ""
+    if not dtype:
+        stored = found.dtypes if found.source == "checkpoint" else NOTHING_READ
+        is_gguf = found.format == "gguf"
+        dtype, assumed = cache_dtype(prediction, wish.engine, stored, is_gguf=is_gguf)
+    seen = wish.encoder_tokens
+    if seen is None:
+        seen = encoder_positions(prediction.root)
+    return Held(
+        tokens=0, batch=1, dtype=dtype, state_dtype=state_dtype(prediction, dtype),
+        encoder_tokens=seen, settings=wish.settings,
+        heads=found.facts.kv_heads or found.facts.heads,
+    ), assumed  # fmt: skip
 
 
 def _check_stages(prediction: Prediction, layers: Sequence[KeptLayer]) -> None:
@@ -283,7 +271,7 @@ class _StageLayers:
 class _Sizer:
     stages: tuple[_StageLayers, ...]
     workspace: WorkspaceLimit
-    dtype: str
+    held: Held
     assumed: str
     wish: Wish
     by_layer: Parts | str | None = None
@@ -330,11 +318,8 @@ class _Sizer:
         return [sizes[layer] for layer in layers]
 
     def _cache(self, stage: _StageLayers, context: int, batch: int) -> CacheSize:
-        return cache_size(
-            stage.layers, self.wish.engine, tokens=context, batch=batch, dtype=self.dtype,
-            encoder_tokens=self.wish.encoder_tokens, settings=self.wish.settings,
-            assumed=self.assumed,
-        )  # fmt: skip
+        held = replace(self.held, tokens=context, batch=batch)
+        return cache_size(stage.layers, self.wish.engine, held, assumed=self.assumed)
 
     def shown_stages(self, context: int, batch: int) -> tuple[Stage, ...]:
         """What each stage holds; none where there is one."""

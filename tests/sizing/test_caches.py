@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hfinspect.sizing.engines import ENGINES
-from hfinspect.sizing.kv_cache import cache_size, kept_layers, unknown_layouts
+from hfinspect.sizing.kv_cache import Held, cache_size, kept_layers, unknown_layouts
 from hfinspect.trees.prediction import predict
 
 from ..cli.program import ROOT
@@ -62,14 +62,10 @@ def test_a_cache_is_what_transformers_holds(path: Path) -> None:
             if title not in record:
                 continue
             want = recorded(record[title])
-            size = cache_size(
-                layers,
-                ENGINES["transformers-static" if "static" in title else "transformers"],
-                tokens=int(title.split()[-1]),
-                batch=1,
-                dtype=DTYPES[record["dtype"]],
-                encoder_tokens=5,
-            )
+            rules = ENGINES["transformers-static" if "static" in title else "transformers"]
+            tokens = int(title.split()[-1])
+            dtype = DTYPES[record["dtype"]]
+            size = cache_size(layers, rules, Held(tokens, 1, dtype, encoder_tokens=5))
             got = Counter(kv=size.kv_bytes, states=size.state_bytes)
             got["kv"] -= (cross := sum(g.nbytes for g in size.layers if g.rows and not g.grows))
             got["cross"] = cross

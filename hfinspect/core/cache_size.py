@@ -1,0 +1,110 @@
+"""What a model keeps between tokens, in bytes: one group for layers that keep the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+#: Why a model has no cache, or nothing is known of it; other reasons are those of a layout whose
+#: bytes no rule gives.
+ENCODES: Final = "an encoder keeps nothing between tokens"
+AT_ONCE: Final = "it does not write token after token, and keeps nothing between passes"
+UNCATALOGUED: Final = "its architecture is not in the catalog"
+NO_CONFIG: Final = "it has no config.json"
+SEVERAL: Final = "it is a model of several parts; size one of them"
+
+
+@dataclass(frozen=True)
+class CacheGroup:
+    """Layers that keep the same. ``layers`` is how many, ``label`` what they keep (``keys and
+    values``, ``latent``, ``recurrent state`` ...), ``window`` the tokens they look back on (None:
+    all). ``elements`` are a token's (rows) or a sequence's (states), in all these layers;
+    ``grows``: one more row for each token. ``formula`` derives ``elements`` from config keys.
+
+    Fields:
+        label: what the layers keep
+        layers [layers]: how many
+        elements [elements]: for a token (rows) or a sequence (states), in all these layers
+        dtype: of the elements
+        grows: whether each token adds a row
+        window [tokens]: that they look back on; None for all
+        rows [rows]: kept for each sequence
+        nbytes [bytes]: of all sequences
+        formula: of ``elements``, from config keys
+    """
+
+    label: str
+    layers: int
+    elements: int
+    dtype: str
+    grows: bool
+    window: int | None = None
+    rows: int = 1
+    nbytes: int = 0
+    formula: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "label": self.label, "layers": self.layers, "elements": self.elements,
+            "dtype": self.dtype, "grows": self.grows, "window": self.window, "rows": self.rows,
+            "nbytes": self.nbytes, "formula": self.formula,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CacheSize:
+    """Bytes of a cache for ``batch`` sequences of ``tokens``, as ``engine`` holds it.
+
+    ``kv_bytes`` are keys and values (latents, indexers and cross-attention too), ``state_bytes``
+    recurrent and convolution states, ``nbytes`` both. ``fixed`` are bytes a sequence that do not
+    grow with tokens, ``per_token`` the bytes that the next token adds to a sequence at this
+    context, ``per_token_first`` those of a sequence's first token, ``knee`` the context at which
+    the last window is full (None without windows). ``dtype`` is that of keys and values;
+    ``assumed`` says why where the config names none.
+
+    Fields:
+        engine: whose rules it follows
+        version: of that engine
+        tokens [tokens]: of each sequence
+        batch [sequences]: at once
+        dtype: of keys and values
+        nbytes [bytes]: of all sequences
+        kv_bytes [bytes]: keys, values, latents and the like
+        state_bytes [bytes]: recurrent and convolution states
+        fixed [bytes per sequence]: that do not grow with tokens
+        per_token [bytes]: that the next token adds to a sequence
+        per_token_first [bytes]: that the first token adds to a sequence
+        knee [tokens]: where the last window is full; None without windows
+        layers: by what they keep
+        encoder_tokens [tokens]: of the encoder's input; None without an encoder
+        assumed: why this dtype, where the config names none
+        notes: remarks
+    """
+
+    engine: str
+    version: str
+    tokens: int
+    batch: int
+    dtype: str
+    nbytes: int
+    kv_bytes: int
+    state_bytes: int
+    fixed: int
+    per_token: int
+    per_token_first: int
+    knee: int | None
+    layers: tuple[CacheGroup, ...] = ()
+    encoder_tokens: int | None = None
+    assumed: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine, "version": self.version, "tokens": self.tokens,
+            "batch": self.batch, "encoder_tokens": self.encoder_tokens, "dtype": self.dtype,
+            "nbytes": self.nbytes, "kv_bytes": self.kv_bytes, "state_bytes": self.state_bytes,
+            "fixed": self.fixed, "per_token": self.per_token,
+            "per_token_first": self.per_token_first, "knee": self.knee,
+            "assumed": self.assumed, "notes": list(self.notes),
+            "layers": [group.to_dict() for group in self.layers],
+        }  # fmt: skip

@@ -1,0 +1,122 @@
+"""The cache of a model at its own context and in its own dtype: one line of every report.
+
+``memory`` starts from the same answers, so that one question has one number everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from ..core.cache_size import AT_ONCE, ENCODES, NO_CONFIG, UNCATALOGUED, CacheSize
+from ..core.config import ModelConfig
+from ..core.results import Totals
+from ..trees.modules import Module, Parameter
+from ..trees.prediction import Prediction
+from .engines import ENGINES, Engine
+from .kv_cache import Held, cache_size, kept_layers, unknown_layouts
+
+#: Contexts that are shown where none is named, next to the model's own.
+USUAL_CONTEXTS: Final = (4096, 32768)
+#: Endings of classes that write one token after the other.
+GENERATES: Final = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel")
+#: Dtypes that a model computes in; its cache is in the same.
+FLOATS: Final = ("BF16", "F16", "F32")
+NOTHING_READ: Final[Mapping[str, Totals]] = MappingProxyType({})
+
+
+def own_cache(
+    prediction: Prediction | None,
+    config: Mapping[str, Any] | None,
+    context: int | None,
+    heads: int | None,
+    stored: Mapping[str, Totals] = NOTHING_READ,
+    *,
+    is_gguf: bool = False,
+) -> CacheSize | str:
+    """What one sequence as long as the config allows needs at least, or why that is not known.
+
+    ``context`` is that length (None where the config names none: then the longer of the usual
+    ones), ``heads`` the key/value heads, ``stored`` the dtypes of weights that were read.
+    """
+    reason = no_cache(prediction, config)
+    if reason or prediction is None:
+        return reason
+    layers = kept_layers(prediction.root)
+    unknown = unknown_layouts(layers)
+    if unknown:
+        return "; ".join(unknown)
+    if not any(layer.keeps for layer in layers):
+        return AT_ONCE
+    engine = ENGINES["logical"]
+    dtype, assumed = cache_dtype(prediction, engine, stored, is_gguf=is_gguf)
+    held = Held(
+        tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads,
+        state_dtype=state_dtype(prediction, dtype),
+        encoder_tokens=encoder_positions(prediction.root),
+    )  # fmt: skip
+    return cache_size(layers, engine, held, assumed=assumed)
+
+
+def no_cache(prediction: Prediction | None, config: Mapping[str, Any] | None) -> str:
+    """Why there is no cache to size; empty where there may be one."""
+    if prediction is None or prediction.family is None:
+        return UNCATALOGUED if config else NO_CONFIG
+    if _generates(prediction, config):
+        return ""
+    return ENCODES if prediction.family.category == "encoder" else AT_ONCE
+
+
+def _generates(prediction: Prediction, config: Mapping[str, Any] | None) -> bool:
+    """Whether the class writes tokens one after the other, and so keeps anything between them."""
+    category = prediction.family.category if prediction.family else ""
+    if category == "encoder":
+        decodes = ModelConfig(config or {}).flag("is_decoder", default=False)
+        return decodes and prediction.architecture.endswith(GENERATES)
+    return category in ("text decoder", "encoder-decoder") or prediction.architecture.endswith(
+        GENERATES
+    )
+
+
+def cache_dtype(
+    prediction: Prediction,
+    engine: Engine,
+    stored: Mapping[str, Totals] = NOTHING_READ,
+    *,
+    is_gguf: bool = False,
+) -> tuple[str, str]:
+    """The dtype of keys and values where nobody chose one, and why it is taken where the config
+    does not say it."""
+    if is_gguf or engine.name == "llama.cpp":
+        return "F16", "llama.cpp's default"
+    if prediction.dtype in FLOATS:
+        return prediction.dtype, ""
+    most = max(stored, key=lambda name: stored[name].nbytes or 0, default="")
+    if most in FLOATS:
+        return most, "as the weights are"
+    return "BF16", "the config names no dtype"
+
+
+def state_dtype(prediction: Prediction, dtype: str) -> str:
+    """The dtype of states that the model does not fix, next to a cache in ``dtype``."""
+    named = prediction.dtype
+    return next((one for one in (named, dtype) if one in FLOATS), "BF16")
+
+
+def encoder_positions(root: Module) -> int | None:
+    """Positions that an encoder of sound always gives out, whatever it hears: Whisper's table. None
+    where their number is that of the input."""
+    waiting = [root]
+    while waiting:
+        module = waiting.pop()
+        for child in module.children.values():
+            if not isinstance(child, Module):
+                continue
+            weight = child.children.get("weight")
+            is_table = child.kind == "position" and child.saved and isinstance(weight, Parameter)
+            if module.part == "audio" and is_table and isinstance(weight, Parameter):
+                return int(weight.shape[0])
+            if not child.kind:
+                waiting.append(child)
+    return None
