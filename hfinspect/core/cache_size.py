@@ -11,6 +11,7 @@ ENCODES: Final = "an encoder keeps nothing between tokens"
 AT_ONCE: Final = "it does not write token after token, and keeps nothing between passes"
 UNCATALOGUED: Final = "its architecture is not in the catalog"
 NO_CONFIG: Final = "it has no config.json"
+NO_KEY_VALUES: Final = "the file's key-values are not those of an architecture that is known"
 SEVERAL: Final = "it is a model of several parts; size one of them"
 
 

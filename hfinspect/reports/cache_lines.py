@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from ..core.cache_size import AT_ONCE, ENCODES, NO_CONFIG, SEVERAL, UNCATALOGUED, CacheSize
+from ..core.cache_size import (
+    AT_ONCE,
+    ENCODES,
+    NO_CONFIG,
+    NO_KEY_VALUES,
+    SEVERAL,
+    UNCATALOGUED,
+    CacheSize,
+)
 from ..core.text import byte_size
 
 #: A first screen says nothing of a cache that a model has not, or of a model that is not known.
-_NO_LINE = frozenset({ENCODES, AT_ONCE, SEVERAL, UNCATALOGUED, NO_CONFIG, ""})
+_NO_LINE = frozenset({ENCODES, AT_ONCE, SEVERAL, UNCATALOGUED, NO_CONFIG, NO_KEY_VALUES, ""})
 
 
 def cost(cache: CacheSize) -> str:
     """``131 kB per token; 1.07 GB at 8,192 tokens (BF16, batch 1)``, windows and what does not grow
     named."""
+    why = f"; {cache.assumed}" if cache.assumed else ""
+    about = f"({cache.dtype}, batch {cache.batch}{why})"
+    if not cache.per_token_first and not cache.encoder_tokens:
+        whole = f"; {byte_size(cache.nbytes)} in all" if cache.batch > 1 else ""
+        return f"{byte_size(cache.fixed)} per sequence of any length{whole} {about}"
     parts = []
     if cache.per_token_first:
         parts.append(f"{byte_size(cache.per_token_first)} per token")
@@ -19,8 +32,8 @@ def cost(cache: CacheSize) -> str:
         parts.append(f"{byte_size(cache.per_token)} past {cache.knee:,} tokens")
     if cache.fixed:
         parts.append(f"{byte_size(cache.fixed)} per sequence{_encoded(cache)}")
-    why = f"; {cache.assumed}" if cache.assumed else ""
-    return f"{', '.join(parts)}; {_held(cache)} ({cache.dtype}, batch {cache.batch}{why})"
+    held = f"{byte_size(cache.nbytes)} at {cache.tokens:,} tokens"
+    return f"{', '.join(parts)}; {held} {about}"
 
 
 def _encoded(cache: CacheSize) -> str:
@@ -28,12 +41,6 @@ def _encoded(cache: CacheSize) -> str:
     if cache.encoder_tokens is None:
         return ""
     return f" for {cache.encoder_tokens:,} of the encoder's"
-
-
-def _held(cache: CacheSize) -> str:
-    grows = cache.per_token or cache.per_token_first
-    where = f"at {cache.tokens:,} tokens" if grows else "at any length"
-    return f"{byte_size(cache.nbytes)} {where}"
 
 
 def first_screen(cache: CacheSize | None, unknown: str) -> list[tuple[str, str]]:

@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..core.cache_size import AT_ONCE, ENCODES, NO_CONFIG, UNCATALOGUED, CacheSize
+from ..core.cache_size import (
+    AT_ONCE,
+    ENCODES,
+    NO_CONFIG,
+    NO_KEY_VALUES,
+    UNCATALOGUED,
+    CacheSize,
+)
 from ..core.config import ModelConfig
 from ..core.results import Totals
 from ..trees.modules import Module, Parameter
@@ -40,7 +47,7 @@ def own_cache(
     ``context`` is that length (None where the config names none: then the longer of the usual
     ones), ``heads`` the key/value heads, ``stored`` the dtypes of weights that were read.
     """
-    reason = no_cache(prediction, config)
+    reason = no_cache(prediction, config, is_gguf=is_gguf)
     if reason or prediction is None:
         return reason
     layers = kept_layers(prediction.root)
@@ -59,9 +66,13 @@ def own_cache(
     return cache_size(layers, engine, held, assumed=assumed)
 
 
-def no_cache(prediction: Prediction | None, config: Mapping[str, Any] | None) -> str:
+def no_cache(
+    prediction: Prediction | None, config: Mapping[str, Any] | None, *, is_gguf: bool = False
+) -> str:
     """Why there is no cache to size; empty where there may be one."""
     if prediction is None or prediction.family is None:
+        if is_gguf and not config:
+            return NO_KEY_VALUES
         return UNCATALOGUED if config else NO_CONFIG
     if _generates(prediction, config):
         return ""

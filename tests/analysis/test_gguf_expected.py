@@ -387,3 +387,21 @@ def test_any_key_values_promise_something_or_nothing(
         return
     verdict = compare_names(tensors, prediction, architecture)
     assert verdict.expectation.parameters >= 0
+
+
+@pytest.mark.parametrize(
+    ("architecture", "said", "windows"),
+    [("gemma2", None, 4096), ("gemma2", 512, 512), ("gemma3", 1024, 1024), ("gemma3", None, None)],
+)
+def test_windows_are_those_of_the_file(
+    architecture: str, said: int | None, windows: int | None
+) -> None:
+    """Where it says none, llama.cpp's: 4,096 of Gemma 2, none of Gemma 3."""
+    metadata = metadata_of({**SHARED, "head_dim": 16}, architecture)
+    metadata["gemma3.vocab_size"] = metadata["gemma2.vocab_size"] = 64
+    if said is not None:
+        metadata[f"{architecture}.attention.sliding_window"] = said
+    own = config_of(metadata, {str(i) for i in range(20)})
+    assert own is not None
+    assert own.get("sliding_window") == windows
+    assert ("layer_types" in own) is (windows is None)

@@ -72,6 +72,22 @@ def _plain(model_type: str, class_name: str) -> Callable[..., _Config | None]:
     return build
 
 
+def _gemma(model_type: str, class_name: str, window: int | None) -> Callable[..., _Config | None]:
+    """Gemma 2 and 3: which layers look back how far is the class's rule; ``window`` is llama.cpp's
+    where the file says none (None: no layer has one). Source: src/llama-model.cpp."""
+
+    def build(
+        facts: GgufFacts, metadata: Mapping[str, object], names: frozenset[str]
+    ) -> _Config | None:
+        config = _common(facts, names, model_type, class_name)
+        said = metadata.get(f"{facts.architecture}.attention.sliding_window", window)
+        if said is None:
+            return {**config, "layer_types": ["full_attention"] * (facts.layers or 0)}
+        return {**config, "sliding_window": said} if type(said) is int and said > 0 else None
+
+    return build
+
+
 def _qwen_moe(
     facts: GgufFacts, metadata: Mapping[str, object], names: frozenset[str]
 ) -> _Config | None:
@@ -141,8 +157,8 @@ _BUILDERS: Mapping[str, Callable[..., _Config | None]] = {
     "qwen2moe": _qwen_moe,
     "qwen3moe": _qwen_moe,
     "gemma": _plain("gemma", "GemmaForCausalLM"),
-    "gemma2": _plain("gemma2", "Gemma2ForCausalLM"),
-    "gemma3": _plain("gemma3_text", "Gemma3ForCausalLM"),
+    "gemma2": _gemma("gemma2", "Gemma2ForCausalLM", 4096),
+    "gemma3": _gemma("gemma3_text", "Gemma3ForCausalLM", None),
     "phi3": _plain("phi3", "Phi3ForCausalLM"),
     "starcoder2": _plain("starcoder2", "Starcoder2ForCausalLM"),
     "olmo2": _plain("olmo2", "Olmo2ForCausalLM"),
