@@ -2,7 +2,7 @@
 
 Three convolutions over the waveform, pre-norm encoder and decoder with rotary positions; the
 decoder's MLP is gated by one fused projection.  The class builds the decoder with the encoder's
-numbers of heads, whatever the config says of the decoder's.
+numbers of heads, whatever the config says of the decoder's; without encoder layers it has its own.
 """
 
 from __future__ import annotations
@@ -35,10 +35,14 @@ def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), bias=False)
 
 
+def _encoder_layers(c: ModelConfig) -> Dim:
+    return c.count("encoder_num_hidden_layers", default=6)
+
+
 def _attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    query = c.dim("encoder_num_attention_heads", default=8)
-    kv = c.dim("encoder_num_key_value_heads", default=query)
+    h, stack = _hidden(c), "encoder" if _encoder_layers(c) else "decoder"
+    query = c.dim(f"{stack}_num_attention_heads", default=8)
+    kv = c.dim(f"{stack}_num_key_value_heads", default=query)
     heads = Heads(query, kv, c.optional_dim("head_dim") or h // query)
     bias = c.flag("attention_bias", default=False)
     return grouped_attention("MoonshineAttention", h, heads, bias=bias, out_bias=False)
@@ -72,7 +76,7 @@ def encoder(c: ModelConfig) -> Module:
         conv2=Conv(h, 2 * h, second, dims=1, stride=then),
         conv3=Conv(2 * h, h, third, dims=1, stride=last),
         groupnorm=GroupNorm(1, h),
-        layers=Layers.of(c.count("encoder_num_hidden_layers", default=6), block),
+        layers=Layers.of(_encoder_layers(c), block),
         layer_norm=_norm(c),
         rotary_emb=Activation("MoonshineRotaryEmbedding"),
         part="audio",

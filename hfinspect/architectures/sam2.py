@@ -91,7 +91,9 @@ def hiera(c: ModelConfig) -> Module:
     )
     widths = _per_stage(c, "embed_dim_per_stage", (96, 192, 384, 768), len(depths))
     side = _per_stage(c, "window_size_per_stage", (8, 4, 14, 7), len(depths))[0]
-    rows, columns = pair(c, "window_positional_embedding_background_size", default=7)
+    grid = c.dims("window_positional_embedding_background_size", default=(7, 7))
+    if c.has("window_positional_embedding_background_size") and len(grid) == 1:
+        grid *= 1 if isinstance(c.raw("window_positional_embedding_background_size"), list) else 2
     blocks: list[Module] = []
     for stage, depth in enumerate(depths):
         entry = block(c, widths[max(stage - 1, 0)], widths[stage])
@@ -100,12 +102,12 @@ def hiera(c: ModelConfig) -> Module:
     patch = pair(c, "patch_kernel_size", default=7)
     channels = c.dim("num_channels", default=3)
 
-    def table(first: int, second: int) -> Parameter:
-        return Weight(1, h, first, second, component=Component.EMBEDDING, kind="position")
+    def table(*sizes: int) -> Parameter:
+        return Weight(1, h, *sizes, component=Component.EMBEDDING, kind="position")
 
     return Module(
         "Sam2HieraDetModel",
-        pos_embed=table(rows, columns),
+        pos_embed=table(*grid),
         pos_embed_window=table(side, side),
         patch_embed=Module("Sam2PatchEmbeddings", projection=patch_conv(channels, h, patch)),
         blocks=Layers(blocks),

@@ -42,7 +42,7 @@ class WeightReading:
         self.files = files
         self.choice = choice
         self.count = count
-        self._expected = 0
+        self._expected = self._came = 0
         self.headers: _Headers = {}
         self.index: ShardIndex | None = None
         self.shards = self._shards()
@@ -90,7 +90,7 @@ class WeightReading:
         is_main = origin.kind == "hub" and origin.revision in (None, "main")
         if not is_main or choice.format != "safetensors" or choice.index is None:
             return None
-        return partial(self.source.shard_headers, choice.index)
+        return partial(self.source.shard_headers, choice.index, self._come)
 
     def _index_task(self) -> Task | None:
         """A complete numbering needs no index to be found, but its names show how much of each
@@ -103,9 +103,17 @@ class WeightReading:
             return None
         return partial(read_index, self.source, choice.index)
 
+    def _come(self, headers: int) -> None:
+        """So many headers of the one answer have come in, as far as its names say."""
+        more = min(headers, len(self.shards.present)) - self._came
+        if more > 0:
+            self._came += more
+            self.count.add(more)
+
     def _take_headers(self, answer: object) -> None:
         self.headers = cast("_Headers | None", answer) or {}
-        self.count.add(sum(path in self.headers for path in self.shards.present))
+        found = sum(path in self.headers for path in self.shards.present)
+        self.count.add(found - self._came)  # negative where the answer is not used
 
     def _take_index(self, answer: object) -> None:
         self.index = cast("Read[ShardIndex]", answer).strict()

@@ -106,7 +106,7 @@ def audit(
 
     def one(target: str) -> AuditResult | Failure:
         try:
-            with reading_line() as progress:
+            with reading_line(target, revision=revision) as progress:
                 return api.audit(
                     target, select=select or (), ignore=ignore or (), reference=reference,
                     deep=deep, revision=revision, token=token, file=file, timeout=timeout,

@@ -47,7 +47,7 @@ def show(
     from .reading_line import reading_line
 
     checked_format(format_)
-    with reading_line() as progress:
+    with reading_line(*models) as progress:
         found = api.compare(
             *models,
             source=source,  # type: ignore[arg-type]  # api checks it

@@ -58,7 +58,7 @@ def explain(
     checked_format(format_, FORMATS)
     if depth is not None:
         checked("--depth", depth, DEPTHS)
-    with reading_line() as progress:
+    with reading_line(model, revision=revision) as progress:
         found = api.explain(
             model,
             overrides=parse_overrides(set_ or ()),

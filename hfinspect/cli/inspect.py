@@ -58,7 +58,7 @@ def inspect(
 
     checked_format(format_)
     checked("--by", by, GROUPS)
-    with reading_line() as progress:
+    with reading_line(models[0], revision=revision) as progress:
         found = api.inspect(
             models[0],
             revision=revision,

@@ -91,7 +91,7 @@ def memory(
     from .reading_line import reading_line
 
     checked_format(format_)
-    with reading_line() as progress:
+    with reading_line(model, revision=revision) as progress:
         found = api.memory(
             model,
             context=context,

@@ -1,17 +1,22 @@
-"""How far the reading of one command has come: a line on a terminal that is gone at the end."""
+"""How far the reading of one command has come: a line on a terminal that is gone at the end.
+
+It says what is true: who is asked for what while nothing has come, with the seconds that it takes,
+and then how much of it is read.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from ..core.progress import Progress
-from ..core.text import byte_size
+from ..core.text import byte_size, clean
 
 #: Seconds before anything is shown, and between two states.
 _FIRST: Final = 1.0
@@ -20,15 +25,18 @@ _BAR: Final = 30
 
 
 @contextmanager
-def reading_line(what: str = "asking the Hub") -> Iterator[Progress | None]:
+def reading_line(
+    *targets: str, revision: str | None = None, what: str = ""
+) -> Iterator[Progress | None]:
     """A progress that is shown on standard error if that is a terminal, after a second.
 
-    ``what`` is shown until something is read. None where nothing is shown.
+    ``targets`` are what the command was given, ``what`` is read of them (all, if empty). None where
+    nothing is shown.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    line = _Line(what)
+    line = _Line(_first(targets, revision, what), is_remote=not all(map(_is_here, targets)))
     threading.Thread(target=line.run, name="hfinspect-progress", daemon=True).start()
     try:
         yield line.report
@@ -36,11 +44,28 @@ def reading_line(what: str = "asking the Hub") -> Iterator[Progress | None]:
         line.end()
 
 
+def _first(targets: Sequence[str], revision: str | None, what: str) -> str:
+    """What is true before anything has come in."""
+    whole = clean(targets[0]) if len(targets) == 1 else f"{len(targets):,} models"
+    here = all(map(_is_here, targets))
+    if here:
+        return f"reading {whole}"
+    if len(targets) > 1 or "@" in whole or "://" in whole:
+        return f"asking the Hub for {whole}"
+    of = f"{what or clean(revision or 'main')} of"
+    return f"asking the Hub for {of} {whole}"
+
+
+def _is_here(target: str) -> bool:
+    return target.startswith((".", "/", "~")) or os.path.exists(target)  # noqa: PTH110 - no error
+
+
 class _Line:
     """The line, and the thread that draws it: while a server is silent nobody reports."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_remote: bool) -> None:
         self._text = text
+        self._is_remote = is_remote
         self._shown = ""
         self._ended = threading.Event()
         self._lock = threading.Lock()
@@ -50,14 +75,17 @@ class _Line:
             share = done / total if total else 1.0
             bar = "#" * int(min(share, 1.0) * _BAR)
             self._text = f"[{bar:<{_BAR}}] {share:4.0%} {byte_size(done)} of {byte_size(total)}"
-        else:
+        elif done or not self._is_remote:
             self._text = f"reading {what} {done:,}/{total:,}"
+        else:
+            self._text = f"asking the Hub for {total:,} {what}"
 
     def run(self) -> None:
         begun = time.monotonic()
         while not self._ended.wait(_REDRAW):
-            if time.monotonic() - begun >= _FIRST:
-                self._draw(self._text)
+            seconds = time.monotonic() - begun
+            if seconds >= _FIRST:
+                self._draw(f"{self._text} ({seconds:.0f} s)")
 
     def end(self) -> None:
         """Nothing is drawn any more, and what was is gone."""

@@ -60,7 +60,7 @@ def tensors(
     checked_format(format_)
     if sort is not None:
         checked("--sort", sort, TENSOR_SORTS)
-    with reading_line() as progress:
+    with reading_line(model, revision=revision) as progress:
         found = api.inspect(
             model,
             revision=revision,

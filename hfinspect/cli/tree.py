@@ -36,7 +36,7 @@ def tree(
     from .reading_line import reading_line
 
     checked_format(format_)
-    with reading_line("reading config.json"):
+    with reading_line(model, revision=revision, what="config.json"):
         found, origin = api.predict_parts(
             model, revision=revision, token=token, overrides=parse_overrides(set_ or ()),
             file=file, timeout=timeout,

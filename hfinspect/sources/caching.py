@@ -227,13 +227,17 @@ class CachingSource:
         key = self._key(path, f"all {limit}")
         return self._through(key, lambda: self.inner.read_all(path, limit))
 
-    def shard_headers(self, index_file: str) -> Mapping[str, bytes | Mapping[str, object]] | None:
+    def shard_headers(
+        self, index_file: str, come: Callable[[int], None] | None = None
+    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
         key = self._key(index_file, "headers")
         payload = self.cache.get(key) if key else None
         if payload is not None:
             found: Mapping[str, Mapping[str, object]] = json.loads(payload)
             return found
-        headers = None if self._origin is not None else self.inner.shard_headers(index_file)
+        if self._origin is not None:
+            return None
+        headers = self.inner.shard_headers(index_file, come)
         if key and headers is not None and not any(isinstance(h, bytes) for h in headers.values()):
             self.cache.put(key, json.dumps(headers).encode())
         return headers

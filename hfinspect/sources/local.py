@@ -193,6 +193,7 @@ class LocalSource:
     def shard_headers(
         self,
         index_file: str,  # noqa: ARG002 - only a server can have them ready
+        come: Callable[[int], None] | None = None,  # noqa: ARG002
     ) -> Mapping[str, bytes | Mapping[str, object]] | None:
         return None
 

@@ -75,8 +75,10 @@ class RememberingSource:
                     self._whole[path] = data
         return data
 
-    def shard_headers(self, index_file: str) -> Mapping[str, bytes | Mapping[str, object]] | None:
-        return self.inner.shard_headers(index_file)
+    def shard_headers(
+        self, index_file: str, come: Callable[[int], None] | None = None
+    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
+        return self.inner.shard_headers(index_file, come)
 
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         return self.inner.gather(tasks)

@@ -64,8 +64,11 @@ class Source(Protocol):
         order. An HfinspectError of a task is its result, anything else propagates."""
         ...
 
-    def shard_headers(self, index_file: str) -> Mapping[str, bytes | Mapping[str, object]] | None:
-        """All safetensors shard headers in one go if the server can; None if it can't."""
+    def shard_headers(
+        self, index_file: str, come: Callable[[int], None] | None = None
+    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
+        """All safetensors shard headers in one go if the server can; None if it can't. ``come`` is
+        called with the number of those that have come in so far."""
         ...
 
     def close(self) -> None: ...

@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 
 import hfinspect
+from hfinspect.checkpoints.read import read_model
 from hfinspect.core.progress import Count, joined
 
+from .. import hub_api
 from ..hub_repos import sharded_files
 from ..hub_server import HubServer
+from ..sources.hub_support import source
 from .program import ROOT
 
 pty = pytest.importorskip("pty")
@@ -84,8 +87,33 @@ def test_a_silent_server_is_said_to_be_asked(hub: HubServer, tmp_path: Path) -> 
         explained, tree = pool.map(
             lambda command: shown(hub, tmp_path, command, "org/a"), ("explain", "tree")
         )
-    assert "asking the Hub" in explained[1]
-    assert "reading config.json" in tree[1]
+    assert "asking the Hub for main of org/a (1 s)" in explained[1]
+    assert "asking the Hub for config.json of org/a (1 s)" in tree[1]
+
+
+def test_headers_of_the_one_answer_of_main(hub: HubServer, tmp_path: Path) -> None:
+    """They are counted as they come in, however slowly."""
+    hub.add("org/a", sharded_files(12))
+    size = len(hub_api.shard_headers(hub.repos["org/a"], "model.safetensors.index.json").body)
+    hub.fail("trickle", "safetensors-metadata", seconds=2.5 / size)
+    _, sent = shown(hub, tmp_path, "inspect", "org/a")
+    states = [int(done) for done in re.findall(r"reading headers (\d+)/12", sent)]
+    assert len(set(states)) > 3
+    assert states == sorted(states)
+    assert 0 < states[0] < 12
+
+
+def test_an_answer_that_is_not_used_is_not_counted(hub: HubServer) -> None:
+    """Of another commit than the one listed: the shards are read one by one."""
+    repo = hub.add("org/a", sharded_files(5))
+    seen: list[tuple[str, int, int]] = []
+    model = source(hub, "org/a")
+    model.list_files()
+    repo.commit(sharded_files(6))
+    read_model(model, progress=partial(_note, seen))
+    assert ("headers", 4, 5) in seen
+    assert seen[-1] == ("headers", 5, 5)
+    assert all(0 <= done <= total for _, done, total in seen)
 
 
 def test_progress_is_a_callback_of_the_library(hub: HubServer) -> None:

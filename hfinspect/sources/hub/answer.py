@@ -113,20 +113,24 @@ class Answer:
         except (TooLongError, BrokenAnswerError):
             return b""
 
-    def whole(self, limit: int) -> bytes:
-        """The whole body; TooLongError if it is longer than ``limit`` bytes when inflated."""
+    def whole(self, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
+        """The whole body; TooLongError if it is longer than ``limit`` bytes when inflated.
+
+        ``watch`` is called with each piece of it as it comes in."""
         data = bytearray()
         for piece in self._pieces():
             data += piece
+            if watch is not None:
+                watch(piece)
             if len(data) > limit:
                 raise TooLongError(limit)
         return bytes(data)
 
-    def json(self, limit: int) -> bytes:
-        """The body of an answer that must be JSON, not yet parsed."""
+    def json(self, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
+        """The body of an answer that must be JSON, not yet parsed; ``watch`` as in ``whole``."""
         if self.is_page:
             raise UnusableAnswerError("answered with a web page where JSON was expected")
-        return self.whole(limit)
+        return self.whole(limit, watch)
 
     def part(self, start: int, stop: int) -> Part:
         """Bytes ``start`` to ``stop`` (half-open) of the file, by whatever means were answered."""

@@ -267,11 +267,13 @@ class HubClient:
             pipeline.close()
 
 
-def api_json(answer: Answer, limit: int) -> object:
-    """An api answer, parsed. Raises the errors of ``hub_answer``."""
+def api_json(answer: Answer, limit: int, watch: Callable[[bytes], None] | None = None) -> object:
+    """An api answer, parsed; ``watch`` is called with its bytes as they come.
+
+    Raises the errors of ``hub_answer``."""
     if answer.location is not None:
         raise UnusableAnswerError("sends its own api elsewhere")
-    return parse_json(answer.json(limit))
+    return parse_json(answer.json(limit, watch))
 
 
 def _error_of(response: Any, answer: Answer, quota: str) -> Exception:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 from ...errors import AccessError, GatedRepoError, LimitError, RepoNotFoundError, UnauthorizedError
@@ -26,20 +26,23 @@ def ask_shard_headers(
     asked: Asked,
     index_file: str,
     deadline: Deadline | None = None,
+    come: Callable[[int], None] | None = None,
 ) -> dict[str, Mapping[str, object]] | None:
     """Headers by shard's path, as parsed JSON; None if they cannot be had like this.
 
     This is what HfApi.get_sharded_safetensors_metadata asks, but bounded, and without turning each
     tensor into an object on the way. The Hub answers for the head of ``main``, whatever that is by
     then, so the headers count only if the head is still the commit that was listed: the answer
-    says so, or a last small request does. Raises GatedRepoError, UnauthorizedError or
+    says so, or a last small request does. ``come`` is called with the number of headers that have
+    come in so far, while the answer is under way. Raises GatedRepoError, UnauthorizedError or
     RepoNotFoundError where the shards would not be given out either.
     """
     base = f"{client.endpoint}/api/models/{listing.repo_id}"
     url = f"{base}/safetensors-metadata/{quote(index_file, safe='/')}"
 
     def content(answer: Answer) -> tuple[str | None, object]:
-        return answer.headers.get("x-repo-commit"), api_json(answer, MAX_HEADERS_BYTES)
+        watch = None if come is None else _Begun(come)
+        return answer.headers.get("x-repo-commit"), api_json(answer, MAX_HEADERS_BYTES, watch)
 
     def head(answer: Answer) -> str | None:
         return commit_of(api_json(answer, MAX_LISTING_BYTES))
@@ -59,6 +62,26 @@ def ask_shard_headers(
         return None
     folder = index_file.rpartition("/")[0]
     return {_path_of(shard, folder, listing): header for shard, header in headers.items()}
+
+
+class _Begun:
+    """Counts the shards whose header has begun in the pieces of an answer."""
+
+    #: The end of a shard's name as a key. As a value, in the index, a comma follows it.
+    MARK = b'.safetensors":'
+
+    def __init__(self, come: Callable[[int], None]) -> None:
+        self._come = come
+        self._begun = 0
+        self._end = b""
+
+    def __call__(self, piece: bytes) -> None:
+        text = self._end + piece
+        self._end = text[1 - len(self.MARK) :]
+        more = text.count(self.MARK)
+        if more:
+            self._begun += more
+            self._come(self._begun - 1)  # the last one is still under way
 
 
 def _path_of(shard: str, folder: str, listing: Listing) -> str:

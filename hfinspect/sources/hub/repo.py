@@ -240,7 +240,9 @@ class HubSource:
                 hint="the model was changed meanwhile; try again",
             )
 
-    def shard_headers(self, index_file: str) -> Mapping[str, Mapping[str, object]] | None:
+    def shard_headers(
+        self, index_file: str, come: Callable[[int], None] | None = None
+    ) -> Mapping[str, Mapping[str, object]] | None:
         """All safetensors headers that an index names, in one answer, or None.
 
         The Hub has them for ``main`` only, and for its head, whatever that is by then: they count
@@ -250,7 +252,7 @@ class HubSource:
         if self.revision not in (None, "main") or index_file not in listing.files:
             return None
         return ask_shard_headers(
-            self.client, listing, self.asked(index_file), index_file, self._deadline
+            self.client, listing, self.asked(index_file), index_file, self._deadline, come
         )
 
     def reader(self, path: str) -> FileReader:

@@ -161,7 +161,9 @@ class CachedHubSource:
         not, or was not asked."""
         return self._opened().kind == "hub" and self.hub.listing().is_public
 
-    def shard_headers(self, index_file: str) -> Mapping[str, Mapping[str, object]] | None:
+    def shard_headers(
+        self, index_file: str, come: Callable[[int], None] | None = None
+    ) -> Mapping[str, Mapping[str, object]] | None:
         state = self._opened()
         folder = index_file.rpartition("/")[0]
         beside = [
@@ -171,7 +173,7 @@ class CachedHubSource:
         ]
         if not state.online or all(state.in_cache(path) for path in beside):
             return None  # read them where they are
-        return self.hub.shard_headers(index_file)
+        return self.hub.shard_headers(index_file, come)
 
     def reader(self, path: str) -> FileReader:
         """One file as the header formats read it."""
