@@ -23,6 +23,7 @@ class SourceReader:
 
     def __init__(self, source: Source, path: str) -> None:
         self.path = path
+        self.is_near = is_local(source)
         self._source = source
         self._has_read = False
         entry = source.list_files().get(path)

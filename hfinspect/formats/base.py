@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from ..core.checkpoint import Shard
 from ..errors import LimitError
@@ -14,7 +14,8 @@ class Reader(Protocol):
     """One file, read by range.
 
     ``size`` is the file's length in bytes, or None where the server does not say it before the
-    first read; it must be known after the first ``read``.
+    first read; it must be known after the first ``read``. A reader whose reads cost no round trip
+    says so by an attribute ``is_near``.
     """
 
     @property
@@ -59,6 +60,7 @@ class BytesReader:
 
     path: str
     data: bytes
+    is_near: ClassVar[bool] = True
 
     @property
     def size(self) -> int:

@@ -37,6 +37,11 @@ class Windows:
             raise FormatError(self.path, "its size is not known", rule="unknown-size")
         return size
 
+    @property
+    def is_near(self) -> bool:
+        """Whether a read costs no round trip."""
+        return bool(getattr(self._reader, "is_near", False))
+
     def peek(self, start: int, stop: int) -> bytes | None:
         """Bytes ``start`` to ``stop`` if they were read before; None otherwise."""
         for begin, data in self._ranges:
@@ -68,6 +73,11 @@ class Windows:
         self._ranges.append((start, data))
         return data
 
+    def glance(self, start: int, stop: int) -> bytes:
+        """As ``read``, of bytes that nobody will want again: they are not kept."""
+        known = self.peek(start, stop)
+        return self._reader.read(start, stop) if known is None else known
+
 
 class Part:
     """A part of a file, read as a file of its own: the member of an archive."""
@@ -75,6 +85,7 @@ class Part:
     def __init__(self, file: Windows, path: str, begin: int, length: int) -> None:
         self.path = path
         self.size: int | None = length
+        self.is_near = file.is_near
         self._file = file
         self._begin = begin
         self._end = begin + length

@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.errors import HfinspectError
 from hfinspect.formats.base import BytesReader, Reader
+from hfinspect.formats.torch import local_headers
 from hfinspect.formats.torch.torch import FORMAT, scan_file
 from hfinspect.formats.torch.zip_directory import name_doubts, read_directories
 from hfinspect.formats.window import Windows
 
+from ..hub_server import HubServer
+from ..sources.hub_support import client
 from ..trust.attacks import BENIGN, EVIL_PICKLE, samples, two_archives
 from ..trust.benign import benign_files
 from .torch_files import ZipWriter, state_zip, torch_zip
@@ -93,6 +96,10 @@ def test_names_that_differ_in_case_alone() -> None:
     for member in ("archive/data.pkl", "archive/DATA.PKL", "archive/version"):
         writer.add(member, BENIGN)
     assert any("but for case" in text for text in differences(writer.bytes()))
+    writer = ZipWriter()
+    for member in ("archive/data.pkl", "archive\\data.pkl"):
+        writer.add(member, BENIGN)
+    assert any("slashes" in text for text in differences(writer.bytes()))
 
 
 def test_a_name_that_ends_early_and_one_with_another_spelling() -> None:
@@ -108,6 +115,102 @@ def test_a_name_that_ends_early_and_one_with_another_spelling() -> None:
     end = changed.rindex(b"PK\x05\x06")
     struct.pack_into("<L", changed, end + 12, struct.unpack_from("<L", changed, end + 12)[0] + 9)
     assert any("another name" in text for text in differences(bytes(changed)))
+
+
+def _local(data: bytes, member: bytes) -> int:
+    """Where the local header of a member begins."""
+    return data.index(b"PK\x03\x04", data.index(member) - 40)
+
+
+LOCAL_CHANGES: dict[str, tuple[int, bytes]] = {
+    "name": (30, b"z"), "method": (8, b"\x08\0"), "checksum": (14, b"1234"),
+    "sizes": (18, struct.pack("<2L", 3, 3)), "one size": (22, struct.pack("<L", 15)),
+    "encrypted": (6, b"\x01\0"), "no header": (0, b"PK\x03\x05"),
+    "length of the name": (26, b"\xff\x7f"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", LOCAL_CHANGES)
+def test_local_headers_of_all_members_are_those_of_the_directory(how: str, tmp_path: Path) -> None:
+    """Also of storages, which nothing else makes it read."""
+    data = bytearray(torch_zip(BENIGN, {"0": 16}))
+    offset, piece = LOCAL_CHANGES[how]
+    at = _local(bytes(data), b"archive/data/0") + offset
+    data[at : at + len(piece)] = piece
+    (tmp_path / "pytorch_model.bin").write_bytes(data)
+    found = [f for f in hfinspect.audit(tmp_path).findings if f.code == "HI403"]
+    assert [(f.severity, "local header" in f.text) for f in found] == [("error", True)]
+
+
+def test_sizes_that_follow_the_data_are_no_difference(tmp_path: Path) -> None:
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+        def tell(self) -> int:
+            raise OSError
+
+    out = Pipe()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a/data.pkl", BENIGN)
+        archive.writestr("a/big", bytes(9))
+    data = out.getvalue()
+    assert data[6] & 8
+    assert all(scan.error is None for _, scan in scan_file(BytesReader("x.bin", data)))
+    path = tmp_path / "wide.zip"
+    with (
+        zipfile.ZipFile(path, "w") as archive,
+        archive.open("a/data.pkl", "w", force_zip64=True) as member,
+    ):
+        member.write(BENIGN)
+    wide = path.read_bytes()
+    assert all(scan.error is None for _, scan in scan_file(BytesReader("x.bin", wide)))
+    other = wide.replace(struct.pack("<Q", len(BENIGN)), struct.pack("<Q", 5), 1)
+    assert any("other sizes" in str(s.error) for _, s in scan_file(BytesReader("x.bin", other)))
+
+
+def test_local_headers_beyond_the_limit_are_said_to_be_unread(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(local_headers, "MAX_LOCAL_HEADERS", 2)
+    (tmp_path / "pytorch_model.bin").write_bytes(state_zip(SHAPES))
+    (finding,) = (f for f in hfinspect.audit(tmp_path).findings if f.code == "HI403")
+    assert (finding.severity, "not compared" in finding.text) == ("warning", True)
+
+
+def test_on_the_hub_local_headers_of_unread_members_are_said_to_be_unchecked(
+    hub: HubServer,
+) -> None:
+    hub.add("org/m", {"pytorch_model.bin": state_zip(SHAPES)})
+    found = hfinspect.audit("org/m", client=client(hub)).unchecked
+    assert any("local headers" in item.what for item in found)
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_members_behind_those_that_are_counted_are_looked_at(count: int, tmp_path: Path) -> None:
+    """zipfile reads the whole directory, PyTorch's reader as many members as are counted."""
+    writer = ZipWriter()
+    for member in ("archive/data.pkl", "archive/byteorder", "archive/version"):
+        writer.add(member, BENIGN if member.endswith("pkl") else b"3")
+    writer.add("archive/handler.pkl", EVIL_PICKLE)
+    data = bytearray(writer.bytes())
+    end = data.rindex(b"PK\x05\x06")
+    struct.pack_into("<2H", data, end + 8, count, count)
+    for file in ("pytorch_model.bin", "model.mar"):
+        (tmp_path / file).write_bytes(data)
+    found = hfinspect.audit(tmp_path).findings
+    for file in ("pytorch_model.bin", "model.mar"):
+        codes = {f.code for f in found if f.file == file and f.severity == "error"}
+        assert {"HI401", "HI403"} <= codes
+    (tmp_path / "pytorch_model.bin").rename(tmp_path / "model.pt")
+    with pytest.raises(HfinspectError):
+        hfinspect.inspect(str(tmp_path))
+
+
+def test_an_end_record_that_counts_in_two_ways() -> None:
+    data = bytearray(state_zip(SHAPES))
+    struct.pack_into("<H", data, data.rindex(b"PK\x05\x06") + 8, 1)
+    assert any("twice, and differently" in text for text in differences(bytes(data)))
 
 
 def test_a_pickle_with_an_archive_behind_it_is_both() -> None:

@@ -94,6 +94,7 @@ class Collector:
         folders = make_folders(files, facts, indexes, json_files, tokenizers)
         single = self._single()
         self._note_foreign(names)
+        self._note_archives(facts)
         disk = self.source if isinstance(self.source, LocalSource) else None
         return Facts(
             origin=self.source.origin,
@@ -331,6 +332,14 @@ class Collector:
                 self.unchecked.append(Unchecked(path, result.found))
         found = zip(paths, results, strict=True)
         return {path: text for path, text in found if isinstance(text, str)}
+
+    def _note_archives(self, weights: Mapping[str, WeightFact]) -> None:
+        """On the Hub a member that is not read keeps its local header, too."""
+        shards = [fact.shard for fact in weights.values() if fact.shard is not None]
+        zips = [s for s in shards if s.format == "torch" and not s.metadata.get("legacy")]
+        if zips and not is_local(self.source):
+            what = "local headers of archive members that nothing else made it read"
+            self.unchecked.append(Unchecked(what, "on the Hub each is a request"))
 
     def _note_foreign(self, names: Mapping[str, WeightName]) -> None:
         foreign: dict[str, list[str]] = {}

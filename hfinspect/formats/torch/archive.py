@@ -17,8 +17,10 @@ from ..pickles.globals import PickleScan, scan_pickle
 from ..pickles.machine import PickleMachine
 from ..sniff import SNIFF_BYTES, magic_of
 from ..window import Windows
+from .local_headers import local_doubts
 from .rebuild import StorageTable
 from .storages import Storage
+from .unpacking import UnreadPartError
 from .views import check_views, describe_content, list_globals, stored_tensors
 from .zip_directory import (
     ARCHIVE_SUFFIXES,
@@ -146,6 +148,12 @@ def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleSc
     for number, directory in enumerate(directories):
         where = f"directory {number + 1}, " if len(directories) > 1 else ""
         scans += _doubtful(file.path, f"{where}archive", name_doubts(directory))
+        local, left = local_doubts(file, directory)
+        scans += _doubtful(file.path, f"{where}archive", local)
+        if left:
+            found = f"the local headers of {left:,} members are not compared with the directory"
+            unread = UnreadPartError(file.path, found)
+            scans.append((f"{where}archive", PickleScan((), unread, 0)))
         members = _unpickled(directory)
         if len(members) > MAX_PICKLES:
             found = f"{len(members) - MAX_PICKLES:,} members that may hold pickles are not checked"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...errors import FormatError, LimitError, UnsupportedFormatError
@@ -63,12 +64,16 @@ class ZipEntry(NamedTuple):
 
 
 class ZipDirectory(NamedTuple):
-    """All members in the directory's order, where the directory lies, and bytes after its end."""
+    """All members in the directory's order, where the directory lies, and bytes after its end.
+
+    ``uncounted`` if it goes on behind the members that its end record counts: zipfile reads on.
+    """
 
     entries: tuple[ZipEntry, ...]
     start: int
     stop: int
     trailing: int
+    uncounted: bool = False
 
     def overlaps(self) -> list[tuple[ZipEntry, ZipEntry]]:
         """Pairs of neighbours that claim the same bytes, and members that run into the directory.
@@ -150,6 +155,8 @@ def read_directories(file: Windows) -> tuple[list[ZipDirectory], list[str]]:
     if not found:
         return [read_directory(file)], []
     differences += _doubts(file, tail, tail_start, last)
+    if any(directory.uncounted for directory in found):
+        differences.append("the directory goes on behind the members that its end record counts")
     if len(found) > 1:
         differences.append(f"readers find {len(found)} directories in it")
     return found, list(dict.fromkeys(differences))
@@ -214,6 +221,8 @@ def _doubts(file: Windows, tail: bytes, tail_start: int, at: int) -> list[str]:
     wide = (end.entries, end.length, end.start)
     if any(a not in (b, c) for a, b, c in zip(said, wide, full, strict=True)):
         doubts.append("its two end records (zip64 and the old one) say different things")
+    if fields[3] != fields[4]:
+        doubts.append("its end record counts its members twice, and differently")
     if end.at != tail_start + at and end.at != tail_start + at - _END64.size - _END64_LOCATOR.size:
         doubts.append("its zip64 end record is not right before its locator")
     if not file.read(0, 4).startswith(b"PK\x03\x04") and end.entries:
@@ -249,10 +258,24 @@ def _directory(file: Windows, end: _End) -> ZipDirectory:
     if start < 0 or start + length > at or end.entries * _CENTRAL.size > length:
         raise _broken(file.path, f"the zip directory does not lie in bytes {start} to {at}", at)
     data = file.read(start, start + length)
-    entries = _parse_entries(file.path, data, start, end.entries)
+    entries, read = _parse_entries(file.path, data, start, end.entries)
+    uncounted = read < len(data)
+    if data.startswith(b"PK\x01\x02", read):
+        entries = _all_entries(file.path, data, start, entries)
     if end.shift:
         entries = tuple(e._replace(header_offset=e.header_offset + end.shift) for e in entries)
-    return ZipDirectory(entries, start, start + length, end.trailing)
+    return ZipDirectory(entries, start, start + length, end.trailing, uncounted)
+
+
+def _all_entries(
+    path: str, data: bytes, start: int, counted: tuple[ZipEntry, ...]
+) -> tuple[ZipEntry, ...]:
+    """Those behind the counted ones too, as far as they can be read."""
+    for count in (data.count(b"PK\x01\x02"), len(counted) + 1):
+        checked_limit(path, "the number of zip members", count, MAX_ENTRIES)
+        with suppress(FormatError):
+            return _parse_entries(path, data, start, count)[0]
+    return counted
 
 
 def _read_end64(file: Windows, end: int) -> tuple[int, int, int, int, int, int] | None:
@@ -275,9 +298,10 @@ def name_doubts(directory: ZipDirectory) -> list[str]:
     doubts: list[str] = []
     seen: dict[str, str] = {}
     for entry in directory.entries:
-        key = entry.name.casefold()
+        key = entry.name.casefold().replace("\\", "/")
         if key in seen:
-            how = "are called" if seen[key] == entry.name else "are called but for case"
+            same = seen[key] == entry.name
+            how = "are called" if same else "are called but for case or slashes"
             doubts.append(f"two members {how} {entry.name!a:.200}")
         seen[key] = entry.name
         if "\0" in entry.name:
@@ -289,7 +313,10 @@ def name_doubts(directory: ZipDirectory) -> list[str]:
     return doubts
 
 
-def _parse_entries(path: str, data: bytes, start: int, count: int) -> tuple[ZipEntry, ...]:
+def _parse_entries(
+    path: str, data: bytes, start: int, count: int
+) -> tuple[tuple[ZipEntry, ...], int]:
+    """So many members, and how many bytes of the directory they take."""
     entries = []
     at = 0
     for _ in range(count):
@@ -310,7 +337,7 @@ def _parse_entries(path: str, data: bytes, start: int, count: int) -> tuple[ZipE
         renamed = b"\x75\x70" in extra and _has_field(extra, 0x7075)
         entries.append(ZipEntry(name, method, flags, crc, packed, size, offset, renamed))
         at = after
-    return tuple(entries)
+    return tuple(entries), at
 
 
 def _has_field(extra: bytes, kind: int) -> bool:
