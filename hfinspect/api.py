@@ -21,6 +21,8 @@ from .core.progress import Progress, joined
 from .core.refs import Origin
 from .core.results import Inspection, Member
 from .errors import HfinspectError, UsageError
+from .inspecting.config_alone import no_config
+from .inspecting.config_alone import predict as predict_config
 from .inspecting.overriding import changed
 from .inspecting.pipelines import (
     MAIN_MODULE,
@@ -28,8 +30,6 @@ from .inspecting.pipelines import (
     declared_model,
     several_models,
 )
-from .inspecting.promised import no_config
-from .inspecting.promised import predict as predict_config
 from .inspecting.trip import inspect_target, is_config, json_of, of_pipeline
 from .layers.sentence_modules import own_class
 from .sources.deadline import Deadline, Timeout

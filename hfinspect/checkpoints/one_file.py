@@ -20,7 +20,7 @@ from ..formats.safetensors.safetensors import judge_header
 from ..formats.strict_json import StrictJsonError, decode_pairs
 from ..sources.source import Source
 from .file_bytes import FirstGuess, SourceReader
-from .small_files import MAX_CONFIG_BYTES, parse_json
+from .json_files import MAX_CONFIG_BYTES, parse_json
 from .weight_map import MAX_INDEX_BYTES, parse_index
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from ..formats.strict_json import collector_paused
 from ..sizing.own_cache import NOTHING_READ, own_cache
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding
-from .gguf_beside import Held, Promise, promise_of
+from .gguf_compared import Held, Promise, promise_of
 
 _NAME = itemgetter(0)
 _ROLE = TensorInfo._fields.index("role")

@@ -13,8 +13,8 @@ from ..formats.gguf.gguf import describe
 from ..layers.sentence_modules import FAMILY
 from .adapter import Reach, adapter_of
 from .build import Inspected, Known
+from .config_alone import OPEN_CLIP_FILE
 from .pipelines import has_parts, inspect_parts
-from .promised import OPEN_CLIP_FILE
 from .single import inspect_weights
 
 

@@ -15,7 +15,7 @@ from ..core.refs import Origin
 from ..errors import HfinspectError, UsageError
 from ..trees.prediction import Prediction
 from .build import Inspected, from_prediction
-from .promised import predict
+from .config_alone import predict
 
 #: Keys that say something else than which tensors there are: the dtype, the packing, the context.
 _OTHERWISE_READ = frozenset(

@@ -20,10 +20,10 @@ from ..sources.opening import Access
 from ..sources.source import Source
 from .adapter import Reach
 from .build import Inspected
+from .config_alone import no_config
 from .model import inspect_read
 from .overriding import promised
 from .pipelines import inspect_declared, several_models
-from .promised import no_config
 
 #: What is read of a model: headers if there are any, headers, config.json alone.
 

@@ -18,7 +18,7 @@ from ..sources.deadline import Deadline
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
 from ..sources.threads import DaemonThreads
 from ..sources.waiting import SLICE
-from .within import within
+from .time_limit import within
 
 if TYPE_CHECKING:
     from ..sources.hub.client import HubClient

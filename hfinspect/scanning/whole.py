@@ -27,7 +27,7 @@ from ..sources.opening import Access, errors_about
 from ..sources.remembering import RememberingSource
 from .engine import ScanOptions, inspected, lost, run, shared
 from .rows import AUDIT_COLUMNS, LEADING, TOTALS_COLUMNS, Row, lead, row_of
-from .within import within
+from .time_limit import within
 
 
 class Item(NamedTuple):

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.checkpoints import one_file as config_module
+from hfinspect.checkpoints.json_files import parse_config
 from hfinspect.checkpoints.one_file import read_config
-from hfinspect.checkpoints.small_files import parse_config
 from hfinspect.errors import ConfigError, LimitError
 from hfinspect.sources.local import LocalSource
 

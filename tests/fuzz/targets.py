@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from hfinspect.auditing.facts.graphs import keras_text_gadgets, onnx_gadgets, saved_model_gadgets
 from hfinspect.auditing.facts.templates import danger_in
-from hfinspect.checkpoints.small_files import parse_json
+from hfinspect.checkpoints.json_files import parse_json
 from hfinspect.checkpoints.weight_map import parse_index
 from hfinspect.errors import HfinspectError
 from hfinspect.formats.base import BytesReader

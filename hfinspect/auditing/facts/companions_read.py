@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ...checkpoints.json_files import parse_json
 from ...checkpoints.one_file import Read
-from ...checkpoints.small_files import parse_json
 from ...errors import ConfigError
 from ...sources.source import FileEntry, Source
 from .target import TokenizerFact
