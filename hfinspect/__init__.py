@@ -14,6 +14,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .analysis.differences import Change, Comparison, Difference
     from .api import Target, audit, compare, explain, inspect, memory, predict
+    from .core.bytes_read import Reading
     from .core.cache_size import CacheGroup, CacheSize
     from .core.checkpoint import Finding
     from .core.choices import SourceChoice
@@ -122,6 +123,7 @@ _HOMES = {
     "LayerBytes": "core.offload_plan",
     "Offload": "core.offload_plan",
     "OffloadPlan": "core.offload_plan",
+    "Reading": "core.bytes_read",
     "WeightBytes": "core.footprint",
     "Workspace": "core.footprint",
     "Formula": "core.formula",
@@ -210,6 +212,7 @@ __all__ = [
     "Progress",
     "Projection",
     "Quantization",
+    "Reading",
     "Reads",
     "Role",
     "Row",

@@ -181,6 +181,7 @@ def memory(
     tensor_parallel: int = 1,
     pipeline_parallel: int = 1,
     expert_parallel: int = 1,
+    bandwidth: str | None = None,
     train: str | None = None,
     rank: int = 16,
     targets: str | Sequence[str] | None = None,
@@ -210,7 +211,9 @@ def memory(
     ``"2x80GB"``, ``"RTX 4090"``. ``tensor_parallel`` is the number of devices that share each
     layer, ``pipeline_parallel`` that of stages, ``expert_parallel`` that of devices that share the
     experts; bytes are then those of the fullest. With engine ``llama.cpp``, ``Memory.offload`` has
-    the weights by layer and what goes to the GPU. The other arguments are those of ``inspect``.
+    the weights by layer and what goes to the GPU. ``bandwidth`` of a device's memory
+    (``"3.35TB/s"``) gives an upper bound of tokens a second. The other arguments are those of
+    ``inspect``.
 
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
@@ -228,7 +231,7 @@ def memory(
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
-        pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel,
+        pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
     )  # fmt: skip
     if train is not None:
         from .sizing.training import train_wished

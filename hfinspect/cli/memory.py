@@ -43,6 +43,10 @@ def memory(
     tp: Annotated[int, typer.Option("--tp", min=1, help="Devices of tensor parallelism.")] = 1,
     pp: Annotated[int, typer.Option("--pp", min=1, help="Stages of a pipeline.")] = 1,
     ep: Annotated[int, typer.Option("--ep", min=1, help="Devices that share the experts.")] = 1,
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="Of a device's memory, 3.35TB/s: bounds the speed."),
+    ] = None,
     train: Annotated[
         str | None, typer.Option(metavar="HOW", help="What training needs: full, lora, qlora.")
     ] = None,
@@ -103,6 +107,7 @@ def memory(
             tensor_parallel=tp,
             pipeline_parallel=pp,
             expert_parallel=ep,
+            bandwidth=bandwidth,
             train=train,
             rank=rank,
             targets=targets,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .bytes_read import Reading
 from .cache_size import CacheSize
 from .display import Shown
 from .flop_count import Flops
@@ -171,6 +172,7 @@ class Memory(Shown):
         stages: of a pipeline, in order; none without one
         offload: the model by layer, and what goes to the GPU, with llama.cpp; else None
         offload_unknown: why it cannot be given; empty where it can
+        reading: what the next token reads, and the speed that a bandwidth allows at most
     """
 
     target: str
@@ -199,6 +201,7 @@ class Memory(Shown):
     stages: tuple[Stage, ...] = ()
     offload: Offload | None = None
     offload_unknown: str = ""
+    reading: Reading | None = None
 
     @property
     def main(self) -> AtContext | None:
@@ -260,5 +263,6 @@ class Memory(Shown):
             "stages": [stage.to_dict() for stage in self.stages],
             "offload": None if self.offload is None else self.offload.to_dict(),
             "offload_unknown": self.offload_unknown,
+            "reading": None if self.reading is None else self.reading.to_dict(),
             "notes": list(self.notes),
         }

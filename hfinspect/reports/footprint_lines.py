@@ -8,7 +8,7 @@ from ..core.text import byte_size
 from .cache_lines import cost
 from .document import Block, Column, Document, Facts, Paragraph, Table
 from .offload_lines import lay_out_offload
-from .training_lines import lay_out_flops, lay_out_training
+from .training_lines import lay_out_flops, lay_out_reading, lay_out_training
 
 
 def lay_out(found: Memory) -> Document:
@@ -26,6 +26,8 @@ def lay_out(found: Memory) -> Document:
         blocks += lay_out_offload(found.offload, found.device is not None)
     if found.flops is not None:
         blocks.append(lay_out_flops(found.flops))
+    if found.reading is not None:
+        blocks.append(lay_out_reading(found.reading))
     if found.training is not None:
         blocks += lay_out_training(found.training)
     remarks = (*found.notes, *(() if found.cache is None else found.cache.notes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core.bytes_read import Reading
 from ..core.flop_count import Flops
 from ..core.text import byte_size
 from ..core.training_bytes import Training
@@ -35,6 +36,20 @@ def lay_out_flops(found: Flops) -> Facts:
             ("6ND", rule),
         )
     )
+
+
+def lay_out_reading(found: Reading) -> Facts:
+    """Bytes that the next token reads, FLOPs for each, and the upper bound of the speed."""
+    items = [("read", f"{byte_size(found.nbytes)} at least for the next token, {found.formula}")]
+    if found.tokens_per_second is not None:
+        rate = f"{byte_size(found.bandwidth or 0)}/s"
+        items = [
+            ("speed", f"at most {found.tokens_per_second:,.1f} tokens/s by {rate}: {found.formula}")
+        ]
+    if found.decode_intensity is not None and found.prefill_intensity is not None:
+        words = f"{found.decode_intensity:,.1f} FLOPs per byte for the next token"
+        items.append(("intensity", f"{words}, {found.prefill_intensity:,.0f} at prefill"))
+    return Facts(tuple(items))
 
 
 def _flops(count: int) -> str:

@@ -25,6 +25,7 @@ from .own_cache import (
     state_dtype,
 )
 from .parallel import Parallel, divided, parallel_notes, parallel_wished, stage_weights, stages
+from .reading import count_reading, parse_bandwidth
 from .workspace import WorkspaceLimit
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Wish:
     encoder_tokens: int | None = None
     device: Device | None = None
     parallel: Parallel = field(default_factory=Parallel)
+    bandwidth: int | None = None
     settings: Settings = field(default_factory=Settings)
     train: TrainWish | None = None
 
@@ -63,6 +65,7 @@ def wished(
     tensor_parallel: int = 1,
     pipeline_parallel: int = 1,
     expert_parallel: int = 1,
+    bandwidth: str | None = None,
 ) -> Wish:
     """What a user wrote, checked. Raises UsageError."""
     if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
@@ -78,6 +81,7 @@ def wished(
         encoder_tokens=encoder_tokens,
         device=None if on is None else parse_device(on),
         parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules.name),
+        bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
     )
 
 
@@ -117,6 +121,11 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
             base = replace(base, flops_unknown=flops)
         else:
             base = replace(base, flops=flops)
+        held = replace(sized.held, tokens=entries[-1].context, batch=wish.batch)
+        reading = count_reading(
+            found, layers, held, base.flops, wish.bandwidth, wish.parallel.devices
+        )
+        base = replace(base, reading=reading)
     return _with_limits(replace(base, at=entries), sized, wish, found.facts.context)
 
 

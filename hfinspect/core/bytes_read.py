@@ -1,0 +1,50 @@
+"""Bytes that a step reads, FLOPs for each of them, and how fast a bandwidth allows it to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the next token of each sequence reads at least: the weights that serve one token (k of n
+    experts, of the table of tokens one row, which is left out) and the cache.
+
+    ``decode_intensity`` are FLOPs for each of these bytes, ``prefill_intensity`` those of a prefill
+    for each byte of the weights, read once, and of the cache, written once; None where FLOPs are
+    not known. ``tokens_per_second`` is an upper bound: bandwidth · devices · batch / bytes.
+
+    Fields:
+        weights [bytes]: that serve one token
+        cache [bytes]: of all sequences, as little as any engine holds
+        decode_intensity [FLOPs per byte]: of the next token of each sequence
+        prefill_intensity [FLOPs per byte]: of a prefill
+        bandwidth [bytes per second]: of one device, as it was named; None where it was not
+        tokens_per_second [tokens per second]: at most, of all sequences; None without a bandwidth
+        formula: of the upper bound, or of the bytes
+    """
+
+    weights: int
+    cache: int
+    decode_intensity: float | None
+    prefill_intensity: float | None
+    bandwidth: int | None
+    tokens_per_second: float | None
+    formula: str
+
+    @property
+    def nbytes(self) -> int:
+        return self.weights + self.cache
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "nbytes": self.nbytes, "weights": self.weights, "cache": self.cache,
+            "decode_intensity": _rounded(self.decode_intensity),
+            "prefill_intensity": _rounded(self.prefill_intensity), "bandwidth": self.bandwidth,
+            "tokens_per_second": _rounded(self.tokens_per_second), "formula": self.formula,
+        }  # fmt: skip
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)
