@@ -1,8 +1,8 @@
-"""A scan on a Dask cluster of two workers, one of which is killed halfway.
+"""A scan on the Dask cluster at an address, one worker of which is killed halfway.
 
-    python -m tests.scanning.dask_run LIST OUTPUT
+    python -m tests.scanning.dask_run LIST OUTPUT ADDRESS PID
 
-A process of its own, because a cluster leaves threads and signal handlers behind.
+A process of its own, because a client leaves threads and signal handlers behind.
 """
 
 from __future__ import annotations
@@ -27,29 +27,24 @@ def kill_halfway(output: Path, pid: int) -> None:
 
 
 def main() -> int:
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
-    listed, output = map(Path, sys.argv[1:])
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=4, dashboard_address=None, silence_logs="CRITICAL"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        pids = sorted(client.run(os.getpid).values())
-        killer = threading.Thread(target=kill_halfway, args=(output, pids[0]), daemon=True)
-        killer.start()
-        address = str(cluster.scheduler_address)
-        arguments = ["--dask", address, "--no-cache", "--jobs", "8", "--timeout", "5"]
-        code = run(["scan", str(listed), "--output", str(output), *arguments])
-        killer.join(5)
-        assert not killer.is_alive(), "nobody was killed"
-        names = listed.read_text().split()[:12]
+    listed, output = map(Path, sys.argv[1:3])
+    address, pid = sys.argv[3], int(sys.argv[4])
+    killer = threading.Thread(target=kill_halfway, args=(output, pid), daemon=True)
+    killer.start()
+    arguments = ["--dask", address, "--no-cache", "--jobs", "8", "--timeout", "5"]
+    code = run(["scan", str(listed), "--output", str(output), *arguments])
+    killer.join(5)
+    assert not killer.is_alive(), "nobody was killed"
+    names = listed.read_text().split()[:12]
+    with Client(address) as client:
+        assert len(client.scheduler_info()["workers"]) == 1
         executor = client.get_executor(pure=False)
         there = [result.to_dict() for result in hfinspect.scan(names, executor=executor)]
-        assert there == [result.to_dict() for result in hfinspect.scan(names)]
-        assert [("error" in result) for result in there] == [False] * 10 + [True] * 2
-        return code
+    assert there == [result.to_dict() for result in hfinspect.scan(names)]
+    assert [("error" in result) for result in there] == [False] * 10 + [True] * 2
+    return code
 
 
 if __name__ == "__main__":
