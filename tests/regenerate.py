@@ -1,8 +1,9 @@
 """Everything that is generated and committed, by one command.
 
 ``python -m tests.regenerate`` writes the catalog's index, and the tables and outputs of the
-documents. ``python -m tests.regenerate TYPE ...`` first records what transformers saves for the
-case files of these families (needs ``pip install -e '.[oracle]'``).
+documents. ``python -m tests.regenerate TYPE ...`` first records what transformers makes of the case
+files of these families: what it saves, what it keeps between tokens, and (of the types that
+``record_printed`` lists) what it prints. That needs ``pip install -e '.[oracle]'``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 INDEX = ROOT / "hfinspect" / "trees" / "index.json"
 CASES = ROOT / "fixtures" / "oracle" / "cases"
+#: Modules of tests.oracle that record family by family.
+RECORDERS = ("record", "record_caches", "record_printed")
 
 
 def index_text() -> str:
@@ -41,9 +44,9 @@ def main(types: list[str]) -> None:
     for name in types:
         if not (CASES / f"{name}.json").exists():
             sys.exit(f"fixtures/oracle/cases/{name}.json: no such case file; write it first")
-    if types:
-        command = [sys.executable, "-m", "tests.oracle.record", *types]
-        if subprocess.run(command, check=False).returncode:
+    for recorder in RECORDERS if types else ():
+        command = [sys.executable, "-m", f"tests.oracle.{recorder}", *types]
+        if subprocess.run(command, check=False, cwd=ROOT).returncode:
             sys.exit("not everything was recorded (above: why); nothing else was written")
     INDEX.write_text(index_text(), encoding="utf-8")
     from . import readme_outputs, readme_tables

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+from . import regenerate
 from .cli.program import ROOT
 
 TEXT = (ROOT / "docs" / "adding-a-model.md").read_text(encoding="utf-8")
@@ -46,6 +47,16 @@ def test_the_shown_families_register_and_predict_the_shown_counts() -> None:
     assert len(lines) == sum(len(entry["cases"]) for entry in cases)
     # Each case builds another model: a case that changes nothing tests nothing.
     assert len(set(lines)) == len(lines)
+
+
+def test_one_command_records_everything_that_is_recorded_by_family() -> None:
+    """The modules of tests.oracle that take names of families."""
+    taking = {
+        path.stem
+        for path in (ROOT / "tests" / "oracle").glob("record*.py")
+        if '"families"' in path.read_text(encoding="utf-8")
+    }
+    assert taking == set(regenerate.RECORDERS)
 
 
 def test_three_families_and_two_case_files_are_shown() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,7 @@ from hfinspect.errors import ConfigError
 from hfinspect.trees import catalog as registry
 from hfinspect.trees.prediction import predict
 
-from ..regenerate import INDEX, index_text
+from ..regenerate import CASES, INDEX, index_text
 from . import recordings
 
 
@@ -22,6 +24,25 @@ def _first_of_each_file() -> dict[str, dict[str, object]]:
         if record["library"] != "diffusers" and not recordings.is_default(record):
             found.setdefault(family, recordings.spellings(record)["given"])
     return found
+
+
+def test_every_family_has_a_judge() -> None:
+    """A case file that a library builds; published numbers, which name one of its types; or another
+    family that it is a part of."""
+    family_files = sorted(Path(registry.__file__).parents[1].glob("architectures/*.py"))
+    sources = "".join(path.read_text() for path in family_files)
+    parts = set(re.findall(r"^from \.(\w+) import|^from \. import (\w+)", sources, re.MULTILINE))
+    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    names: dict[str, set[str]] = {}
+    for model_type, family in registry.registered()[0].items():
+        names.setdefault(family.file, {family.file}).update({model_type, *family.classes})
+    without = {
+        file
+        for file, known in names.items()
+        if not any((CASES / f"{name}.json").exists() or f'"{name}"' in tests for name in known)
+        and not any(file in found for found in parts)
+    }
+    assert without == set()
 
 
 def test_the_class_alone_tells_the_family() -> None:

@@ -1,10 +1,17 @@
-"""Record print(model) of small models: ``python -m tests.oracle.record_printed`` (needs torch and
-transformers). One file each in fixtures/oracle/printed, replayed by
-tests/trees/test_structure.py."""
+"""Record print(model) of small models, for the test of the printed structure.
+
+    pip install 'hfinspect[oracle]'
+    python -m tests.oracle.record_printed           # every model below
+    python -m tests.oracle.record_printed llama     # of these types; others are passed over
+
+One file each in fixtures/oracle/printed, replayed by tests/trees/test_structure.py.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "oracle" / "printed"
@@ -22,12 +29,18 @@ MODELS: tuple[tuple[str, str, dict[str, object]], ...] = (
 )
 
 
-def main() -> None:
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("families", nargs="*", help="model types; all if none is given")
+    wanted = {name.replace("-", "_") for name in parser.parse_args().families}
+    models = [one for one in MODELS if not wanted or one[0].replace("-", "_") in wanted]
+    if not models:
+        return 0
     import torch
     import transformers
 
     FOLDER.mkdir(exist_ok=True)
-    for model_type, architecture, changed in MODELS:
+    for model_type, architecture, changed in models:
         config = transformers.AutoConfig.for_model(model_type, **changed)
         with torch.device("meta"):
             model = getattr(transformers, architecture)(config)
@@ -38,7 +51,8 @@ def main() -> None:
             "printed": str(model).splitlines(),
         }
         (FOLDER / f"{model_type}.json").write_text(json.dumps(record, indent=1) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
