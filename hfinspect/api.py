@@ -10,11 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .checkpoints.choose import choose
 from .checkpoints.one_file import read_config
-from .checkpoints.read import folder_of
-from .checkpoints.repo_layout import Layout
-from .checkpoints.sub_models import refuse_models_below
 from .core.choices import SOURCES, SourceChoice, checked
 from .core.config import HasConfig, config_given
 from .core.progress import Progress, joined
@@ -24,14 +20,7 @@ from .errors import HfinspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
 from .inspecting.overriding import changed
-from .inspecting.pipelines import (
-    MAIN_MODULE,
-    DeclaredPart,
-    declared_model,
-    several_models,
-)
 from .inspecting.trip import inspect_target, is_config, json_of, of_pipeline
-from .layers.sentence_modules import own_class
 from .sources.deadline import Deadline, Timeout
 from .sources.opening import Access
 from .sources.source import Source
@@ -42,6 +31,7 @@ if TYPE_CHECKING:
     from .core.explanation import Explanation
     from .core.footprint import Memory
     from .core.verdicts import AuditResult
+    from .inspecting.pipelines import DeclaredPart
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.hub.model_info import Listing
@@ -152,6 +142,7 @@ def explain(
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
     from .explaining.reconcile import compared, parse_count
+    from .inspecting.pipelines import several_models
 
     asked = None if against is None else parse_count(against)
     _check_source(source, overrides)
@@ -332,6 +323,8 @@ def predict(
         timeout=timeout,
     )  # fmt: skip
     if len(parts) > 1:
+        from .inspecting.pipelines import several_models
+
         raise several_models(str(config), [(part.name, part.declared) for part in parts])
     found = parts[0].found
     if isinstance(found, HfinspectError):
@@ -356,6 +349,12 @@ def predict_parts(
     predicts nothing has the error in place of a prediction. Raises NothingToInspectError where
     there is no config, and for a single model ConfigError and UnknownArchitectureError.
     """
+    from .checkpoints.choose import choose
+    from .checkpoints.read import folder_of
+    from .checkpoints.repo_layout import Layout
+    from .checkpoints.sub_models import refuse_models_below
+    from .inspecting.pipelines import declared_model, several_models
+
     given = config_given(target)
     if given is not None:
         return (_only_part(given, overrides),), Origin("mapping", "config")
@@ -389,10 +388,15 @@ def _check_source(source: str, overrides: Mapping[str, Any] | None) -> None:
 
 
 def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:
+    from .inspecting.pipelines import DeclaredPart
+
     found = changed(config, overrides)
     return DeclaredPart("", "", found.config, found.prediction, found.overrides, found.findings)
 
 
 def _folder(member: Member) -> str:
     """Where a part lies: the root's has the name of what it is."""
+    from .inspecting.pipelines import MAIN_MODULE
+    from .layers.sentence_modules import own_class
+
     return "" if member.name in (MAIN_MODULE, own_class(member.declared)) else member.name

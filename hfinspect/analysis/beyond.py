@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..core.components import Role
 from ..core.expectation import Beyond
 from ..core.tensor import TensorInfo, TensorSpec
 from ..trees.prediction import Prediction
 from .labels.place import Placed
-from .quantization import Decoded
+
+if TYPE_CHECKING:
+    from .quantization.decoding import Decoded
 
 
 def with_beyond(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from ..core.components import Role
 from ..core.display import Shown, counted
+from ..core.records import dataclass
 from ..core.results import SCHEMA_VERSION, Inspection
 from ..core.tensor import TensorInfo
 from ..trees.prediction import Prediction

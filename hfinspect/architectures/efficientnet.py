@@ -7,11 +7,11 @@ two coefficients, widths rounded to a multiple of ``depth_divisor``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
+from ..core.records import dataclass
 from ..layers.blocks import activation
 from ..layers.vision import labels_classifier
 from ..trees.catalog import register

@@ -8,12 +8,12 @@ tower a ViT on patches of space and time with a learned position table and a mer
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..layers.blocks import activation, gated_mlp, grouped_heads
 from ..layers.heads import (
     causal_lm,

@@ -8,11 +8,11 @@ but on the rungs of unet_blocks.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..layers.diffusion import (
     Crossing,
     Residual,

@@ -7,12 +7,12 @@ Llama) whose head is never tied. File names and their other spellings: multimoda
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..layers.blocks import activation
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
 from ..layers.whisper_encoder import encoder_layer, width

@@ -10,10 +10,10 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.records import dataclass
 from ..core.verdicts import SEVERITIES
 from ..errors import UsageError
 

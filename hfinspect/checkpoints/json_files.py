@@ -11,6 +11,9 @@ from ..errors import ConfigError
 #: Real ones stay below a few hundred kilobytes, even with a quantisation entry for every layer.
 MAX_CONFIG_BYTES = 16 * 1024 * 1024
 
+#: Where a diffusers pipeline names its parts.
+PIPELINE_FILE = "model_index.json"
+
 #: Deeper than any config, and shallow enough for readers that recurse.
 MAX_CONFIG_DEPTH = 64
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from ..core.checkpoint import Shard, ShardIndex
 from ..core.paths import why_unsafe
+from ..core.records import dataclass
 from ..errors import ConfigError, HfinspectError
-from ..formats.base import Reader
-from ..formats.registry import get_format
-from ..formats.safetensors.safetensors import judge_header
-from ..formats.strict_json import StrictJsonError, decode_pairs
 from ..sources.source import Source
-from .file_bytes import FirstGuess, SourceReader
 from .json_files import MAX_CONFIG_BYTES, parse_json
-from .weight_map import MAX_INDEX_BYTES, parse_index
+
+# What a config alone does not need is imported by what reads the rest: it is half of a start.
+if TYPE_CHECKING:
+    from ..formats.base import Reader
+    from .file_bytes import FirstGuess
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -108,6 +107,8 @@ def read_config(source: Source, path: str = "config.json") -> Mapping[str, objec
 
 def read_index(source: Source, path: str) -> IndexRead:
     """An index. Errors: ShardIndexError, LimitError, AccessErrors."""
+    from .weight_map import MAX_INDEX_BYTES, parse_index
+
     try:
         data = source.read_all(path, MAX_INDEX_BYTES)
     except HfinspectError as error:
@@ -126,6 +127,8 @@ def read_index(source: Source, path: str) -> IndexRead:
 
 
 def _unsafe_shards(data: bytes) -> tuple[tuple[str, str], ...]:
+    from ..formats.strict_json import StrictJsonError, decode_pairs
+
     try:
         content = decode_pairs(data)
     except StrictJsonError:
@@ -149,11 +152,16 @@ def _without(data: bytes, unsafe: Mapping[str, str]) -> bytes:
 
 def read_shard(source: Source, format_name: str, path: str, guess: FirstGuess) -> Read[Shard]:
     """The header of one weight file. Errors: FormatError, LimitError, AccessErrors."""
+    from .file_bytes import SourceReader
+
     return read_header(SourceReader(source, path), format_name, guess)
 
 
 def read_header(reader: Reader, format_name: str, guess: FirstGuess) -> Read[Shard]:
     """The same of a file that is open already."""
+    from ..formats.registry import get_format
+    from ..formats.safetensors.safetensors import judge_header
+
     error: HfinspectError | None = None
     try:
         first = guess.bytes_for(format_name, reader.path, reader.size)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from ..core.checkpoint import Checkpoint
+from ..core.records import dataclass
 from ..errors import ConfigError
 from ..layers.sentence_modules import CONFIG_FILES, ROUTERS, own_class
 from ..sources.source import FileEntry
 from .choose import Choice, choose
+from .json_files import PIPELINE_FILE as PIPELINE_FILE
 
-PIPELINE_FILE = "model_index.json"
 MODULES_FILE = "modules.json"
 ROUTER_FILE = CONFIG_FILES["Router"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from .streams import complain
@@ -27,32 +28,43 @@ def watch() -> None:
 
     Python runs its own handler in the main thread, between two of its steps: not while that waits
     in a library for a name server or a handshake. The signal's number, however, is written to a
-    socket at once, which a thread reads.
+    pipe (on Windows: a socket) at once, which a thread reads.
     """
-    reading, writing = socket.socketpair()
-    writing.setblocking(False)
-    try:
-        signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
-    except ValueError:  # not the main thread: somebody else's program, and its own handlers
-        return
+    if threading.current_thread() is not threading.main_thread():
+        return  # somebody else's program, with its own handlers
+    read, writing = _pipe()
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
     def wait() -> None:
         while True:
-            if signal.SIGINT in reading.recv(64):
+            if signal.SIGINT in read(64):
                 time.sleep(GRACE)
                 say_interrupted()
                 os._exit(INTERRUPTED)
 
-    _ends.extend((reading, writing))
+    _watching.set()
     threading.Thread(target=wait, name=WATCH, daemon=True).start()
 
 
-_ends: list[socket.socket] = []
+_watching = threading.Event()
+
+
+def _pipe() -> tuple[Callable[[int], bytes], int]:
+    """What reads some bytes, and the descriptor whose writer does not wait. Both stay open."""
+    if os.name == "nt":
+        import socket
+
+        reading, writing = socket.socketpair()
+        writing.setblocking(False)
+        return reading.recv, writing.detach()
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    return partial(os.read, read_end), write_end
 
 
 def say_interrupted() -> int:
     """One line on standard error, which the watching thread does not repeat; the exit code."""
-    if _said.acquire(blocking=False) or not _ends:
+    if _said.acquire(blocking=False) or not _watching.is_set():
         with suppress(ValueError):  # standard error is closed
             complain("interrupted")
     return INTERRUPTED

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from ..core.records import dataclass
 from ..errors import UsageError
 from ..scanning import targets
 from ..scanning.engine import ScanOptions, shared

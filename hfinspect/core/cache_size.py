@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from .records import dataclass
 
 #: Why a model has no cache, or nothing is known of it; other reasons are those of a layout whose
 #: bytes no rule gives.

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from .records import dataclass
 
 
 @dataclass(frozen=True)

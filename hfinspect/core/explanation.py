@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .display import Shown, counted
 from .expectation import Assumed, Beyond
 from .formula import Formula
 from .overrides import Override
+from .records import dataclass
 from .refs import Origin
 from .results import SCHEMA_VERSION, dict_of, weight_memory
 

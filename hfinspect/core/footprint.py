@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from .bytes_read import Reading
@@ -11,6 +11,7 @@ from .cache_size import CacheSize
 from .display import Shown
 from .flop_count import Flops
 from .offload_plan import Offload
+from .records import dataclass
 from .refs import Origin
 from .results import SCHEMA_VERSION
 from .training_bytes import Training

@@ -7,8 +7,10 @@ there is no such key.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
+
+from .records import dataclass
 
 
 def _fact(unit: str, meaning: str) -> Any:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ..errors import UsageError
 from .hub_info import HubInfo
+from .records import dataclass
 
 #: Characters the Hub allows in a repo name (huggingface_hub.utils._validators).
 _REPO_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Protocol
 
 from ..errors import HfinspectError
@@ -16,6 +16,7 @@ from .display import Shown, counted
 from .expectation import Assumed, Beyond, Expectation
 from .model_facts import ModelFacts
 from .overrides import Override
+from .records import dataclass
 from .refs import Origin
 from .tensor import TensorInfo
 

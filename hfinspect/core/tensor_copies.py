@@ -8,11 +8,11 @@ tensors is made when someone looks at one of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import repeat
 from typing import Any, Generic, TypeVar, overload
 
+from .records import dataclass
 from .tensor import TensorInfo, TensorSpec
 
 T = TypeVar("T", TensorSpec, TensorInfo)

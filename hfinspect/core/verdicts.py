@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NamedTuple
 
 from .display import Shown
+from .records import dataclass
 from .refs import Origin
 from .results import SCHEMA_VERSION
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..core.components import Component
 from ..core.explanation import Attention, Projection
+from ..core.records import dataclass
 from .count_tree import Branch, Leaf, Stack, leaves, numbered
 from .ledger import Ledger
 from .polynomials import Polynomial, Quantity, total, with_widths

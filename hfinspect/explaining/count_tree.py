@@ -6,10 +6,11 @@ Polynomials inside a stack of layers are those of one layer; elsewhere they are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..core.components import Component, Role
+from ..core.records import dataclass
 from ..trees.expand import Context
 from ..trees.modules import Module, ModuleList, Parameter
 from .polynomials import (

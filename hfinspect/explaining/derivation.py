@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ..core.components import Component
+from ..core.records import dataclass
 from ..trees.prediction import Prediction
 from .attention import Block, blocks_of, hidden_of
 from .count_tree import Branch, Leaf, Stack, counted, counted_tree, leaves

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..core.components import Component
 from ..core.explanation import Row, Section, Share
 from ..core.formula import Formula
+from ..core.records import dataclass
 from .count_tree import Branch, Kind, Leaf, Node, Stack, counted, leaves, numbered
 from .polynomials import ONE, Polynomial, Quantity, number, total
 from .writer import Writer

@@ -9,13 +9,13 @@ quantity of its own; a polynomial's value is always that of the shape it came fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
 from ..core.dims import Binary, Constant, Expr, Symbol, expr_of
+from ..core.records import dataclass
 
 #: More terms than this are no formula for people; products beyond it are kept as plain numbers.
 MAX_TERMS = 64

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from ..core.records import dataclass
 from .count_tree import Branch, Leaf, Stack
 from .derivation import Derivation
 from .polynomials import Polynomial, total

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 from ..core.checkpoint import Shard
+from ..core.records import dataclass
 from ..errors import LimitError
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..analysis.beyond import beyond_config, beyond_of, with_beyond
 from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
-from ..analysis.gguf.own_facts import gguf_facts, model_type_of, unstored_head
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
-from ..analysis.quantization import Decoded, Decoding, packing
-from ..checkpoints.variants import Variant
+from ..analysis.quantization.declared import declared_in
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
@@ -21,13 +19,18 @@ from ..core.expectation import Expectation
 from ..core.model_facts import ModelFacts
 from ..core.overrides import Override
 from ..core.refs import Origin
-from ..core.results import Adapter, Inspection, Totals, VariantFile, WeightFile
+from ..core.results import Inspection, Totals, VariantFile, WeightFile
 from ..core.tensor import TensorInfo, TensorSpec
 from ..formats.strict_json import collector_paused
 from ..sizing.own_cache import NOTHING_READ, own_cache
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding
-from .gguf_compared import Held, Promise, promise_of
+
+if TYPE_CHECKING:
+    from ..analysis.quantization.decoding import Decoded, Decoding
+    from ..analysis.quantization.packing import Packing
+    from ..checkpoints.variants import Variant
+    from ..core.results import Adapter
 
 _NAME = itemgetter(0)
 _ROLE = TensorInfo._fields.index("role")
@@ -77,7 +80,7 @@ def from_prediction(
     one that is packed as the config (or one of the ``companions``, hf_quant_config.json and
     quantize_config.json) says."""
     with collector_paused():
-        packed = packing(prediction, config, companions)
+        packed = _packed(prediction, config, companions)
         placed = place_expected(prediction, packed)
     assumed = assumed_class(prediction, config)
     facts = facts_of(config, prediction)
@@ -109,6 +112,19 @@ def from_prediction(
     )
 
 
+def _packed(
+    prediction: Prediction,
+    config: Mapping[str, Any] | None,
+    companions: Mapping[str, Mapping[str, object]] | None,
+) -> Packing | None:
+    """How the config says that the tensors are packed; nothing is imported where they are not."""
+    if not declared_in(config, companions or {}).method:
+        return None
+    from ..analysis.quantization.packing import packing
+
+    return packing(prediction, config, companions)
+
+
 def _how_built(prediction: Prediction) -> list[Finding]:
     """A prediction that is not the catalog's says whose it is."""
     if prediction.family is not None:
@@ -132,6 +148,9 @@ def from_checkpoint(
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
     """
+    from ..analysis.gguf.own_facts import gguf_facts, model_type_of, unstored_head
+    from .gguf_compared import Held, Promise, promise_of
+
     is_gguf = checkpoint.format == "gguf"
     beside, prediction = (prediction, None) if is_gguf else (None, prediction)
     said = None if config is None else config.get("tie_word_embeddings")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ..analysis.quantization import packing
 from ..core.checkpoint import Finding
 from ..core.config import keys_read
 from ..core.overrides import WITHOUT_EFFECT, Override, applied, value_at
@@ -125,6 +123,8 @@ def _check_known(key: str, config: Mapping[str, Any], names: _Names) -> None:
     known = {*_flat(config), *(name for spelled in names for name in spelled), *_OTHERWISE_READ}
     if key in known or any(name.startswith(f"{key}.") for name in known):
         return
+    import difflib
+
     nearest = difflib.get_close_matches(key, sorted(known), n=3, cutoff=0.5)
     raise UsageError(
         f"config key {key}",
@@ -147,6 +147,8 @@ def _without_effect(
     names: _Names,
 ) -> Sequence[Finding]:
     """The overrides that change no tensor: left out, the prediction is the same."""
+    from ..analysis.quantization.packing import packing
+
     found = []
     for key in overrides:
         others = {other: value for other, value in overrides.items() if other != key}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..analysis.quantization import decode
+from ..analysis.quantization.decode import decode
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..errors import ConfigError, UnknownArchitectureError

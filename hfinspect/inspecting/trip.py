@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from ..checkpoints.json_files import PIPELINE_FILE
 from ..checkpoints.one_file import read_config
-from ..checkpoints.read import no_weights, read_model
-from ..checkpoints.repo_layout import PIPELINE_FILE, config_folders
 from ..core.checkpoint import Finding
 from ..core.choices import SourceChoice
 from ..core.config import config_given
@@ -18,14 +17,12 @@ from ..core.results import Inspection
 from ..errors import UsageError
 from ..sources.opening import Access
 from ..sources.source import Source
-from .adapter import Reach
 from .build import Inspected
 from .config_alone import no_config
-from .model import inspect_read
 from .overriding import promised
-from .pipelines import inspect_declared, several_models
 
-#: What is read of a model: headers if there are any, headers, config.json alone.
+if TYPE_CHECKING:
+    from .adapter import Reach
 
 
 def inspect_target(
@@ -90,6 +87,12 @@ def _from_source(
     reach: Reach,
     access: Access,
 ) -> Inspected:
+    # Not needed for a config alone, and a third of the time that it takes to start.
+    from ..checkpoints.read import no_weights, read_model
+    from ..checkpoints.repo_layout import config_folders
+    from .model import inspect_read
+    from .pipelines import inspect_declared, several_models
+
     wants_weights = source != "config" and not overrides
     read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
     found = inspect_read(name, opened.origin, read, reach)

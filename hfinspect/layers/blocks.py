@@ -6,11 +6,11 @@ A family takes from here what it shares to the letter and writes out what it doe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Linear, Module
 

@@ -8,11 +8,11 @@ a ConfigError, since its tensors would be a guess.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..trees.modules import (
     Activation,
     Conv,

@@ -4,11 +4,10 @@ narrow projections, and only a part of each head carries positions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Linear,

@@ -5,11 +5,11 @@ layers that predict further tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..trees.modules import (
     Embedding,
     Layers,

@@ -6,11 +6,10 @@ groups of heads) and a time step per head; A and D are one number per head.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..core.records import dataclass
 from ..trees.keeps import State
 from ..trees.modules import (
     Conv,

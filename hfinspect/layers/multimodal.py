@@ -8,12 +8,13 @@ way. Source: transformers/conversion_mapping.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..trees.catalog import auto_class, auto_model, register
 from ..trees.modules import Linear, Module, Parameter, without_part
 from .blocks import activation

@@ -7,11 +7,11 @@ another.  A ``Style`` says in what a descendant differs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..trees.catalog import Builder
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation

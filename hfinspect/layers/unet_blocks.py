@@ -7,9 +7,9 @@ attention_processor.py and resnet.py (ResnetBlockCondNorm2D).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..core.components import Component
+from ..core.records import dataclass
 from ..trees.modules import (
     Activation,
     Conv,

@@ -6,8 +6,9 @@ table that formats with room for only one (csv) take.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ..core.records import dataclass
 
 #: A bar in pieces: (component, share of 1), each in the colour of its component.
 Pieces = tuple[tuple[str, float], ...]

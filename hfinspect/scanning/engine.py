@@ -6,12 +6,13 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import api
 from ..core.config import is_config
+from ..core.records import dataclass
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError
 from ..sources.deadline import Deadline

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ..auditing.run import run_audit
+from ..core.records import dataclass
 from ..core.refs import ModelRef
 from ..core.results import Failure, Inspection
 from ..core.verdicts import AuditResult

@@ -10,9 +10,9 @@ with saved_tensors_hooks, unique storages, parameters left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from ..core.records import dataclass
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
 from .kv_cache import decoder_blocks

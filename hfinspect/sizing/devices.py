@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from ..core.records import dataclass
 from ..errors import UsageError
 
 _MIB: Final = 1024**2

@@ -18,12 +18,12 @@ the least that any engine must hold between two tokens.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ..core.choices import ENGINES as NAMES
 from ..core.choices import checked
+from ..core.records import dataclass
 from ..core.tensor import DTYPE_BITS
 from ..errors import UsageError
 from ..trees.keeps import KeysValues

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
+from ..core.records import dataclass
 from ..errors import UsageError
 from ..trees.keeps import Keeps, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module

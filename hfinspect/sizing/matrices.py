@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..core.components import Component, Role
+from ..core.records import dataclass
 from ..trees.modules import Module, ModuleList, Parameter
 
 #: Classes that peft's "all-linear" and bitsandbytes take: nn.Linear, its subclasses and Conv1D.

@@ -15,9 +15,9 @@ Rules, of llama.cpp's ``llama_model::load_tensors`` (src/llama-model.cpp) and co
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ..core.offload_plan import LayerBytes, Offload, OffloadPlan
+from ..core.records import dataclass
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .devices import Device

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ..core.records import dataclass
 from ..errors import UsageError
 
 #: Elements of a block that shares one scale, and below which a tensor stays in float32.

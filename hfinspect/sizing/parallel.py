@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
 from ..core.components import Component
+from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..errors import UsageError

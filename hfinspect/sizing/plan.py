@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from ..core.cache_size import SEVERAL, CacheSize
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
+from ..core.records import dataclass
 from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.prediction import Prediction

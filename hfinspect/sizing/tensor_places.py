@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from ..core.components import Component
+from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..trees.prediction import Prediction

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ..core.components import Component, Role
 from ..core.footprint import WeightBytes
+from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.training_bytes import AdaptedGroup, Training, TrainingLine
 from ..errors import UsageError

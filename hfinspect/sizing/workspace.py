@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Final
 
 from ..core.footprint import Workspace
+from ..core.records import dataclass
 from ..trees.modules import Module, Parameter
 from .matrices import Matrix, matrices
 

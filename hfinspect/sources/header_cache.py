@@ -12,9 +12,10 @@ import hashlib
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from ..core.records import dataclass
 
 #: Ten thousand models: the first range of a safetensors file is 100 kB.
 DEFAULT_MAX_BYTES: Final = 1 << 30

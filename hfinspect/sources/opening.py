@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.progress import Progress
+from ..core.records import dataclass
 from ..core.refs import ModelRef, masked, parse_ref
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
 from .deadline import Deadline, Timeout

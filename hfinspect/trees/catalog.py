@@ -15,11 +15,12 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import NamedTuple
 
 from ..core.config import ModelConfig
+from ..core.records import dataclass
 from ..errors import ConfigError, UnknownArchitectureError
 from .modules import Module
 

@@ -6,7 +6,7 @@ and the projections of blocks that say nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..core.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ Repeated layers are one template object listed many times, so that 256 experts c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..core.components import Component, Role
+from ..core.records import dataclass
 from ..core.tensor import Packed
 from ..errors import UnknownArchitectureError
 from .keeps import Keeps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from ..core.components import Role
 from ..core.config import ModelConfig, Reads, reads_noted
 from ..core.config_keys import keys_of
 from ..core.display import Shown, counted
+from ..core.records import dataclass
 from ..core.tensor import TORCH_DTYPES, TensorSpec
 from ..core.tensor_copies import Copies
 from ..errors import ConfigError

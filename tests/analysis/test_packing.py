@@ -12,7 +12,7 @@ import pytest
 
 import hfinspect
 from hfinspect import Inspection
-from hfinspect.analysis.quantization import Packing, packing
+from hfinspect.analysis.quantization.packing import Packing, packing
 from hfinspect.core.tensor import nbytes_of
 from hfinspect.scanning.rows import COLUMNS
 from hfinspect.trees.modules import Linear, Module

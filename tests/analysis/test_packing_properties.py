@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hfinspect.analysis.quantization import decode, packing
+from hfinspect.analysis.quantization.decode import decode
 from hfinspect.analysis.quantization.expressions import UnreadablePatternError
+from hfinspect.analysis.quantization.packing import packing
 from hfinspect.analysis.quantization.registry import METHODS
 from hfinspect.analysis.quantization.selection import Selection
 from hfinspect.core.components import Role

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hfinspect.analysis.quantization import Decoding, decode
+from hfinspect.analysis.quantization.decode import decode
+from hfinspect.analysis.quantization.decoding import Decoding
 from hfinspect.analysis.quantization.registry import METHODS
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role

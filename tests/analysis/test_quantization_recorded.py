@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hfinspect.analysis.quantization import decode
+from hfinspect.analysis.quantization.decode import decode
 from hfinspect.core.components import Role
 
 from .test_quantization_properties import shard

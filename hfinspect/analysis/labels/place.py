@@ -7,20 +7,23 @@ from functools import cached_property, partial
 from itertools import repeat
 from math import prod
 from operator import itemgetter
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...core.checkpoint import Shard
 from ...core.components import Component, Role
 from ...core.extents import Extent
 from ...core.tensor import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from ...trees.prediction import Prediction
-from ..quantization import Decoded, Packing
 from ..shared_storage import sharing_of
 from .buffers import BUFFER_DTYPES
 from .by_name import NameLabels, layer_of
 from .context import labeller
 from .lookup import spec_finder as spec_finder
 from .routing import Routing, is_routed
+
+if TYPE_CHECKING:
+    from ..quantization.decoding import Decoded
+    from ..quantization.packing import Packing
 
 #: A member of an Enum costs a call to look up.
 _PARAMETER = Role.PARAMETER

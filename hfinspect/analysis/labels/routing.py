@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.tensor import StoredTensor
-from ...formats.gguf.gguf import describe
 
 #: Experts that serve one token, by the config keys of model families.
 _USED = (
@@ -45,6 +44,8 @@ def routing_of(
             return found
     if "general.architecture" not in metadata:
         return None
+    from ...formats.gguf.gguf import describe
+
     facts = describe(metadata)
     return _checked(facts.experts_used, facts.experts)
 

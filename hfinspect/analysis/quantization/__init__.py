@@ -5,11 +5,3 @@ claims is compared with the shapes and never replaces them. What cannot be known
 finding. Imports trees, formats and below. A new layout is a file with ``read`` (and ``plan``, where
 a config predicts it) and its ``quant_method`` in ``registry``.
 """
-
-from __future__ import annotations
-
-from .decode import decode
-from .decoding import Decoded, Decoding, Holds
-from .packing import Packing, packing
-
-__all__ = ["Decoded", "Decoding", "Holds", "Packing", "decode", "packing"]

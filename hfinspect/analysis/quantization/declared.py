@@ -4,7 +4,9 @@ anything; what is not of the expected type counts as not said."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ...core.records import dataclass
 
 #: Sections that a composite model's config may keep the quantisation in.
 _SECTIONS = ("text_config", "llm_config", "language_config")

@@ -10,13 +10,14 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
 from ...core.checkpoint import Finding
 from ...core.components import Component, Role
+from ...core.records import dataclass
 from ...core.results import Quantization
 from ...core.tensor import Packed, TensorSpec, nbytes_of
 from ...core.tensor_copies import Copies

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ...core.components import Role
+from ...core.records import dataclass
 from ...core.tensor import Packed
 from ...trees.modules import Parameter
 from .decoding import Holds

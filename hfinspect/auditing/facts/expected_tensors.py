@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...analysis.quantization import Decoding, decode
+from ...analysis.quantization.decode import decode
+from ...analysis.quantization.decoding import Decoding
 from ...checkpoints.filenames import Kind
 from ...checkpoints.one_file import Read
 from ...checkpoints.repo_layout import config_name

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
-from ...analysis.quantization import Decoding
+from ...analysis.quantization.decoding import Decoding
 from ...checkpoints.filenames import Kind, WeightName
 from ...checkpoints.one_file import IndexRead, Read
 from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint, Finding, Shard
+from ...core.records import dataclass
 from ...core.refs import Origin
 from ...core.results import Inspection
 from ...core.tensor import StoredTensor, TensorInfo, TensorSpec

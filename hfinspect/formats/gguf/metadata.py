@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...core.records import dataclass
 from .ggml_types import FILE_TYPES
 
 #: A number for the whole model, or one for each layer.

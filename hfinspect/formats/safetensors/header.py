@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, repeat
 from operator import itemgetter, sub
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from ...core.checkpoint import Finding
+from ...core.records import dataclass
 from ...core.tensor import DTYPE_BITS, StoredTensor
 from ...errors import FormatError
 from ..finding_list import FindingList

@@ -9,9 +9,10 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
+from ...core.records import dataclass
 from ...core.refs import masked
 from ...errors import HfinspectError, LimitError, NetworkError, OfflineError, RateLimitedError
 from ..deadline import Deadline, checked_timeout

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ...core.hub_info import HubInfo
+from ...core.records import dataclass
 from ...core.text import clean
 from ..source import FileEntry
 from .answer import BrokenAnswerError

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
+from ...core.records import dataclass
 from ...errors import (
     EntryNotFoundError,
     HfinspectError,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import Final
 from urllib.parse import urlencode, urljoin
 
 from ...core.hub_info import HubInfo
+from ...core.records import dataclass
 from ...errors import UsageError
 from ..deadline import Deadline
 from ..source import FileEntry

@@ -18,11 +18,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from ...core.paths import why_unsafe
+from ...core.records import dataclass
 from ...errors import (
     HfinspectError,
     NetworkError,

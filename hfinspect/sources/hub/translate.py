@@ -6,9 +6,9 @@ Anything that is not in the table propagates: it is a bug, and hiding it helps n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...core.records import dataclass
 from ...errors import (
     AccessError,
     EntryNotFoundError,
