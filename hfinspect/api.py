@@ -240,8 +240,7 @@ def memory(
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
-    known = whole.prediction is not None and whole.prediction.family is not None
-    return plan(whole.inspection, whole.prediction if known else None, wish)
+    return plan(whole.inspection, whole.prediction, wish)
 
 
 def audit(

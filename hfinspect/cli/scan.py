@@ -10,23 +10,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.choices import SOURCES, checked
+from ..core.choices import ENGINES, SOURCES, checked
 from ..errors import UsageError
 from . import options
 
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
+    from ..sizing.plan import Wish
     from .listing import HubQuery
     from .scan_run import Job, Plan
 
 
 FORMATS = ("jsonl", "csv", "parquet", "table", "markdown")
+#: Columns of memory that a table always has: with a device, and without one.
+_SHOWN = ("fits", "max_context")
+_SIZES = ("memory_context", "memory_cache", "memory_total")
 
 
 def register(app: typer.Typer) -> None:
     app.command(
         "scan",
-        epilog="Example: hfinspect scan models.txt --format csv --output models.csv --resume",
+        epilog="Examples: hfinspect scan models.txt --format csv --output models.csv --resume; "
+        "hfinspect scan models.txt --on 24GB --context 8k --sort max_context",
     )(scan)
 
 
@@ -45,7 +50,12 @@ def scan(
     ] = None,
     search: Annotated[str | None, typer.Option(help="List the Hub: with this text.")] = None,
     sort: Annotated[
-        str | None, typer.Option(help="downloads, likes, lastModified, createdAt, trendingScore.")
+        str | None,
+        typer.Option(
+            metavar="BY",
+            help="The Hub's list: downloads, likes, lastModified, createdAt, trendingScore. "
+            "Or the rows: a column, as max_context, the largest first.",
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many targets.")] = None,
     recursive: Annotated[
@@ -78,6 +88,26 @@ def scan(
         ),
     ] = False,
     audit: Annotated[bool, typer.Option("--audit", help="Audit findings as columns.")] = False,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEVICE", help="Which models fit 24GB, 2x80GB, 'RTX 4090'? As columns."
+        ),
+    ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(metavar="TOKENS", help="Memory at 8k tokens.", show_default="the model's own"),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Of memory: sequences at once.")] = 1,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help=f"Of memory: {', '.join(ENGINES)}.", autocompletion=lambda: list(ENGINES)
+        ),
+    ] = "logical",
+    kv_dtype: Annotated[
+        str | None, typer.Option(metavar="DTYPE", help="Of memory: bf16, fp8, q8_0.")
+    ] = None,
     source: options.Source = "auto",
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Targets at once.", min=1, max=64)] = 16,
     shard: Annotated[
@@ -100,7 +130,8 @@ def scan(
     timeout: options.Timeout = None,
 ) -> None:
     """One row per model: ok, or failed and why. Exit code 1 if any failed."""
-    from ..scanning.engine import ScanOptions, close_shared
+    from ..scanning.engine import ScanOptions, close_shared, memory_wish
+    from ..scanning.rows import SORTABLE
     from . import cache
     from .listing import HubQuery
     from .scan_run import Plan, execute
@@ -125,13 +156,24 @@ def scan(
         timeout=timeout,
         cache_dir=None if no_cache else cache.directory(),
     )
-    query = HubQuery(author, search, tuple(filter_ or ()), sort)
+    wish = memory_wish(
+        on=on, context=context, batch=batch, engine=engine, cache_dtype=kv_dtype
+    )  # fmt: skip
+    by_column = sort is not None and sort in SORTABLE
+    query = HubQuery(author, search, tuple(filter_ or ()), None if by_column else sort)
+    if by_column and plan.resume:
+        raise UsageError("--resume", f"does not go with --sort {sort}: rows are in another order")
     if query and targets is not None:
         raise UsageError(targets, "is a list, and the Hub was to list too", expected="one of them")
     if totals_only:
-        job = _reported(query, asked, limit, columns, audit)
+        job = _reported(query, asked, limit, columns, audit or wish is not None)
     else:
-        job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh)
+        job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, wish)
+    if by_column:
+        if sort not in job.types:
+            raise UsageError(f"sort {sort}", "is a column that the rows do not have",
+                             expected="--columns with it; --on for those of memory")  # fmt: skip
+        job = replace(job, sort=sort, named=(*job.named, str(sort)))
     if totals_only:
         plan.say("the parameters are the Hub's own report, not counted by hfinspect")
     if shard is not None:
@@ -178,7 +220,7 @@ def _reported(
             "--totals-only", "needs the Hub's list", expected="--author, --filter or --search"
         )
     if audit:
-        raise UsageError("--totals-only", "has columns of its own, and no audit")
+        raise UsageError("--totals-only", "has columns of its own, no audit and no memory")
     chosen = chosen_columns(columns, totals=True)
     items = listed(asked, query, limit, ("sha", "safetensors"))
     work = partial(reported, columns=chosen)
@@ -191,10 +233,10 @@ def _named(columns: str | None) -> tuple[str, ...]:
 
 def _inspected(
     query: HubQuery, asked: ScanOptions, text: str | None, recursive: bool, limit: int | None,
-    columns: str | None, audit: bool, refresh: bool,
+    columns: str | None, audit: bool, refresh: bool, wish: Wish | None,
 ) -> Job:  # fmt: skip
     """An inspection of every target."""
-    from ..scanning.rows import AUDIT_COLUMNS, chosen_columns
+    from ..scanning.rows import AUDIT_COLUMNS, MEMORY_COLUMNS, chosen_columns
     from ..scanning.whole import RowWork
     from ..sources.hub.search import INFO
     from .listing import listed, named
@@ -204,8 +246,14 @@ def _inspected(
     if audit and not any(name in AUDIT_COLUMNS for name in chosen):
         chosen += tuple(AUDIT_COLUMNS)
     audits = tuple(name for name in chosen if name in AUDIT_COLUMNS)
-    work = RowWork(asked, chosen, bool(audits), refresh)
-    wanted = (*audits, *_named(columns))
+    of_memory = tuple(name for name in chosen if name in MEMORY_COLUMNS)
+    if wish is not None and not of_memory:
+        chosen += tuple(MEMORY_COLUMNS)
+        of_memory = _SHOWN if wish.device is not None else _SIZES
+    if wish is None and of_memory:
+        raise UsageError(f"column {of_memory[0]}", "is about memory", expected="--on or --context")
+    work = RowWork(asked, chosen, bool(audits), refresh, wish)
+    wanted = (*audits, *of_memory, *_named(columns))
     if query:
         items = listed(asked, query, limit, ("sha", "siblings", "private", *INFO))
         return Job(items, limit, work, chosen, listed=True, named=wanted)

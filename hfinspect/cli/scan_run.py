@@ -16,7 +16,7 @@ from ..scanning.journal import Journal
 from ..scanning.lines import FORMATS
 from ..scanning.lock import OutputLock
 from ..scanning.resume import Early, left_to_do, not_there, with_rows
-from ..scanning.rows import Row, types_of
+from ..scanning.rows import Row, sorted_by, types_of
 from ..scanning.whole import Item
 from ..sources.descriptors import at_once, limit
 from .dask import executor_of
@@ -64,7 +64,8 @@ class Plan:
 class Job:
     """What is scanned. ``total`` is None where the number is not known; ``listed`` says that the
     items are the Hub's list, whose order changes between two runs; ``named`` are the columns that
-    the user named, which a table never leaves out."""
+    the user named, which a table never leaves out; ``sort`` is the column that rows are sorted by
+    when all are there."""
 
     items: Iterable[Item]
     total: int | None
@@ -72,6 +73,7 @@ class Job:
     columns: tuple[str, ...]
     listed: bool = False
     named: tuple[str, ...] = ()
+    sort: str | None = None
 
     @property
     def types(self) -> dict[str, str]:
@@ -181,14 +183,19 @@ def _followed(
     found = session.rows(
         job.items, job.work, job.columns, jobs=plan.jobs, executor=executor, on_row=on_row
     )
+    rows = _counted(found, tally)
     try:
-        for row in found:
-            tally.failures += session.failed(row)
-            yield row
-            if tally.enough:
-                return
+        yield from rows if job.sort is None else sorted_by([*rows], job.sort)
     finally:
         progress.finish()
+
+
+def _counted(found: Iterable[Row], tally: Tally) -> Iterator[Row]:
+    for row in found:
+        tally.failures += session.failed(row)
+        yield row
+        if tally.enough:
+            return
 
 
 def _as_document(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:

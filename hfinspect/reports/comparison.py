@@ -72,6 +72,37 @@ def _lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
                     "quantised")  # fmt: skip
     yield from line("nbytes", lambda m: m.nbytes, _size, "bytes")
     yield from line("memory_16_bit", lambda m: m.memory.get("16-bit"), _size, "16-bit memory")
+    yield from line("context", lambda m: m.facts.context, _known)
+    yield from _cache_lines(models)
+
+
+#: Of the cache at the model's own context: the name for machines, the field, the label.
+_CACHE = (
+    ("cache_per_token", "per_token_first", "cache per token"),
+    ("cache_per_token_later", "per_token", "  windows full"),
+    ("cache_per_sequence", "fixed", "cache per sequence"),
+    ("cache_tokens", "tokens", ""),
+    ("cache_nbytes", "nbytes", "cache at context"),
+    ("cache_dtype", "dtype", ""),
+)
+
+
+def _cache_lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
+    """What models keep between tokens; blank for one that keeps nothing."""
+    caches = [model.cache for model in models]
+    grow_alike = all(one is None or one.per_token == one.per_token_first for one in caches)
+    for name, field, label in _CACHE:
+        cells = tuple(None if one is None else getattr(one, field) for one in caches)
+        if not any(cells):
+            continue
+        shown = tuple(byte_size(cell) if isinstance(cell, int) else "" for cell in cells)
+        if field == "nbytes":
+            shown = tuple(
+                "" if one is None else f"{size} at {one.tokens:,} ({one.dtype})"
+                for one, size in zip(caches, shown, strict=True)
+            )
+        hidden = field == "per_token" and grow_alike
+        yield _Line(name, cells, "" if hidden else label, shown)
 
 
 def _side_by_side(models: tuple[Inspection, ...]) -> Table:

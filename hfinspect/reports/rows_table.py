@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from .document import Cell, Column, Document, Table
 
-#: What a table always shows.
+#: What a table always shows; where it is about a device, what fits it instead of the counts.
 _ALWAYS = ("target", "status", "parameters", "error_kind")
+_ALWAYS_FITTING = ("target", "status", "fits", "max_context")
 #: What comes next, where there is room; then everything else.
 _FIRST = (
-    "active_parameters", "dtype", "quantization", "nbytes", "architecture", "model_type", "error",
+    "error_kind", "memory_total", "parameters", "active_parameters", "dtype", "quantization",
+    "nbytes", "memory_unknown", "architecture", "model_type", "cache_per_token", "cache_nbytes",
+    "context", "error",
 )  # fmt: skip
 
 
@@ -23,13 +26,14 @@ def lay_out(
     def says(name: str) -> bool:
         return any(row.get(name) not in (None, "") for row in rows)
 
-    used = [name for name in types if name in named or name in _ALWAYS or says(name)]
+    always = _ALWAYS_FITTING if "fits" in named else _ALWAYS
+    used = [name for name in types if name in named or name in always or says(name)]
     used = [name for name in used if name != "error_kind" or says(name)]
     columns = tuple(
         Column(name, name, "int" if types[name] == "int64" else "text") for name in used
     )
     body = tuple(tuple("" if row.get(n) is None else row[n] for n in used) for row in rows)
-    spare = [name for name in used if name not in named and name not in _ALWAYS]
+    spare = [name for name in used if name not in named and name not in always]
     ranked = (*(n for n in _FIRST if n in spare), *(n for n in spare if n not in _FIRST))
     table = Table(columns, body, optional=ranked)
     return Document("", (table,), table)

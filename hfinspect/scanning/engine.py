@@ -8,20 +8,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import api
+from ..core.choices import SOURCES, checked
 from ..core.config import is_config
 from ..core.records import dataclass
 from ..core.results import Failure, Inspection
-from ..errors import HfinspectError, LostError
+from ..errors import HfinspectError, LostError, UsageError
+from ..inspecting.build import Inspected
+from ..inspecting.trip import inspect_target
 from ..sources.deadline import Deadline
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
+from ..sources.opening import Access
 from ..sources.threads import DaemonThreads
 from ..sources.waiting import SLICE
 from .time_limit import within
 
 if TYPE_CHECKING:
+    from ..core.footprint import Memory
+    from ..sizing.plan import Wish
     from ..sources.hub.client import HubClient
     from ..sources.hub.model_info import Listing
 
@@ -55,6 +61,37 @@ class ScanOptions:
         return state
 
 
+@overload
+def scan(
+    targets: Iterable[api.Target],
+    *,
+    jobs: int = ...,
+    executor: Executor | None = ...,
+    source: api.SourceChoice = ...,
+    token: str | bool | None = ...,
+    endpoint: str | None = ...,
+    timeout: float | None = ...,
+    cache_dir: str | None = ...,
+    on: None = ...,
+    context: None = ...,
+) -> Iterator[Inspection | Failure]: ...
+@overload
+def scan(
+    targets: Iterable[api.Target],
+    *,
+    jobs: int = ...,
+    executor: Executor | None = ...,
+    source: api.SourceChoice = ...,
+    token: str | bool | None = ...,
+    endpoint: str | None = ...,
+    timeout: float | None = ...,
+    cache_dir: str | None = ...,
+    on: str | None = ...,
+    context: int | str | None = ...,
+    batch: int = ...,
+    engine: str = ...,
+    cache_dtype: str | None = ...,
+) -> Iterator[Memory | Failure]: ...
 def scan(
     targets: Iterable[api.Target],
     *,
@@ -65,7 +102,12 @@ def scan(
     endpoint: str | None = None,
     timeout: float | None = None,
     cache_dir: str | None = None,
-) -> Iterator[Inspection | Failure]:
+    on: str | None = None,
+    context: int | str | None = None,
+    batch: int = 1,
+    engine: str = "logical",
+    cache_dtype: str | None = None,
+) -> Iterator[Inspection | Failure] | Iterator[Memory | Failure]:
     """Inspect many models: one result a target, in order, a ``Failure`` where it did not work.
 
     ``jobs`` targets are read at once over one shared client. ``executor`` is any
@@ -73,16 +115,64 @@ def scan(
     ``Client.get_executor()``); results are the same. Other processes are not given ``token``: each
     takes its own (HF_TOKEN, or the saved one). ``timeout`` is in seconds for each target (600 if
     None); one that is not done by then is a ``Failure``. ``cache_dir`` keeps headers between runs.
+
+    With ``on`` (a device, ``"24GB"``) or ``context`` (tokens, ``"8k"``) the results are those of
+    ``hfinspect.memory``: which models fit, and up to which context. ``batch``, ``engine`` and
+    ``cache_dtype`` are its arguments too.
+
+    Raises UsageError for a device, a context or another argument of memory that is none.
     """
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
-    work = partial(inspect_one, options=options)
+    wish = memory_wish(
+        on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype
+    )  # fmt: skip
+    if wish is None:
+        work: Callable[[Any], Any] = partial(inspect_one, options=options)
+    else:
+        work = partial(_size_one, options=options, wish=wish)
     return run(targets, work, lost, jobs=jobs, executor=executor, window=4 * jobs)
+
+
+def memory_wish(
+    *, on: str | None, context: int | str | None, batch: int, engine: str, cache_dtype: str | None
+) -> Wish | None:
+    """What is to be sized of each model; None where a scan is of what models are alone.
+
+    Raises UsageError, also for choices that need a device or a context next to them.
+    """
+    from ..sizing.plan import wished
+
+    wish = wished(
+        engine=engine, context=context, batch=batch, cache_dtype=cache_dtype, encoder_tokens=None,
+        on=on,
+    )  # fmt: skip
+    if on is not None or context is not None:
+        return wish
+    if (batch, engine, cache_dtype) != (1, "logical", None):
+        raise UsageError(
+            "batch, engine and cache dtype", "are about memory", expected="a device or a context"
+        )
+    return None
 
 
 def inspect_one(
     target: api.Target, options: ScanOptions, listing: Listing | None = None
 ) -> Inspection | Failure:
     """One target, with the process's shared client and in its time; an error of ours is a value."""
+    found = _in_time(target, options, listing)
+    return found if isinstance(found, Failure) else found.inspection
+
+
+def _size_one(target: api.Target, options: ScanOptions, wish: Wish) -> Memory | Failure:
+    from .memory_rows import sized
+
+    found = _in_time(target, options, None)
+    return found if isinstance(found, Failure) else sized(found, wish)
+
+
+def _in_time(
+    target: api.Target, options: ScanOptions, listing: Listing | None
+) -> Inspected | Failure:
     deadline = Deadline(options.timeout)
     name = name_of(target)
     try:
@@ -93,19 +183,14 @@ def inspect_one(
 
 def inspected(
     target: api.Target, options: ScanOptions, listing: Listing | None, deadline: Deadline
-) -> Inspection | Failure:
-    """One target, until the deadline as far as the network is concerned."""
+) -> Inspected | Failure:
+    """One target, with what its result was made from, until the deadline as far as the network is
+    concerned."""
     client, cache = shared(options)
+    access = Access(None, options.endpoint, deadline, client, cache, listing)
     try:
-        return api.inspect(
-            target,
-            source=options.source,
-            endpoint=options.endpoint,
-            timeout=deadline,
-            client=client,
-            cache=cache,
-            listing=listing,
-        )
+        checked("source", options.source, SOURCES)
+        return inspect_target(target, access, source=options.source)
     except HfinspectError as error:
         return Failure(name_of(target), error)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from ..core.cache_size import CacheSize
 from ..core.model_facts import FACTS, ModelFacts
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, UsageError
@@ -74,6 +75,10 @@ def _hub(name: str, meaning: str) -> Column:
     return Column("string", value, f"{meaning}, by the Hub")
 
 
+def _cache(value: Callable[[CacheSize], int], meaning: str) -> Column:
+    return Column("int64", lambda f: None if f.cache is None else value(f.cache), meaning)
+
+
 def _part(name: str, what: str) -> Column:
     return Column("int64", _component(name), f"unique parameters of {what}")
 
@@ -129,6 +134,28 @@ COLUMNS: Final[Mapping[str, Column]] = {
         "int64", lambda f: f.quantization.bits if f.quantization else None, "of a packed weight"
     ),
     "nbytes": Column("int64", lambda f: f.nbytes, "bytes of all tensors"),
+    "cache_per_token": _cache(
+        lambda cache: cache.per_token_first,
+        "bytes that a token adds to the cache while no window is full; null without a cache",
+    ),
+    "cache_per_token_later": _cache(
+        lambda cache: cache.per_token, "the same at the model's own context, where windows are full"
+    ),
+    "cache_per_sequence": _cache(
+        lambda cache: cache.fixed, "bytes of a sequence's cache that do not grow: states, encoders"
+    ),
+    "cache_tokens": _cache(
+        lambda cache: cache.tokens, "the context of the next: the model's own, else 32,768"
+    ),
+    "cache_nbytes": _cache(
+        lambda cache: cache.nbytes, "bytes of one sequence's cache at that many tokens"
+    ),
+    "cache_dtype": Column(
+        "string", lambda f: f.cache.dtype if f.cache else None, "of its keys and values"
+    ),
+    "cache_unknown": Column(
+        "string", lambda f: f.cache_unknown or None, "why there is no cache, or why it is not known"
+    ),
     "tensors": Column("int64", lambda f: len(f.tensors), "number of tensors"),
     "files": Column("int64", lambda f: len(f.files), "number of weight files read"),
     "findings": Column("int64", lambda f: len(f.findings), "remarks that reading made"),
@@ -137,6 +164,24 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "last_modified": _hub("last_modified", "time of the last commit"),
     "library": _hub("library", "the library that loads it"),
     "task": _hub("task", "the pipeline tag"),
+}
+
+#: Columns of ``--on`` and ``--context``: ``hfinspect memory`` for each model.
+MEMORY_COLUMNS: Final[Mapping[str, Described]] = {
+    "fits": Described("bool", "whether the device holds it; null where unknown"),
+    "max_context": Described("int64", "tokens that still fit at this batch; 0 for none"),
+    "max_batch": Described("int64", "sequences that still fit at this context; 0 for none"),
+    "memory_total": Described("int64", "bytes of weights, cache and workspace at this context"),
+    "memory_weights": Described("int64", "bytes of the weights that the class loads"),
+    "memory_cache": Described("int64", "bytes of the cache, by the engine's rules"),
+    "memory_workspace": Described("int64", "bytes of the workspace, a limit"),
+    "memory_context": Described(
+        "int64", "the context: --context, else the model's own, else 32,768"
+    ),
+    "memory_batch": Described("int64", "sequences at once"),
+    "memory_engine": Described("string", "whose rules the cache follows"),
+    "device": Described("string", "of --on"),
+    "memory_unknown": Described("string", "why there is no answer"),
 }
 
 #: Columns of ``--audit``.
@@ -155,10 +200,14 @@ TOTALS_COLUMNS: Final[Mapping[str, Described]] = {
 }
 
 
+#: What rows can be sorted by.
+SORTABLE: Final = frozenset((*LEADING, *COLUMNS, *MEMORY_COLUMNS, *AUDIT_COLUMNS, *TOTALS_COLUMNS))
+
+
 def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]:
-    """Columns named in a comma-separated list, those of audits too; for None all of an inspection.
-    ``totals``: those of the Hub's own report instead. Raises UsageError."""
-    known = tuple(TOTALS_COLUMNS) if totals else (*COLUMNS, *AUDIT_COLUMNS)
+    """Columns named in a comma-separated list, those of audits and of memory too; for None all of
+    an inspection. ``totals``: those of the Hub's own report instead. Raises UsageError."""
+    known = tuple(TOTALS_COLUMNS) if totals else (*COLUMNS, *MEMORY_COLUMNS, *AUDIT_COLUMNS)
     if text is None:
         return known if totals else tuple(COLUMNS)
     names = [name.strip() for name in text.split(",") if name.strip()]
@@ -191,9 +240,21 @@ def row_of(result: Inspection | Failure, columns: Sequence[str], target: str | N
     }
 
 
+def sorted_by(rows: Sequence[Row], column: str) -> list[Row]:
+    """Rows by a column: numbers from the largest, yes before no, texts from A; rows that lack it
+    last, in their order."""
+
+    def key(row: Row) -> tuple[bool, int, str]:
+        value = row.get(column)
+        number = -int(value) if isinstance(value, (bool, int)) else 0
+        return value is None, number, value if isinstance(value, str) else ""
+
+    return sorted(rows, key=key)
+
+
 def types_of(columns: Sequence[str]) -> dict[str, str]:
     """Column -> type of a whole row, in order; ``columns`` with or without the leading ones."""
-    told = {**TOTALS_COLUMNS, **AUDIT_COLUMNS, **LEADING}
+    told = {**TOTALS_COLUMNS, **MEMORY_COLUMNS, **AUDIT_COLUMNS, **LEADING}
     kinds = {name: column.kind for name, column in told.items()}
     kinds.update((name, column.kind) for name, column in COLUMNS.items())
     return {name: kinds[name] for name in dict.fromkeys((*LEADING, *columns))}
@@ -203,8 +264,8 @@ def columns_table() -> str:
     """All columns as a markdown table, for the documentation."""
     lines = ["| column | type | meaning |", "| --- | --- | --- |"]
     for group, note in (
-        (LEADING, ""), (COLUMNS, ""), (AUDIT_COLUMNS, " (`--audit`)"),
-        (TOTALS_COLUMNS, " (`--totals-only`)"),
+        (LEADING, ""), (COLUMNS, ""), (MEMORY_COLUMNS, " (`--on`)"),
+        (AUDIT_COLUMNS, " (`--audit`)"), (TOTALS_COLUMNS, " (`--totals-only`)"),
     ):  # fmt: skip
         lines += [
             f"| `{name}` | {column.kind} | {column.meaning}{note} |"

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ..auditing.run import run_audit
 from ..core.records import dataclass
 from ..core.refs import ModelRef
-from ..core.results import Failure, Inspection
+from ..core.results import Failure
 from ..core.verdicts import AuditResult
 from ..errors import (
     HfinspectError,
@@ -18,7 +18,9 @@ from ..errors import (
     RequestTimeoutError,
     UnknownArchitectureError,
 )
+from ..inspecting.build import Inspected
 from ..inspecting.trip import inspect_opened, of_pipeline
+from ..sizing.plan import Wish
 from ..sources.deadline import Deadline
 from ..sources.hub.model_info import Listing
 from ..sources.hub.search import ListedModel
@@ -26,7 +28,8 @@ from ..sources.local import LocalSource
 from ..sources.opening import Access, errors_about
 from ..sources.remembering import RememberingSource
 from .engine import ScanOptions, inspected, lost, run, shared
-from .rows import AUDIT_COLUMNS, LEADING, TOTALS_COLUMNS, Row, lead, row_of
+from .memory_rows import memory_row, sized
+from .rows import AUDIT_COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, Row, lead, row_of
 from .time_limit import within
 
 
@@ -54,6 +57,7 @@ class RowWork:
     columns: tuple[str, ...]
     audit: bool = False
     refresh: bool = False
+    wish: Wish | None = None
 
     def __call__(self, item: Item) -> Row:
         """The target's row: the leading columns, then ``columns``. Raises nothing of ours."""
@@ -69,17 +73,26 @@ class RowWork:
             return item.row
         listing = item.listed.listing() if item.listed else None
         if not self.audit:
-            result = inspected(item.target, self.options, listing, deadline)
-            return row_of(result, self.columns, item.target)
+            return self._inspected_row(
+                inspected(item.target, self.options, listing, deadline), item.target
+            )  # fmt: skip
         result, audited = _inspected_and_audited(item.target, self.options, listing, deadline)
-        own = tuple(name for name in self.columns if name not in AUDIT_COLUMNS)
-        row = row_of(result, own, item.target)
-        row.update(dict.fromkeys(AUDIT_COLUMNS))
+        row = self._inspected_row(result, item.target)
         if isinstance(audited, AuditResult):
             return {**row, **_audit_row(audited)}
         if audited is None or isinstance(result, Failure):
             return row
         return {**row, **lead(item.target, error=audited)}
+
+    def _inspected_row(self, result: Inspected | Failure, target: str) -> Row:
+        """The columns of an inspection and of memory; those of an audit are still null."""
+        row = dict.fromkeys((*MEMORY_COLUMNS, *AUDIT_COLUMNS))
+        own = tuple(name for name in self.columns if name not in row)
+        if isinstance(result, Failure):
+            return {**row, **row_of(result, own, target)}
+        if self.wish is not None:
+            row.update(memory_row(sized(result, self.wish)))
+        return {**row, **row_of(result.inspection, own, target)}
 
     def _holds(self, item: Item, row: Row, deadline: Deadline) -> bool:
         if row["status"] != "ok" or row["commit"] is None:
@@ -122,14 +135,14 @@ def current_commit(target: str, options: ScanOptions, deadline: Deadline) -> str
 
 def _inspected_and_audited(
     target: str, options: ScanOptions, listing: Listing | None, deadline: Deadline
-) -> tuple[Inspection | Failure, AuditResult | HfinspectError | None]:
+) -> tuple[Inspected | Failure, AuditResult | HfinspectError | None]:
     """Both of one target, whose files are read once. None for a model that could not be read: what
     is wrong with one that cannot be counted, an audit says."""
     client, cache = shared(options)
     access = Access(
         endpoint=options.endpoint, timeout=deadline, client=client, cache=cache, listing=listing
     )
-    result: Inspection | Failure
+    result: Inspected | Failure
     try:
         ref = access.resolve(target)
         opened = access.open(of_pipeline(ref))
@@ -141,7 +154,7 @@ def _inspected_and_audited(
             with errors_about(ref):
                 result = inspect_opened(
                     target, of_pipeline(ref), source, access, source=options.source
-                ).inspection
+                )
         except HfinspectError as error:
             result = Failure(target, error)
             if not isinstance(error, _JUDGED):

@@ -87,7 +87,13 @@ def wished(
 
 
 def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
-    """Everything that is known; a cache that is not is refused by its reason, not guessed."""
+    """Everything that is known; a cache that is not is refused by its reason, not guessed.
+
+    ``prediction`` counts only where it is the catalog's: what transformers builds has no tree that
+    says what is kept.
+    """
+    if prediction is not None and prediction.family is None:
+        prediction = None
     weights = _weights(found)
     base = Memory(
         target=found.target, origin=found.origin, architecture=found.architecture,

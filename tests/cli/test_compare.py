@@ -118,7 +118,7 @@ def test_csv_holds_plain_numbers(models: Path) -> None:
     done = hfinspect("compare", "./base", "./deeper", "-f", "csv", cwd=models)
     rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(done.out))}
     assert rows.pop("property") == ["./base", "./deeper"]
-    texts = {"architecture", "model_type", "source", "dtypes"}
+    texts = {"architecture", "model_type", "source", "dtypes", "cache_dtype"}
     assert all(cell.isdigit() for name in rows if name not in texts for cell in rows[name])
     counted = [hfinspect_of(models / name).parameters for name in ("base", "deeper")]
     assert [int(cell) for cell in rows["parameters"]] == counted

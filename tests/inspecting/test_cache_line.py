@@ -87,3 +87,17 @@ def test_key_values_that_say_too_little_are_a_reason(tmp_path: Path) -> None:
     found = write(tmp_path, gguf(llama(), Q4_0))
     assert found.cache is None
     assert "key-values" in found.cache_unknown
+
+
+def test_compare_and_scan_have_the_same_number(tmp_path: Path) -> None:
+    names = ["llama-3-8b", "deepseek-v3"]
+    caches = [hfinspect.inspect(str(MODELS / name)).cache for name in names]
+    sizes = [cache.nbytes for cache in caches if cache is not None]
+    out = program("compare", *(MODELS / name for name in names), "-f", "csv").out
+    assert f"cache_nbytes,{sizes[0]},{sizes[1]}" in out
+    shown = program("compare", *(MODELS / name for name in names)).out
+    assert "1.07 GB at 8,192 (BF16)" in shown
+    listed = tmp_path / "models.txt"
+    listed.write_text("".join(f"{MODELS / name}\n" for name in names))
+    rows = program("scan", listed, "--columns", "cache_nbytes", "-f", "csv", "-q").out.splitlines()
+    assert [int(row.rsplit(",", 1)[1]) for row in rows[1:]] == sizes

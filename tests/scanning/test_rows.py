@@ -18,6 +18,7 @@ from hfinspect.scanning.rows import (
     AUDIT_COLUMNS,
     COLUMNS,
     LEADING,
+    MEMORY_COLUMNS,
     TOTALS_COLUMNS,
     Row,
     chosen_columns,
@@ -178,7 +179,7 @@ def list_works(folder: Path) -> bool:
 
 def test_every_column_is_in_the_schema_and_the_table() -> None:
     schema = json.loads((ROOT / "hfinspect/schemas/scan-row.schema.json").read_text())
-    names = [*LEADING, *COLUMNS, *AUDIT_COLUMNS, *TOTALS_COLUMNS]
+    names = [*LEADING, *COLUMNS, *MEMORY_COLUMNS, *AUDIT_COLUMNS, *TOTALS_COLUMNS]
     assert set(schema["properties"]) == set(names)
     assert schema["required"] == list(LEADING)
     kinds = {"string": "string", "int64": "integer", "bool": "boolean"}
