@@ -30,7 +30,7 @@ _SIZES = ("memory_context", "memory_cache", "memory_total")
 def register(app: typer.Typer) -> None:
     app.command(
         "scan",
-        epilog="Examples: hfinspect scan models.txt --format csv --output models.csv --resume; "
+        epilog="Example: hfinspect scan models.txt --format csv --output models.csv --resume; or "
         "hfinspect scan models.txt --on 24GB --context 8k --sort max_context",
     )(scan)
 
