@@ -84,9 +84,7 @@ def transformer(c: ModelConfig) -> Module:
     eps = c.number("norm_eps", default=1e-5)
     bias = c.flag("attention_bias", default=False)
 
-    def scale(component: Component) -> Module:
-        return Module("MimiLayerScale", scale=Weight(h, kind="scale"), component=component)
-
+    scale = Module("MimiLayerScale", scale=Weight(h, kind="scale"), component=Component.OTHER)
     layer = Module(
         "MimiTransformerLayer",
         self_attn=grouped_attention("MimiAttention", h, grouped_heads(c, h), bias=bias),
@@ -99,8 +97,8 @@ def transformer(c: ModelConfig) -> Module:
         ),
         input_layernorm=LayerNorm(h, eps=eps),
         post_attention_layernorm=LayerNorm(h, eps=eps),
-        self_attn_layer_scale=scale(Component.ATTENTION),
-        mlp_layer_scale=scale(Component.MLP),
+        self_attn_layer_scale=scale,
+        mlp_layer_scale=scale,
     )
     return Module("MimiTransformerModel", layers=Layers.of(c.count("num_hidden_layers"), layer))
 

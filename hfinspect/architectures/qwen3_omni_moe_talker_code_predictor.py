@@ -160,18 +160,16 @@ def _transformer(c: ModelConfig, h: Dim) -> Module:
     heads = grouped_heads(c, h, heads=16, kv=16)
     inner = c.dim("intermediate_size", default=3072)
 
-    def scale(component: Component) -> Module:
-        weight = Weight(h, kind="scale")
-        return Module(f"{NAME}Code2WavLayerScale", scale=weight, component=component)
-
+    weight = Weight(h, kind="scale")
+    scale = Module(f"{NAME}Code2WavLayerScale", scale=weight, component=Component.OTHER)
     layer = Module(
         f"{NAME}Code2WavTransformerLayer",
         self_attn=attention(c, h, heads, "Code2WavAttention", None),
         mlp=gated_mlp(f"{NAME}Code2WavMlp", h, inner, act=c.text("hidden_act", default="silu")),
         input_layernorm=_norm(c, h, "Code2WavRMSNorm", 1e-5),
         post_attention_layernorm=_norm(c, h, "Code2WavRMSNorm", 1e-5),
-        self_attn_layer_scale=scale(Component.ATTENTION),
-        mlp_layer_scale=scale(Component.MLP),
+        self_attn_layer_scale=scale,
+        mlp_layer_scale=scale,
     )
     return Module(
         f"{NAME}Code2WavTransformerModel",

@@ -2,6 +2,7 @@
 
     pip install 'hfinspect[oracle]'
     python -m tests.oracle.record_modules             # every class of every type: some minutes
+    python -m tests.oracle.record_modules TYPE...      # of these types, in place of what was known
     python -m tests.oracle.record_modules --rates     # how names alone do, from what is recorded
 
 Each class that transformers has for a type is built on the meta device, with the type's default
@@ -57,7 +58,11 @@ def rows_of(cls: Any, config: Any) -> Rows:
         is_parameter = name.rpartition(".")[2] not in buffers
         if source is not None:
             is_parameter = source in trained
-            kind = kind_of(source, _classes(modules, source)) if is_parameter else None
+        around = _around(modules, source or name)
+        # Experts that a save writes one by one are not modules of their own.
+        is_expert = type(around[-1]).__name__.endswith("Experts")
+        if is_parameter and (source is not None or is_expert):
+            kind = kind_of(source or name, around, name)
         template = ".".join("N" if part.isdecimal() else part for part in name.split("."))
         first = firsts.setdefault(template, name)
         shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
@@ -66,11 +71,11 @@ def rows_of(cls: Any, config: Any) -> Rows:
     return rows
 
 
-def _classes(modules: dict[str, Any], name: str) -> list[str]:
-    """Class names of the modules that a tensor stands in."""
+def _around(modules: dict[str, Any], name: str) -> list[Any]:
+    """The modules that a tensor stands in, the outermost first."""
     parts = name.split(".")
     paths = (".".join(parts[:depth]) for depth in range(len(parts)))
-    return [type(modules[path]).__name__ for path in paths if path in modules]
+    return [modules[path] for path in paths if path in modules]
 
 
 def built(model_type: str) -> Iterator[RealClass]:
@@ -151,7 +156,9 @@ def main() -> int:
     parser.add_argument(
         "--rates", action="store_true", help="judge what is recorded, need no torch"
     )
-    if parser.parse_args().rates:
+    parser.add_argument("types", nargs="*", help="model types; all if none is given")
+    options = parser.parse_args()
+    if options.rates:
         rates()
         return 0
     warnings.simplefilter("ignore")
@@ -162,8 +169,12 @@ def main() -> int:
 
     transformers.logging.set_verbosity(transformers.logging.CRITICAL)
     torch.set_num_threads(1)
-    types = [name for name in sorted(CONFIG_MAPPING_NAMES) if name in CONFIG_MAPPING]
-    real_modules.write(one for name in types for one in built(name))
+    types = options.types or sorted(CONFIG_MAPPING_NAMES)
+    kept = [
+        one for one in real_modules.real_classes() if options.types and one.model_type not in types
+    ]
+    fresh = [one for name in types if name in CONFIG_MAPPING for one in built(name)]
+    real_modules.write([*kept, *fresh])
     return 0
 
 

@@ -30,7 +30,7 @@ _MODULES: Final = _table({
         per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
         img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
-        reference_points""",
+        reference_points denoising_class_embed""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
@@ -49,13 +49,13 @@ _MODULES: Final = _table({
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
-        embd_to_logits""",
+        embd_to_logits spatial_perceiver""",
     _N: "img_mod txt_mod layer_output_scale",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
         project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
-        output_bias reg_conf""",
+        output_bias reg_conf class_embed parameter_projection embedding_proj_layer""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that
@@ -94,9 +94,9 @@ _NOUNS: Final = _table({
     _C: """conv convs convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv pwconv
         resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
         upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling""",
-    _P: "projector projection projections resampler merger aligner",
-    _H: """head heads classifier classifiers classification predictions logits pooler transform
-        pred unembed ctc clf postnet linker""",
+    _P: "projector projection projections resampler merger aligner connector",
+    _H: """head heads classifier classifiers classification predictions logits pooler
+        score transform pred unembed ctc clf postnet linker""",
 })  # fmt: skip
 
 #: Nouns that say too little where they stand alone.
@@ -145,6 +145,8 @@ def module_word(segment: str) -> Component | None:
         return _A
     around = _AROUND.intersection(words) or _AROUND_AT_END.intersection(words[-2:])
     if around and not {_C, _R}.intersection(nouns):
+        return _O
+    if words[-2:] == ["layer", "scale"]:
         return _O
     if words[-1] == "model" and nouns[:1] in ([_A], [_M]):
         return None  # "latent_attention_model" has more than attention
