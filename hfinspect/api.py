@@ -14,15 +14,16 @@ from .checkpoints.one_file import read_config
 from .core.choices import SOURCES, SourceChoice, checked
 from .core.config import HasConfig, config_given
 from .core.progress import Progress, joined
-from .core.refs import Origin
+from .core.refs import ModelRef, Origin
 from .core.results import Inspection, Member
 from .errors import HfinspectError, UsageError
+from .inspecting.build import Inspected
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
 from .inspecting.overriding import changed
-from .inspecting.trip import inspect_target, is_config, json_of, of_pipeline
+from .inspecting.trip import inspect_opened, inspect_target, is_config, json_of, of_pipeline
 from .sources.deadline import Deadline, Timeout
-from .sources.opening import Access
+from .sources.opening import Access, errors_about
 from .sources.source import Source
 
 # What only one verb needs is imported by it: a command starts in a third of a second.
@@ -32,15 +33,22 @@ if TYPE_CHECKING:
     from .core.footprint import Memory
     from .core.verdicts import AuditResult
     from .inspecting.pipelines import DeclaredPart
+    from .reports.portrait import Portrait
+    from .sizing.curves import Curves
+    from .sizing.plan import Wish
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.hub.model_info import Listing
+    from .sources.remembering import RememberingSource
     from .trees.prediction import Prediction
 
 Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
 
 #: Models that are compared are read at once, up to so many.
 _AT_ONCE = 8
+#: A portrait has an audit of models up to so many tensors; a second reading of more takes longer
+#: than everything else on the page.
+MAX_AUDITED = 20_000
 
 __all__ = [
     "SourceChoice", "audit", "compare", "explain", "inspect", "memory", "predict", "predict_parts",
@@ -81,6 +89,95 @@ def inspect(
     return inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     ).inspection
+
+
+def portrait(
+    target: Target,
+    *,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    endpoint: str | None = None,
+    timeout: Timeout = None,
+    client: HubClient | None = None,
+    progress: Progress | None = None,
+) -> Portrait:
+    """All that a page about a model shows, from one trip to it: what ``inspect`` returns, the
+    derivation, memory at every context, and an audit of what was read.
+
+    Arguments and errors are those of ``inspect``. What a model has no answer for is the reason as
+    text; so is the audit of more than ``MAX_AUDITED`` tensors, which takes as long again.
+    """
+    from .sources.remembering import RememberingSource
+
+    _check_source(source, overrides)
+    access = Access(token, endpoint, timeout, client, progress=progress)
+    if config_given(target) is not None:
+        whole = inspect_target(target, access, overrides=overrides)
+        return _portrait(whole, "only a config was given")
+    ref = of_pipeline(access.resolve(target, revision))
+    access = access.started()
+    opened = access.open(ref)
+    remembering = RememberingSource(opened)
+    with errors_about(ref), closing(remembering):
+        whole = inspect_opened(
+            str(target), ref, remembering if ref.path is None else opened, access, source=source,
+            file=file, overrides=overrides,
+        )  # fmt: skip
+        return _portrait(whole, _audited(str(target), ref, file, remembering, whole, source))
+
+
+def _audited(
+    name: str, ref: ModelRef, file: str | None, opened: RememberingSource, whole: Inspected,
+    source: str,
+) -> AuditResult | str:  # fmt: skip
+    """The audit of what was inspected, or why there is none."""
+    from .auditing.run import run_audit
+    from .sources.local import LocalSource
+
+    if whole.inspection.overrides or source == "config":
+        return "only the config was to be read"
+    if len(whole.inspection.tensors) > MAX_AUDITED:
+        return (
+            f"of more than {MAX_AUDITED:,} tensors it takes as long as the rest of this page; the "
+            "command audit does it"
+        )
+    picked = ref.file or file
+    if is_config(picked) or is_config(ref.path):
+        return "only the config was read"
+    try:
+        if ref.path is not None:
+            return run_audit(name, LocalSource(ref.path), file=picked)
+        opened.only_answer()
+        return run_audit(name, opened, file=picked)
+    except HfinspectError as error:
+        return str(error)
+
+
+def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
+    from .explaining.derivation import Derivation
+    from .explaining.derive import explained
+    from .reports.portrait import Portrait
+    from .sizing.curves import curves, held_by_layers
+    from .sizing.engines import find_engine
+    from .sizing.plan import Wish, plan
+
+    found, prediction = whole.inspection, whole.prediction
+    explanation: Explanation | str
+    if prediction is None or found.config is None:
+        several = f"it is a {found.layout} of several parts"
+        no_class = (
+            "its architecture is not in the catalog" if found.config else "there is no config"
+        )
+        explanation = several if found.members else no_class
+    else:
+        explanation = explained(found.target, found, Derivation(prediction, found.config))
+    memory = plan(found, prediction, Wish(find_engine("logical")))
+    drawn = None if prediction is None else curves(found, prediction, memory)
+    held = () if prediction is None or drawn is None else held_by_layers(found, prediction, memory)
+    return Portrait(found, explanation, memory, drawn, held, audit)
 
 
 def compare(
@@ -215,32 +312,74 @@ def memory(
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
-    from dataclasses import replace
-
-    from .sizing.plan import plan, wished
-
-    wish = wished(
+    wish = _memory_wish(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
+        train=train, rank=rank, targets=targets, seq=seq, optimizer=optimizer, precision=precision,
+        gpus=gpus, zero=zero, checkpointing=checkpointing,
     )  # fmt: skip
-    if train is not None:
-        from .sizing.training import train_wished
-
-        training = train_wished(
-            train, rank=rank, targets=targets, seq=seq, batch=batch, optimizer=optimizer,
-            precision=precision, gpus=gpus, zero=zero, checkpointing=checkpointing,
-        )  # fmt: skip
-        if not wish.parallel.alone:
-            hint = "training divides by gpus and zero"
-            raise UsageError("train", "does not go with parallel inference", hint=hint)
-        wish = replace(wish, train=training)
-    _check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, progress=progress)
+    return _planned(target, wish, access, revision, source, file, overrides)[0]
+
+
+def memory_drawn(
+    target: Target,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    timeout: Timeout = None,
+    progress: Progress | None = None,
+    **wishes: Any,
+) -> tuple[Memory, Curves | None]:
+    """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
+    model on one device; None where its cache is not known."""
+    from .sizing.curves import curves
+
+    access = Access(token, timeout=timeout, progress=progress)
+    found, whole = _planned(
+        target, _memory_wish(**wishes), access, revision, source, file, overrides
+    )
+    return found, None if whole.prediction is None else curves(
+        whole.inspection, whole.prediction, found
+    )
+
+
+def _memory_wish(*, train: str | None, **wishes: Any) -> Wish:
+    """What a user wrote, checked. Raises UsageError."""
+    from .sizing.plan import wished
+
+    training = {
+        name: wishes.pop(name)
+        for name in ("rank", "targets", "seq", "optimizer", "precision", "gpus", "zero",
+                     "checkpointing")
+    }  # fmt: skip
+    wish = wished(**wishes)
+    if train is None:
+        return wish
+    from .sizing.training import train_wished
+
+    if not wish.parallel.alone:
+        hint = "training divides by gpus and zero"
+        raise UsageError("train", "does not go with parallel inference", hint=hint)
+    return replace(wish, train=train_wished(train, batch=wishes["batch"], **training))
+
+
+def _planned(
+    target: Target, wish: Wish, access: Access, revision: str | None, source: SourceChoice,
+    file: str | None, overrides: Mapping[str, Any] | None,
+) -> tuple[Memory, Inspected]:  # fmt: skip
+    """The sum, and what it was made from."""
+    from .sizing.plan import plan
+
+    _check_source(source, overrides)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
-    return plan(whole.inspection, whole.prediction, wish)
+    return plan(whole.inspection, whole.prediction, wish), whole
 
 
 def audit(

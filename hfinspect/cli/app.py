@@ -23,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from ..errors import HfinspectError, UsageError
 from .interrupt import INTERRUPTED, WATCH, say_interrupted
 from .plain_values import make_plain
-from .streams import complain_of, drop_stdout, flushed, standard_output
+from .streams import ARGUMENTS, complain_of, drop_stdout, flushed, standard_output
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
 COMMANDS: Final = (
@@ -143,6 +143,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run and return the exit code. No traceback reaches a user except for a bug of ours."""
     if wants_json(arguments):
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    ARGUMENTS[:] = arguments
     try:
         check_command(arguments)
         app = make_app(needed(arguments))

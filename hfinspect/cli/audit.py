@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..core.results import Failure
     from ..core.verdicts import AuditResult
 
-FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit")
+FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit", "html")
 _THRESHOLDS = ("error", "warning", "note")
 
 
@@ -171,7 +171,11 @@ def _show(
         write(junit.render(results, rules(), fail_on), output)
     else:
         lines = format_ == "table"
-        emit(format_, lambda: lay_out(results, lines=lines), lambda: to_dict(results), output)
+        fixes = format_ == "html"
+        emit(
+            format_, lambda: lay_out(results, lines=lines, fixes=fixes), lambda: to_dict(results),
+            output,
+        )  # fmt: skip
 
 
 def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:
@@ -190,9 +194,11 @@ def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:
 def _not_of_rules(option: str, format_: str) -> None:
     from ..errors import UsageError
 
-    if format_ in ("sarif", "junit"):
+    if format_ in ("sarif", "junit", "html"):
         raise UsageError(
-            f"{option} as {format_}", "is not possible", expected="table, json, csv or markdown"
+            f"{option} as {format_}",
+            "is not possible",
+            expected="table, json, csv, markdown or html",
         )
 
 

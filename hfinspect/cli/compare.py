@@ -55,5 +55,5 @@ def show(
             timeout=timeout,
             progress=progress,
         )
-    emit(format_, lambda: lay_out(found), lambda: found.to_dict(), output)
+    emit(format_, lambda: lay_out(found, drawn=format_ == "html"), lambda: found.to_dict(), output)
     return found

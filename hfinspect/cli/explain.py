@@ -9,7 +9,7 @@ import typer
 from ..core.choices import DEPTHS, checked, listed
 from . import options
 
-FORMATS = ("table", "markdown", "latex", "json")
+FORMATS = ("table", "markdown", "latex", "json", "html")
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def explain(
     format_: Annotated[
         str,
         typer.Option(
-            "--format", "-f", help="table, markdown, latex or json.",
+            "--format", "-f", help="table, markdown, latex, json or html.",
             autocompletion=lambda: list(FORMATS), callback=options.by_suffix(FORMATS),
         ),
     ] = "table",
@@ -52,7 +52,7 @@ def explain(
     from ..reports.document import Document
     from ..reports.explained import in_ascii, lay_out
     from ..reports.registry import render
-    from .output import FILE, canvas_of_stdout, checked_format, write
+    from .output import FILE, canvas_of_stdout, checked_format, command_line, write
     from .reading_line import reading_line
 
     checked_format(format_, FORMATS)
@@ -73,7 +73,7 @@ def explain(
     canvas = canvas_of_stdout() if output is None else FILE
 
     def document() -> Document:
-        laid_out = lay_out(found, depth=depth)  # type: ignore[arg-type]  # checked above
+        laid_out = lay_out(found, depth=depth, drawn=format_ == "html")  # type: ignore[arg-type]  # checked above
         return in_ascii(laid_out) if format_ == "table" and not canvas.unicode else laid_out
 
-    write(render(format_, document, found.to_dict, canvas), output)
+    write(render(format_, document, found.to_dict, canvas, command_line), output)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,9 +11,17 @@ from ..core.choices import GROUPS, checked, listed
 from ..errors import UsageError
 from . import options
 
+if TYPE_CHECKING:
+    from ..core.results import Inspection, Totals
+    from ..reports.document import Document
+    from ..reports.portrait import Portrait
+
 
 def register(app: typer.Typer) -> None:
-    app.command("inspect", epilog="Example: hfinspect openai-community/gpt2 --by layer")(inspect)
+    app.command(
+        "inspect",
+        epilog="Example: hfinspect openai-community/gpt2 --by layer, or --output gpt2.html",
+    )(inspect)
 
 
 def inspect(
@@ -33,7 +42,7 @@ def inspect(
     ] = "component",
     set_: options.Set = None,
     file: options.File = None,
-    format_: options.Format = "table",
+    format_: options.PicturedFormat = "table",
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
@@ -50,29 +59,39 @@ def inspect(
         show(models, source, format_, output, token, timeout)
         return
     from .. import api
-    from ..analysis.count import GROUPINGS, grouped, per_layer
     from ..core.overrides import parse_overrides
-    from ..reports.overview import lay_out
+    from .options import PICTURED
     from .output import checked_format, emit
     from .reading_line import reading_line
 
-    checked_format(format_)
+    checked_format(format_, PICTURED)
     checked("--by", by, GROUPS)
+    drawn = format_ in ("html", "svg")
+    ask: Any = api.portrait if drawn else api.inspect
     with reading_line(models[0], revision=revision) as progress:
-        found = api.inspect(
-            models[0],
-            revision=revision,
-            source=source,  # type: ignore[arg-type]  # api checks it
-            token=token,
-            file=file,
-            overrides=parse_overrides(set_ or ()),
-            timeout=timeout,
-            progress=progress,
-        )
-    groups = found.components if by == "component" else grouped(found.tensors, GROUPINGS[by])
-    emit(
-        format_,
-        lambda: lay_out(found, by=by, groups=groups, layers=per_layer(found.tensors)),
-        lambda: found.to_dict(),
-        output,
-    )
+        found = ask(
+            models[0], revision=revision, source=source, token=token, file=file,
+            overrides=parse_overrides(set_ or ()), timeout=timeout, progress=progress,
+        )  # fmt: skip
+    inspection = found.inspection if drawn else found
+    lay_out = _pictured if drawn else _in_text
+    emit(format_, lambda: lay_out(found, by), inspection.to_dict, output, PICTURED)
+
+
+def _in_text(found: Inspection, by: str) -> Document:
+    from ..analysis.count import per_layer
+    from ..reports.overview import lay_out
+
+    return lay_out(found, by=by, groups=_groups(found, by), layers=per_layer(found.tensors))
+
+
+def _pictured(found: Portrait, by: str) -> Document:
+    from ..reports.portrait import lay_out
+
+    return lay_out(found, by=by, groups=_groups(found.inspection, by))
+
+
+def _groups(found: Inspection, by: str) -> Mapping[str, Totals]:
+    from ..analysis.count import GROUPINGS, grouped
+
+    return found.components if by == "component" else grouped(found.tensors, GROUPINGS[by])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -90,13 +90,13 @@ def memory(
     from .. import api
     from ..core.overrides import parse_overrides
     from ..reports.footprint_lines import lay_out
-    from ..reports.registry import render
-    from .output import FILE, canvas_of_stdout, checked_format, write
+    from .output import checked_format, emit
     from .reading_line import reading_line
 
     checked_format(format_)
     with reading_line(model, revision=revision) as progress:
-        found = api.memory(
+        ask: Any = api.memory_drawn if format_ == "html" else api.memory
+        found = ask(
             model,
             context=context,
             batch=batch,
@@ -118,15 +118,15 @@ def memory(
             zero=zero,
             checkpointing=checkpointing,
             revision=revision,
-            source=source,  # type: ignore[arg-type]  # api checks it
+            source=source,
             overrides=parse_overrides(set_ or ()),
             file=file,
             token=token,
             timeout=timeout,
             progress=progress,
         )
-    canvas = canvas_of_stdout() if output is None else FILE
-    write(render(format_, lambda: lay_out(found), found.to_dict, canvas), output)
+    found, curves = found if format_ == "html" else (found, None)
+    emit(format_, lambda: lay_out(found, curves, drawn=format_ == "html"), found.to_dict, output)
     fits = found.fits if train is None else found.training and found.training.fits
     if fits is False:
         raise typer.Exit(1)

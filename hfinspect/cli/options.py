@@ -10,7 +10,7 @@ import typer
 
 from ..core.choices import SOURCES, listed
 from ..errors import UsageError
-from ..reports.registry import FORMATS
+from ..reports.registry import DRAWN_FORMATS, FORMATS
 
 #: Ending of an --output -> the format that it means, and others that are at home in such a file.
 SUFFIXES: Final = {
@@ -29,6 +29,10 @@ SUFFIXES: Final = {
     ".parquet": ("parquet",),
     ".txt": ("table", "markdown", "csv", "jsonl"),
 }
+
+
+#: Formats of a model's own report, which can be drawn as a picture too.
+PICTURED: Final = (*FORMATS, *DRAWN_FORMATS)
 
 
 def _formats() -> list[str]:
@@ -100,8 +104,16 @@ Timeout = Annotated[
 Format = Annotated[
     str,
     typer.Option(
-        "--format", "-f", help="table, json, csv or markdown; or by --output's ending.",
+        "--format", "-f", help="table, json, csv, markdown or html; or by --output's ending.",
         autocompletion=_formats, callback=by_suffix(tuple(FORMATS)),
+    ),
+]  # fmt: skip
+#: That of inspect.
+PicturedFormat = Annotated[
+    str,
+    typer.Option(
+        "--format", "-f", help="table, json, csv, markdown, html or svg; or by --output's ending.",
+        autocompletion=lambda: list(PICTURED), callback=by_suffix(PICTURED),
     ),
 ]  # fmt: skip
 Source = Annotated[
@@ -114,7 +126,7 @@ Source = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write to this file; its ending says the format (x.json, x.csv).",
+        "--output", "-o", help="Write to this file; its ending says the format (x.json, x.html).",
         show_default=False, is_eager=True,
     ),
 ]  # fmt: skip

@@ -10,10 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from ..core.refs import masked
 from ..errors import UnreadableError, UsageError
 from ..reports.registry import FORMATS, render
 from ..reports.table import PIPE_WIDTH, Canvas
-from .streams import standard_output, wants_color
+from .streams import ARGUMENTS, standard_output, wants_color
 
 #: What a file gets.
 FILE: Final = Canvas(PIPE_WIDTH, unlimited=True)
@@ -52,12 +53,31 @@ class DocumentMaker(Protocol):
 
 
 def emit(
-    format_name: str, document: DocumentMaker, result: DocumentMaker, output: Path | None
+    format_name: str,
+    document: DocumentMaker,
+    result: DocumentMaker,
+    output: Path | None,
+    known: tuple[str, ...] = tuple(FORMATS),
 ) -> None:
     """Render and write to ``output``, or to standard output."""
-    checked_format(format_name)
+    checked_format(format_name, known)
     canvas = canvas_of_stdout() if output is None else FILE
-    write(render(format_name, document, result, canvas), output)
+    write(render(format_name, document, result, canvas, command_line), output)
+
+
+def command_line() -> str:
+    """The command that is running, as one would type it: without a token, and without what an
+    address holds of a login."""
+    import shlex  # a page alone needs it
+
+    left = iter(ARGUMENTS)
+    words = ["hfinspect"]
+    for argument in left:
+        if argument == "--token":
+            next(left, None)
+        elif not argument.startswith("--token="):
+            words.append(shlex.quote(masked(argument) if "://" in argument else argument))
+    return " ".join(words)
 
 
 def checked_format(format_name: str, known: tuple[str, ...] = tuple(FORMATS)) -> str:

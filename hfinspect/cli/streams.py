@@ -15,6 +15,9 @@ from .hints import hint_of
 #: Longest sentence shown; paths and lists of known names take room.
 MAX_SHOWN = 1000
 
+#: What the program was called with: a page says which command made it.
+ARGUMENTS: list[str] = []
+
 _ELSEWHERE = "--output FILE writes to a file"
 
 

@@ -71,7 +71,8 @@ def tensors(
             timeout=timeout,
             progress=progress,
         )
-    fold = format_ == "table" and output is None and is_terminal() and not every
+    on_screen = (format_ == "table" and output is None and is_terminal()) or format_ == "html"
+    fold = on_screen and not every
     named = [t for t in found.tensors if match is None or fnmatchcase(t.name, match)]
     chosen = in_order(named, sort)[: None if fold else top]
     emit(

@@ -79,6 +79,10 @@ class Copies(Sequence[T]):
     def _all(self) -> tuple[T, ...]:
         return tuple(row for place in self._places for row in place.rows())
 
+    def places(self) -> tuple[Place[T], ...]:
+        """Where each template is, in order."""
+        return self._places
+
     def counted(self) -> Iterator[tuple[T, int]]:
         """The tensors of each template and how often it is there, in order of first appearance.
         Their names, stacks and layers are relative: for sums over anything else."""

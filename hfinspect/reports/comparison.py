@@ -21,12 +21,28 @@ _SIGNS = {"only_here": "-", "only_there": "+", "shape": "shape", "dtype": "dtype
 _VERDICTS = {"packing": "packed differently", "dtype": "in other dtypes"}
 
 
-def lay_out(comparison: Comparison) -> Document:
-    """The first model is what the others are compared with: ``-`` is only in the first."""
+def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
+    """The first model is what the others are compared with: ``-`` is only in the first. ``drawn``:
+    with a bar of components for each."""
     blocks: list[Block] = [_side_by_side(comparison.inspections)]
+    title = ""
+    if drawn:
+        title = " and ".join(model.origin.name for model in comparison.inspections)
+        blocks[:0] = [block for model in comparison.inspections for block in _bar(model)]
     for difference in comparison.differences:
         blocks += _difference(comparison.inspections[0].target, difference)
-    return Document("", tuple(blocks), _plain(comparison.inspections))
+    return Document(title, tuple(blocks), _plain(comparison.inspections))
+
+
+def _bar(model: Inspection) -> Iterator[Block]:
+    from .drawings import StackedBar
+    from .headline import summary
+
+    whole = model.parameters
+    known = [(name, totals.parameters) for name, totals in model.components.items()]
+    pieces = tuple((name, size / whole, spelled(size)) for name, size in known if size and whole)
+    yield Paragraph(f"{model.origin.name}: {summary(model)}")
+    yield StackedBar("parameters", pieces)
 
 
 class _Line(NamedTuple):

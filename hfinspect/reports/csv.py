@@ -16,7 +16,7 @@ MAX_CELL = 32_767
 
 def render(document: Document) -> str:
     """The main table as RFC 4180 csv with a header line, without a final newline."""
-    table = document.main or next((b for b in document.blocks if isinstance(b, Table)), None)
+    table = document.main or next((b for b in document.in_text if isinstance(b, Table)), None)
     if table is None:
         return ""
     kept = [i for i, column in enumerate(table.columns) if column.kind != "bar"]

@@ -1,11 +1,13 @@
 """Document: what every text format has in common, before it is drawn.
 
-A document is a sequence of blocks: facts (label and text), tables, paragraphs.  ``main`` names the
-table that formats with room for only one (csv) take.
+A document is a sequence of blocks: facts (label and text), tables, paragraphs, and pictures, which
+have a text form for the formats that draw none.  ``main`` names the table that formats with room
+for only one (csv) take.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ..core.records import dataclass
@@ -34,6 +36,7 @@ class Table:
     out where they are ``idle`` and, last first, where the table would be wider than the terminal,
     which the renderer then says. A column that the user named is never optional. Tables of one
     ``group`` leave out the same columns, and are equally wide where the terminal has room.
+    ``tools``: a page lets its reader filter, sort and copy the rows.
     """
 
     columns: tuple[Column, ...]
@@ -42,6 +45,7 @@ class Table:
     total: bool = False
     optional: tuple[str, ...] = ()
     group: str = ""
+    tools: bool = False
 
     @property
     def idle(self) -> list[str]:
@@ -77,7 +81,16 @@ class Preformatted:
     language: str = ""
 
 
-Block = Facts | Table | Paragraph | Preformatted
+class Picture:
+    """A block that only some formats draw (html, svg); for the others it has a text form."""
+
+    def in_text(self) -> tuple[Block, ...]:
+        """The same, said in blocks that every format has."""
+        raise NotImplementedError
+
+
+TextBlock = Facts | Table | Paragraph | Preformatted
+Block = TextBlock | Picture
 
 
 @dataclass(frozen=True)
@@ -89,3 +102,16 @@ class Document:
     blocks: tuple[Block, ...]
     main: Table | None = None
     summary: str = ""
+
+    @property
+    def in_text(self) -> tuple[TextBlock, ...]:
+        """The blocks, those that are pictures in their text form."""
+        return tuple(_in_text(self.blocks))
+
+
+def _in_text(blocks: Iterable[Block]) -> Iterator[TextBlock]:
+    for block in blocks:
+        if isinstance(block, Picture):
+            yield from _in_text(block.in_text())
+        else:
+            yield block

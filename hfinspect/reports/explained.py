@@ -11,7 +11,7 @@ from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
 from ..core.overrides import titled
 from ..core.text import byte_size, spelled
-from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock
 from .reconciliation import (
     against_blocks,
     against_facts,
@@ -32,15 +32,18 @@ MAX_KINDS = 3
 _GROUP = "ledger"
 
 
-def lay_out(e: Explanation, *, depth: Depth | None = None) -> Document:
+def lay_out(e: Explanation, *, depth: Depth | None = None, drawn: bool = False) -> Document:
     """``depth``: the sums of the largest modules; every module, weights and biases apart; every
-    tensor. None is ``layer`` where there are few kinds of layers, else ``model``."""
+    tensor. None is ``layer`` where there are few kinds of layers, else ``model``. ``drawn``: with a
+    bar of components."""
     kinds = sum(section.times is not None for section in e.sections)
     folded = depth is None and kinds > MAX_KINDS
     depth = depth or ("model" if folded else "layer")
     ledger = _sum_table(e)
     summary = (*_summary(e), *against_facts(e))
     blocks: list[Block] = [Facts(summary), *against_blocks(e), _symbols(e)]
+    if drawn:
+        blocks.insert(1, _bar(e))
     if depth != "model":
         shown = [row for section in e.sections for row in _rows(section, depth)]
         biases = any(row.biases and row.status == "counted" for row in shown)
@@ -56,6 +59,14 @@ def lay_out(e: Explanation, *, depth: Depth | None = None) -> Document:
     blocks.append(Facts(tuple(_grouped(_remarks(e)))))
     title = f"Parameters of {titled(e.origin.name, e.overrides)}"
     return Document(title, tuple(map(_in_group, blocks)), ledger)
+
+
+def _bar(e: Explanation) -> Block:
+    from .drawings import StackedBar
+
+    shares = [share for share in e.shares if share.value and e.parameters]
+    pieces = ((s.component, s.value / e.parameters, spelled(s.value)) for s in shares)
+    return StackedBar("parameters", tuple(pieces))
 
 
 def _in_group(block: Block) -> Block:
@@ -162,14 +173,14 @@ _ASCII = str.maketrans(
 
 def in_ascii(document: Document) -> Document:
     """``4*H^2 + 4*H`` for ``4·H² + 4·H``."""
-    return Document(_plain(document.title), tuple(_plain_block(block) for block in document.blocks))
+    return Document(_plain(document.title), tuple(map(_plain_block, document.in_text)))
 
 
 def _plain(text: str) -> str:
     return text.translate(_ASCII)
 
 
-def _plain_block(block: Block) -> Block:
+def _plain_block(block: TextBlock) -> TextBlock:
     if isinstance(block, Facts):
         return Facts(tuple((_plain(label), _plain(text)) for label, text in block.items))
     if isinstance(block, Table):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from ..core.cache_size import CacheGroup
 from ..core.footprint import AtContext, Memory
 from ..core.text import byte_size
@@ -10,12 +13,20 @@ from .document import Block, Column, Document, Facts, Paragraph, Table
 from .offload_lines import lay_out_offload
 from .training_lines import lay_out_flops, lay_out_reading, lay_out_training
 
+if TYPE_CHECKING:
+    from ..sizing.curves import Curves
 
-def lay_out(found: Memory) -> Document:
-    """First the answer, then the sums, then where each number comes from."""
+
+def lay_out(found: Memory, curves: Curves | None = None, *, drawn: bool = False) -> Document:
+    """First the answer, then the sums, then where each number comes from. ``drawn``: with a bar of
+    the sum, and with ``curves`` and sliders in the formats that have them."""
     table = _sums(found)
-    blocks: list[Block] = [_facts(found)]
+    blocks: list[Block] = [_facts(found), *(_bar(found) if drawn else ())]
     if found.at:
+        if curves is not None and found.cache is not None:
+            from .drawings import MemoryCurves
+
+            blocks.append(MemoryCurves(curves, found.cache.tokens))
         blocks.append(table)
         if found.cache is not None and found.cache.layers:
             blocks.append(_layers(found))
@@ -33,6 +44,18 @@ def lay_out(found: Memory) -> Document:
     remarks = (*found.notes, *(() if found.cache is None else found.cache.notes))
     blocks += [Paragraph(note, "note") for note in remarks]
     return Document(found.origin.name, tuple(blocks), _plain(found), _summary(found))
+
+
+def _bar(found: Memory) -> Iterator[Block]:
+    from .drawings import StackedBar
+
+    main, weights = found.main, found.weights.per_device
+    if main is None or weights is None or not main.total:
+        return
+    sizes = {"weights": main.total - main.cache.nbytes - main.workspace.nbytes,
+             "cache": main.cache.nbytes, "workspace": main.workspace.nbytes}  # fmt: skip
+    pieces = ((name, size / main.total, byte_size(size)) for name, size in sizes.items() if size)
+    yield StackedBar(f"total at {main.context:,} tokens", tuple(pieces))
 
 
 def _summary(found: Memory) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..core.text import clean
-from .document import Block, Cell, Column, Document, Facts, Preformatted, Table
+from .document import Cell, Column, Document, Facts, Preformatted, Table, TextBlock
 from .table import Canvas, shown
 
 _PREAMBLE = r"""\documentclass{article}
@@ -41,7 +41,7 @@ def render(document: Document) -> str:
         parts.append(rf"\section*{{{escaped(document.title)}}}")
     if document.summary:
         parts.append(escaped(document.summary))
-    parts += [_block(block) for block in document.blocks]
+    parts += [_block(block) for block in document.in_text]
     return "\n\n".join([*parts, r"\end{document}"])
 
 
@@ -70,7 +70,7 @@ def math(text: str) -> str:
     return f"${body.translate(_OPERATORS)}$"
 
 
-def _block(block: Block) -> str:
+def _block(block: TextBlock) -> str:
     if isinstance(block, Facts):
         items = "\n".join(
             rf"\item[{{{escaped(label)}}}] {escaped(text)}" for label, text in block.items

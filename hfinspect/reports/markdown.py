@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..core.text import clean, clean_lines
-from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
+from .document import Column, Document, Facts, Paragraph, Preformatted, Table, TextBlock
 from .table import Canvas, shown
 
 #: What means something inside a line: emphasis, code, links, entities, formulas, cells.
@@ -19,7 +19,7 @@ def render(document: Document) -> str:
     """The document as Markdown."""
     parts = [f"# {escaped(document.title)}"] if document.title else []
     parts += [f"**{escaped(document.summary)}**"] if document.summary else []
-    parts += [_block(block) for block in document.blocks]
+    parts += [_block(block) for block in document.in_text]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -28,7 +28,7 @@ def escaped(text: str) -> str:
     return clean(text, 2000).translate(_ESCAPED)
 
 
-def _block(block: Block) -> str:
+def _block(block: TextBlock) -> str:
     if isinstance(block, Facts):
         return "\n".join(f"- **{escaped(label)}**: {escaped(text)}" for label, text in block.items)
     if isinstance(block, Table):

@@ -14,8 +14,7 @@ from ..core.verdicts import AuditResult
 from ..errors import UsageError
 from ..inspecting.build import from_prediction
 from ..trees.prediction import Prediction
-from . import comparison, explained, footprint_lines, overview, verdict
-from . import html as html_report
+from . import comparison, explained, footprint_lines, fragment, overview, verdict
 from . import markdown as markdown_report
 from .document import Document, Paragraph, Table
 
@@ -23,17 +22,17 @@ Result = Inspection | Explanation | Memory | AuditResult | Comparison | Predicti
 
 
 def document_of(result: Result, *, short: bool = False) -> Document:
-    """The report on a result; ``short`` leaves out what does not fit a page."""
+    """The report on a result; ``short`` is for the screen: with bars, without what is long."""
     if isinstance(result, Inspection):
         return overview.lay_out(result, layers=per_layer(result.tensors))
     if isinstance(result, Explanation):
-        return explained.lay_out(result, depth="model" if short else None)
+        return explained.lay_out(result, depth="model" if short else None, drawn=short)
     if isinstance(result, Memory):
-        return footprint_lines.lay_out(result)
+        return footprint_lines.lay_out(result, drawn=short)
     if isinstance(result, AuditResult):
         return verdict.lay_out([result])
     if isinstance(result, Comparison):
-        return comparison.lay_out(result)
+        return comparison.lay_out(result, drawn=short)
     if isinstance(result, Prediction):
         origin = Origin("mapping", result.architecture)
         return document_of(from_prediction(result.architecture, origin, result))
@@ -46,8 +45,8 @@ def markdown(result: Result) -> str:
 
 
 def html(result: Result) -> str:
-    """One element without scripts, below 20,000 characters."""
-    return html_report.render(document_of(result, short=True))
+    """One element without scripts, below 20,000 bytes."""
+    return fragment.render(document_of(result, short=True))
 
 
 def frame(result: Result) -> Any:

@@ -10,7 +10,11 @@ from .document import Document
 from .table import Canvas
 
 #: Name -> module of this folder with ``render``.
-FORMATS: Final = {"table": "table", "json": "json", "csv": "csv", "markdown": "markdown"}
+FORMATS: Final = {
+    "table": "table", "json": "json", "csv": "csv", "markdown": "markdown", "html": "html",
+}  # fmt: skip
+#: Formats that draw a model's own picture alone.
+DRAWN_FORMATS: Final = {"svg": "svg"}
 #: Formats for documents full of formulas alone.
 FORMULA_FORMATS: Final = {"latex": "latex"}
 
@@ -20,11 +24,16 @@ def render(
     document: Callable[[], Document],
     result: Callable[[], dict[str, Any]],
     canvas: Canvas | None = None,
+    command: Callable[[], str] = str,
 ) -> str:
-    """A result as text in the named format; only what the format needs is made."""
-    module = importlib.import_module(f".{(FORMATS | FORMULA_FORMATS)[format_name]}", __package__)
+    """A result as text in the named format; only what the format needs is made. ``command`` is
+    what a page says that made it."""
+    known = FORMATS | FORMULA_FORMATS | DRAWN_FORMATS
+    module = importlib.import_module(f".{known[format_name]}", __package__)
     if format_name == "json":
         return str(module.render(result()))
     if format_name == "table":
         return str(module.render(document(), canvas))
+    if format_name == "html":
+        return str(module.render(document(), result(), command()))
     return str(module.render(document()))

@@ -10,7 +10,6 @@ from dataclasses import replace
 from ..core.records import dataclass
 from ..core.text import clean, clean_lines
 from .document import (
-    Block,
     Cell,
     Column,
     Document,
@@ -19,6 +18,7 @@ from .document import (
     Pieces,
     Preformatted,
     Table,
+    TextBlock,
 )
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -70,18 +70,18 @@ class Canvas:
 def render(document: Document, canvas: Canvas | None = None) -> str:
     """The document as text, without a final newline. Columns that had no room are named in the
     last line."""
-    canvas = canvas or Canvas()
-    shapes = _shapes([block for block in document.blocks if isinstance(block, Table)], canvas)
+    canvas, blocks = canvas or Canvas(), document.in_text
+    shapes = _shapes(tables := [block for block in blocks if isinstance(block, Table)], canvas)
     parts = [_title(document, canvas)] if document.title else []
     parts.extend(
         _table(block, canvas, shapes[id(block)])
         if isinstance(block, Table)
         else _block(block, canvas)
-        for block in document.blocks
+        for block in blocks
     )
     before = [None] if document.title else []
-    lines = _spaced(parts, [*before, *document.blocks])
-    left = _left_out(document, canvas, shapes)
+    lines = _spaced(parts, [*before, *blocks])
+    left = _left_out(document, tables, canvas, shapes)
     return "\n".join([*lines, "", left] if left else lines)
 
 
@@ -96,9 +96,10 @@ def _title(document: Document, canvas: Canvas) -> str:
     return canvas.style(f"{title:{column}}{summary}", "bold")
 
 
-def _left_out(document: Document, canvas: Canvas, shapes: Mapping[int, _Shape]) -> str:
+def _left_out(
+    document: Document, tables: Sequence[Table], canvas: Canvas, shapes: Mapping[int, _Shape]
+) -> str:
     """Which columns had no room, and where they are."""
-    tables = [block for block in document.blocks if isinstance(block, Table)]
     gone = [
         (table, column)
         for table in tables
@@ -133,7 +134,7 @@ def _wrapped(text: str, canvas: Canvas, indent: str = "") -> str:
     )  # fmt: skip
 
 
-def _spaced(parts: Sequence[str], kinds: Sequence[Block | None]) -> list[str]:
+def _spaced(parts: Sequence[str], kinds: Sequence[TextBlock | None]) -> list[str]:
     """An empty line around tables, none between facts and paragraphs; None is the title."""
     lines: list[str] = []
     for i, part in enumerate(parts):

@@ -64,6 +64,7 @@ def lay_out(
         optional=(
             "dtype", "component", "tensors", "layer", "role", "part", "file", "tied_to", "view_of",
         ),
+        tools=True,
     )  # fmt: skip
     full = Table(_COLUMNS, tuple(_cells(tensor) for row in rows for tensor in row.tensors))
     blocks: list[Block] = [table if cells else Paragraph("No tensor has a name that matches.")]

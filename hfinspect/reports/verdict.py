@@ -29,13 +29,18 @@ _COLUMNS = (
 )
 
 
-def lay_out(results: Sequence[AuditResult | Failure], *, lines: bool = False) -> Document:
-    """``lines``: one line a finding, as terminals and grep like it; else a table."""
+def lay_out(
+    results: Sequence[AuditResult | Failure], *, lines: bool = False, fixes: bool = False
+) -> Document:
+    """``lines``: one line a finding, as terminals and grep like it; else a table. ``fixes``: after
+    it, what to do about each rule that found something."""
     blocks: list[Block] = []
     for result in results:
         if len(results) > 1:
             blocks.append(Paragraph(f"{result.target}:"))
         blocks += _failure(result) if isinstance(result, Failure) else _audit(result, lines)
+    if fixes:
+        blocks += _fixes(results)
     if len(results) > 1:
         blocks += _sum(results)
     title = results[0].target if len(results) == 1 else f"{len(results)} targets"
@@ -94,6 +99,17 @@ def _audit(result: AuditResult, lines: bool) -> list[Block]:
     items += [("not checked", f"{item.what}: {item.why}") for item in result.unchecked]
     blocks.append(Facts(tuple(items)))
     return blocks
+
+
+def _fixes(results: Sequence[AuditResult | Failure]) -> list[Block]:
+    from ..auditing.registry import get_rule
+
+    audited = [result for result in results if isinstance(result, AuditResult)]
+    codes = sorted({finding.code for result in audited for finding in result.findings})
+    columns = (Column("code", "code"), Column("why", "why it matters"), Column("fix", "fix"))
+    rules = [get_rule(code) for code in codes]
+    rows = tuple((rule.code, rule.why, rule.fix) for rule in rules)
+    return [Table(columns, rows, title="How to fix it")] if rows else []
 
 
 def _line(finding: AuditFinding) -> str:

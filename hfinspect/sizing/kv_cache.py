@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from ..core.cache_size import CacheGroup, CacheSize
@@ -79,6 +79,17 @@ def _decoder_paths(root: Module) -> tuple[bool, list[tuple[str, Layers]]]:
     return both, [(path, layers) for path, part, layers in chosen if part == "text"]
 
 
+def kept_where(root: Module) -> Iterator[tuple[str, int, KeptLayer]]:
+    """The same layers with the path of their list and the number that each has in it; one that a
+    token goes through several times is there as often."""
+    both, stacks = _decoder_paths(root)
+    for path, layers in stacks:
+        numbers = [int(name) for name in _named_blocks(layers)]
+        for _ in range(layers.passes):
+            for number, kept_layer in zip(numbers, _of_stack(layers, cross=both), strict=True):
+                yield path, number, kept_layer
+
+
 def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:
     blocks = _blocks(layers)
     windows = layers.windows(len(blocks)) if layers.windows else [None] * len(blocks)
@@ -93,11 +104,15 @@ def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:
 
 
 def _blocks(layers: Layers) -> list[Module]:
-    return [
-        block
-        for block in layers.children.values()
+    return list(_named_blocks(layers).values())
+
+
+def _named_blocks(layers: Layers) -> dict[str, Module]:
+    return {
+        name: block
+        for name, block in layers.children.items()
         if isinstance(block, Module) and block.saved and block.kind != "mtp"
-    ]
+    }
 
 
 def _stacks(module: Module, path: str, part: str) -> Iterator[tuple[str, str, Layers]]:
@@ -221,13 +236,8 @@ def _notes(
 
 def _groups(layers: Sequence[KeptLayer], engine: Engine, held: Held) -> list[CacheGroup]:
     """What layers keep, equal ones together, in order of their first layer."""
-    counted: dict[tuple[Keeps, int | None], int] = {}
-    for layer in layers:
-        for item in layer.keeps:
-            key = (item, layer.window if isinstance(item, KeysValues) else None)
-            counted[key] = counted.get(key, 0) + 1
     found = []
-    for (item, window), count in counted.items():
+    for (item, window), count in counted_keeps(layers).items():
         if isinstance(item, KeysValues):
             found.append(_of_rows(item, window, count, engine, held))
         elif isinstance(item, State):
@@ -235,12 +245,38 @@ def _groups(layers: Sequence[KeptLayer], engine: Engine, held: Held) -> list[Cac
     return found
 
 
+def counted_keeps(layers: Sequence[KeptLayer]) -> dict[tuple[Keeps, int | None], int]:
+    """What layers keep, with its window, and how many layers do."""
+    counted: dict[tuple[Keeps, int | None], int] = {}
+    for layer in layers:
+        for item in layer.keeps:
+            key = (item, layer.window if isinstance(item, KeysValues) else None)
+            counted[key] = counted.get(key, 0) + 1
+    return counted
+
+
+def bytes_held(counted: Mapping[tuple[Keeps, int | None], int], engine: Engine, held: Held) -> int:
+    """``cache_size(...).nbytes`` of layers that were counted before: for many contexts at once."""
+    total = 0
+    for (item, window), count in counted.items():
+        if isinstance(item, KeysValues):
+            rows = _rows(item, window, engine, held)
+            total += bytes_of_rows(item, rows * count, held.dtype, engine, held.heads)
+        elif isinstance(item, State):
+            total += _of_state(item, count, engine, held).nbytes
+    return total
+
+
+def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> int:
+    if item.cross:
+        return held.batch * held.seen
+    return rows_held(engine, window, held.tokens, held.batch, held.settings)
+
+
 def _of_rows(
     item: KeysValues, window: int | None, count: int, engine: Engine, held: Held
 ) -> CacheGroup:
-    rows = held.batch * held.seen
-    if not item.cross:
-        rows = rows_held(engine, window, held.tokens, held.batch, held.settings)
+    rows = _rows(item, window, engine, held)
     return CacheGroup(
         _label(item),
         count,

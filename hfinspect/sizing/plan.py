@@ -113,7 +113,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         reason = "; ".join(unknown_layouts(layers))
     if reason or prediction is None:
         return replace(_weights_alone(base, found, wish), cache_unknown=reason)
-    sized = _sizer(found, prediction, layers, weights, wish)
+    sized = sizer(found, prediction, layers, weights, wish)
     contexts = _contexts(found.facts.context, wish.context)
     entries = tuple(sized.at(context, wish.batch) for context in contexts)
     base = replace(
@@ -136,7 +136,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     return _with_limits(replace(base, at=entries), sized, wish, found.facts.context)
 
 
-def _with_offload(base: Memory, sized: _Sizer, main: AtContext, found: Inspection) -> Memory:
+def _with_offload(base: Memory, sized: Sizer, main: AtContext, found: Inspection) -> Memory:
     if isinstance(sized.by_layer, str):
         return replace(base, offload_unknown=sized.by_layer)
     assert sized.by_layer is not None
@@ -214,13 +214,14 @@ def _weights(found: Inspection) -> WeightBytes:
 # ---- one context
 
 
-def _sizer(
+def sizer(
     found: Inspection,
     prediction: Prediction,
     layers: Sequence[KeptLayer],
     weights: WeightBytes,
     wish: Wish,
-) -> _Sizer:
+) -> Sizer:
+    """Of the layers of ``kept_layers``, whose layouts are all known."""
     parallel = wish.parallel
     parts = [range(len(layers))]
     if parallel.pipeline > 1:
@@ -239,7 +240,7 @@ def _sizer(
     kept = [divided(layer, parallel.tensor, found) for layer in layers]
     held_in, assumed = _held(found, prediction, wish)
     size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
-    return _Sizer(
+    return Sizer(
         tuple(
             _StageLayers(part, tuple(kept[i] for i in part), size)
             for part, size in zip(parts, held, strict=True)
@@ -284,7 +285,9 @@ class _StageLayers:
 
 
 @dataclass(frozen=True)
-class _Sizer:
+class Sizer:
+    """Sums at any context and batch under one wish."""
+
     stages: tuple[_StageLayers, ...]
     workspace: WorkspaceLimit
     held: Held
@@ -301,7 +304,7 @@ class _Sizer:
 
     def at(self, context: int, batch: int) -> AtContext:
         """The sum on the fullest device."""
-        workspace = self.workspace.at(min(context, _step(self.wish)), batch)
+        workspace = self.workspace.at(min(context, step_tokens(self.wish)), batch)
         entries = [
             AtContext(
                 cache, workspace,
@@ -352,7 +355,7 @@ class _Sizer:
         )  # fmt: skip
 
 
-def _step(wish: Wish) -> int:
+def step_tokens(wish: Wish) -> int:
     """Tokens of each sequence that one step works on at most."""
     steps = {
         "logical": PREFILL_TOKENS, "sglang": wish.settings.batched_tokens,
@@ -364,7 +367,7 @@ def _step(wish: Wish) -> int:
 # ---- what fits
 
 
-def _with_limits(base: Memory, sized: _Sizer, wish: Wish, own: int | None) -> Memory:
+def _with_limits(base: Memory, sized: Sizer, wish: Wish, own: int | None) -> Memory:
     main = base.main
     if main is None or main.total is None:
         return base

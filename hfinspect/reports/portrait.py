@@ -1,0 +1,277 @@
+"""The layout of a whole model as one page: what it is, where its parameters are, its layers, why
+there are so many, memory, audit, tensors, config."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ..analysis.count import per_layer
+from ..analysis.differences import ranges
+from ..analysis.kinds import Folded, Kind, Pattern, fold
+from ..core.components import Component
+from ..core.explanation import Explanation
+from ..core.footprint import Memory
+from ..core.records import dataclass
+from ..core.results import Inspection, Totals
+from ..core.text import byte_size, spelled
+from ..core.verdicts import AuditResult
+from ..sizing.curves import Curves, Held
+from . import explained, footprint_lines, overview, verdict
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
+from .drawings import (
+    Chapter,
+    Leaf,
+    Measure,
+    StackedBar,
+    Stretch,
+    Strips,
+    Treemap,
+    fewer,
+)
+
+#: Tiles and rows of tensors; the smallest are counted together. No model that repeats a layer has
+#: so many; one page of 300 kB holds them.
+MAX_LEAVES, MAX_ROWS = 240, 300
+#: Lists of layers that are drawn, and kinds of layers of one list.
+MAX_STACKS, MAX_KINDS = 8, 40
+#: Characters of config.json that a page holds.
+MAX_CONFIG = 24_000
+#: What the tiles of tensors are called that the class does not hold.
+BEYOND = "beyond"
+
+_COMPONENTS = {component.value: i for i, component in enumerate(Component)}
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """All that one trip to a model has learned. What is not known is the reason, as text.
+
+    Fields:
+        inspection: what is inside
+        explanation: where every parameter comes from; why not, as text
+        memory: what it needs to run; None where it cannot be said at all
+        curves: the same at every context; None where the cache is not known
+        held: what layers keep of the cache
+        audit: what is wrong; why it was not looked at, as text
+    """
+
+    inspection: Inspection
+    explanation: Explanation | str
+    memory: Memory | None
+    curves: Curves | None
+    held: tuple[Held, ...]
+    audit: AuditResult | str
+
+
+def lay_out(
+    portrait: Portrait, *, by: str = "component", groups: Mapping[str, Totals] | None = None
+) -> Document:
+    """Every chapter of the page; those that a model has nothing for say why. ``groups`` are totals
+    by ``by``, of the first table."""
+    found = portrait.inspection
+    folded = fold(found.tensors)
+    whole = overview.lay_out(found, by=by, groups=groups, layers=per_layer(found.tensors))
+    head = [block for block in whole.blocks if isinstance(block, (Facts, Paragraph))]
+    tables = [block for block in whole.blocks if isinstance(block, Table)]
+    chapters = (
+        Chapter("where", "Where the parameters are", (*_where(portrait, folded), *tables)),
+        Chapter("layers", "Layers", tuple(_layers(portrait, folded))),
+        Chapter("why", "Why so many", tuple(_why(portrait))),
+        Chapter("memory", "Memory", tuple(_memory(portrait))),
+        Chapter("audit", "Audit", tuple(_audit(portrait))),
+        Chapter("tensors", "Tensors", tuple(_tensors(folded)), folded=True),
+        Chapter("config", "config.json", tuple(_config(found.config)), folded=True),
+    )
+    return Document(whole.title, (*head, *chapters), whole.main, whole.summary)
+
+
+# ---- where the parameters are
+
+
+def treemap(found: Inspection, folded: Folded, held: Sequence[Held], memory: Memory | None) -> (
+    Treemap | None
+):  # fmt: skip
+    """Tiles by parameters, bytes and the cache at the model's own context, each where known."""
+    measures = []
+    if found.parameters:
+        measures.append(Measure("parameters", "parameters", "parameters", found.parameters))
+    if found.nbytes:
+        measures.append(Measure("nbytes", "bytes", "bytes", found.nbytes, "as stored"))
+    cache = sum(one.nbytes for one in held)
+    if cache and memory is not None and memory.cache is not None:
+        of = memory.cache
+        note = f"at {of.tokens:,} tokens, batch {of.batch}, {of.dtype}, engine {of.engine}"
+        measures.append(Measure("cache", "cache", "bytes", cache, note))
+    if not measures:
+        return None
+    names = [measure.name for measure in measures]
+    stacks = {pattern.stack for pattern in folded.patterns if pattern.stack}
+    leaves = [_leaf(pattern, names, len(stacks) > 1) for pattern in folded.patterns]
+    leaves += [_cache_leaf(one, names, len(stacks) > 1) for one in held]
+    leaves = [leaf for leaf in leaves if any(leaf.sizes)]
+    leaves.sort(key=lambda leaf: _COMPONENTS.get(leaf.component, 99))
+    return fewer(Treemap("Areas", tuple(measures), tuple(leaves)), MAX_LEAVES)
+
+
+def _leaf(pattern: Pattern, names: Sequence[str], several: bool) -> Leaf:
+    module, _, tensor = pattern.inside.rpartition(".")
+    sizes = {"parameters": pattern.parameters, "nbytes": pattern.nbytes, "cache": 0}
+    return Leaf(
+        BEYOND if pattern.beyond is not None else pattern.component,
+        _group(pattern.stack, pattern.layers, several), module or tensor,
+        tensor if module else "", tuple(sizes[name] for name in names),
+    )  # fmt: skip
+
+
+def _cache_leaf(held: Held, names: Sequence[str], several: bool) -> Leaf:
+    component = Component.SSM if held.state else Component.ATTENTION
+    sizes = tuple(held.nbytes if name == "cache" else 0 for name in names)
+    return Leaf(component.value, _group(held.stack, held.layers, several), held.label, "", sizes)
+
+
+def _group(stack: str, layers: Sequence[int], several: bool) -> str:
+    if not stack:
+        return ""
+    which = f"{'layers' if len(layers) > 1 else 'layer'} {ranges(layers)}"
+    return f"{stack}: {which}" if several else which
+
+
+def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
+    found = portrait.inspection
+    whole = found.parameters
+    if whole:
+        pieces = tuple(
+            (name, totals.parameters / whole, spelled(totals.parameters))
+            for name, totals in found.components.items()
+            if totals.parameters
+        )
+        yield StackedBar("parameters", pieces)
+    drawn = treemap(found, folded, portrait.held, portrait.memory)
+    if drawn is None:
+        yield Paragraph("neither parameters nor bytes are known: there is nothing to draw")
+    else:
+        yield drawn
+
+
+# ---- layers
+
+
+def _layers(portrait: Portrait, folded: Folded) -> Iterator[Block]:
+    stacks: dict[str, list[Kind]] = {}
+    for kind in folded.kinds:
+        stacks.setdefault(kind.stack, []).append(kind)
+    if not stacks:
+        yield Paragraph("no list of layers is known by the names of its tensors")
+        return
+    unit = "bytes" if all(kind.nbytes is not None for kind in folded.kinds) else "parameters"
+    cache: dict[tuple[str, int], int] = {}
+    for held in portrait.held:
+        for layer in held.layers:
+            place = held.stack, layer
+            cache[place] = cache.get(place, 0) + held.nbytes // len(held.layers)
+    shown = [
+        (stack, tuple(_stretches(stack, kinds, unit, cache)))
+        for stack, kinds in list(stacks.items())[:MAX_STACKS]
+    ]
+    yield Strips(tuple(shown), unit)
+    more = len(stacks) - len(shown)
+    if more:
+        yield Paragraph(f"{more:,} more lists of layers are in the table of tensors", "note")
+    if any(len(kinds) > MAX_KINDS for kinds in stacks.values()):
+        text = f"of a list with more than {MAX_KINDS} kinds of layers the first are shown"
+        yield Paragraph(text, "note")
+
+
+def _stretches(
+    stack: str, kinds: Sequence[Kind], unit: str, cache: Mapping[tuple[str, int], int]
+) -> Iterator[Stretch]:
+    for kind in kinds[:MAX_KINDS]:
+        kept: dict[int, list[int]] = {}
+        for layer in kind.layers:  # equal tensors, but windows may differ
+            kept.setdefault(cache.get((stack, layer), 0), []).append(layer)
+        components = {
+            name: sizes[unit == "bytes"] or 0
+            for name, sizes in sorted(
+                kind.components.items(), key=lambda item: _COMPONENTS.get(item[0], 99)
+            )
+        }
+        for held, layers in kept.items():
+            title = ranges(layers) + (" (beyond the class)" if kind.beyond else "")
+            parameters = None if kind.beyond else kind.parameters
+            yield Stretch(tuple(layers), title, components, parameters, kind.nbytes, held or None)
+
+
+# ---- why, memory, audit
+
+
+def _why(portrait: Portrait) -> list[Block]:
+    found = portrait.explanation
+    if isinstance(found, str):
+        return [Paragraph(f"The count cannot be derived: {found}")]
+    return list(explained.lay_out(found).blocks)
+
+
+def _memory(portrait: Portrait) -> list[Block]:
+    if portrait.memory is None:
+        return [Paragraph("What it needs to run cannot be said.")]
+    return list(footprint_lines.lay_out(portrait.memory, portrait.curves, drawn=True).blocks)
+
+
+def _audit(portrait: Portrait) -> list[Block]:
+    found = portrait.audit
+    if isinstance(found, str):
+        return [Paragraph(f"Not audited: {found}")]
+    return list(verdict.lay_out([found], fixes=True).blocks)
+
+
+# ---- tensors and config
+
+
+def _tensors(folded: Folded) -> Iterator[Block]:
+    columns = (
+        Column("name", "name"),
+        Column("tensors", "tensors", "int"),
+        Column("shape", "shape"),
+        Column("dtype", "dtype"),
+        Column("parameters", "parameters", "int"),
+        Column("nbytes", "bytes", "int"),
+        Column("component", "component", "component"),
+        Column("role", "role"),
+        Column("remark", "remark"),
+    )
+    patterns = folded.patterns
+    order = sorted(range(len(patterns)), key=lambda i: -(patterns[i].nbytes or 0))
+    chosen = sorted(order[:MAX_ROWS])
+    rows = tuple(_tensor_row(patterns[i]) for i in chosen)
+    whole = sum(pattern.tensors for pattern in patterns)
+    yield Paragraph(
+        f"{whole:,} tensors in {len(patterns):,} patterns: equal ones of all layers and experts in "
+        "one row."
+    )
+    yield Table(columns, rows, optional=("nbytes", "role", "remark"), tools=True)
+    left = [patterns[i] for i in order[MAX_ROWS:]]
+    if left:
+        count = sum(pattern.tensors for pattern in left)
+        text = f"{len(left):,} smaller patterns of {count:,} tensors are left out here"
+        yield Paragraph(text, "note")
+
+
+def _tensor_row(p: Pattern) -> tuple[Cell, ...]:
+    remark = "tied" if p.tied else "" if p.beyond is None else "beyond the class"
+    return (
+        p.name, p.tensors, "×".join(str(int(size)) for size in p.shape) or "scalar",
+        p.dtype or "unknown", p.parameters, p.nbytes, p.component,
+        "" if p.role == "parameter" else p.role, remark,
+    )  # fmt: skip
+
+
+def _config(config: Mapping[str, object] | None) -> Iterable[Block]:
+    if config is None:
+        yield Paragraph("There is none, or it was not read.")
+        return
+    text = json.dumps(config, indent=1, ensure_ascii=False, default=str)
+    yield Preformatted(text[:MAX_CONFIG], "json")
+    if len(text) > MAX_CONFIG:
+        left = byte_size(len(text) - MAX_CONFIG)
+        yield Paragraph(f"the last {left} of it are left out here", "note")

@@ -1,0 +1,71 @@
+"""A squarified treemap: rectangles whose areas are sizes, as nearly square as rows of them allow.
+
+Bruls, Huizing and van Wijk, *Squarified Treemaps*, 2000: items are put into a row along the shorter
+side as long as the worst ratio of sides gets better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Box(NamedTuple):
+    """A rectangle: left, top, width, height."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+
+    def inner(self, edge: float, head: float = 0.0) -> Box:
+        """What is left within an edge, below a head."""
+        width, height = max(self.w - 2 * edge, 0.0), max(self.h - 2 * edge - head, 0.0)
+        return Box(self.x + edge, self.y + edge + head, width, height)
+
+
+def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
+    """One box for each size, in the order given; sizes of nothing get boxes of nothing."""
+    order = sorted(range(len(sizes)), key=lambda i: -sizes[i])
+    whole = sum(sizes)
+    found = [Box(box.x, box.y, 0.0, 0.0)] * len(sizes)
+    if not whole or box.w <= 0 or box.h <= 0:
+        return found
+    scale = box.w * box.h / whole
+    waiting = [i for i in order if sizes[i] > 0]
+    while waiting:
+        side = min(box.w, box.h)
+        count, area = _row([sizes[i] * scale for i in waiting], side)
+        row, waiting = waiting[:count], waiting[count:]
+        box = _placed(row, [sizes[i] * scale for i in row], area, box, found)
+    return found
+
+
+def _row(areas: Sequence[float], side: float) -> tuple[int, float]:
+    """How many of the areas make the best row along a side, and their sum."""
+    total, best = 0.0, float("inf")
+    for count, area in enumerate(areas):
+        grown = total + area
+        longest, shortest = areas[0], area
+        worst = max(side**2 * longest / grown**2, grown**2 / (side**2 * shortest))
+        if worst > best:
+            return count, total
+        total, best = grown, worst
+    return len(areas), total
+
+
+def _placed(
+    row: Sequence[int], areas: Sequence[float], total: float, box: Box, found: list[Box]
+) -> Box:
+    """Puts a row along the shorter side, and returns what is left of the box."""
+    wide = box.w >= box.h
+    side = box.h if wide else box.w
+    depth = total / side if side else 0.0
+    at = box.y if wide else box.x
+    for item, area in zip(row, areas, strict=True):
+        length = area / depth if depth else 0.0
+        found[item] = Box(box.x, at, depth, length) if wide else Box(at, box.y, length, depth)
+        at += length
+    if wide:
+        return Box(box.x + depth, box.y, max(box.w - depth, 0.0), box.h)
+    return Box(box.x, box.y + depth, box.w, max(box.h - depth, 0.0))

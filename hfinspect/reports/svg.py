@@ -1,0 +1,148 @@
+"""SVG: a treemap of 800 × 400 for a model card, with a bar and a legend, and nothing from outside.
+
+Light and dark follow the reader's scheme. Text is in the system's own font; there is no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from ..core.text import clean
+from .document import Block, Document, Facts
+from .drawings import Chapter, StackedBar, Treemap, sized
+from .palette import ink_of, patterns, variables
+from .squares import Box
+from .tiles import HEAD, Tile, placed
+
+WIDTH, HEIGHT = 800, 400
+#: Where the tiles are; above them title and bar, below them the legend.
+_AREA = Box(12, 78, 776, 282)
+#: Width of a character of 12 pixels, a little more than that of most.
+_CHAR = 6.7
+#: Tiles that are drawn: more cannot be told apart, and the picture stays below 15 kB.
+MAX_TILES = 56
+
+_STYLE = (
+    "text{{font:12px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;"
+    "fill:#fff}}.t{{font-size:17px;font-weight:600}}.t,.s{{fill:var(--ink)}}.b{{font-weight:600}}"
+    ".l{{stroke:#000;stroke-opacity:.24;fill:none}}.e{{fill:none;stroke:#fff;stroke-opacity:.55}}"
+    ":root{{--ink:#1b1f24;--paper:#fff;{light}}}"
+    "@media(prefers-color-scheme:dark){{:root{{--ink:#e8eaed;--paper:#14161a;{dark}}}}}"
+)
+
+
+def render(document: Document) -> str:
+    """The first treemap of a document as an SVG file. Where there is nothing to draw, the picture
+    says so."""
+    blocks = list(_all(document.blocks))
+    treemap = next((block for block in blocks if isinstance(block, Treemap)), None)
+    bar = next((block for block in blocks if isinstance(block, StackedBar)), None)
+    pieces = bar.pieces if bar is not None else ()
+    tiles = [] if treemap is None else _chosen(placed(treemap, _AREA))
+    used = dict.fromkeys(
+        ink_of(name) for name in (*(p[0] for p in pieces), *(t.node.component for t in tiles))
+    )
+    style = _STYLE.format(light=variables("light", used), dark=variables("dark", used))
+    title, summary = _text(document.title, 90), _text(document.summary, 110)
+    about = _text(_described(document, pieces), 900)
+    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="t d">',
+        f'<title id="t">{title}</title><desc id="d">{about}</desc>',
+        f"<style>{style}</style><defs>{patterns(used)}</defs>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="var(--paper)"/>',
+        f'<text class="t" x="12" y="26">{_fitting(title, 776, 9.2)}</text>',
+        f'<text class="s" x="12" y="45">{summary}</text>',
+        *_bar(pieces),
+    ]
+    if treemap is None:
+        parts.append('<text class="s" x="12" y="200">nothing to draw: no size is known</text>')
+    else:
+        whole = treemap.measures[0]
+        parts += [_tile(tile, whole.total, whole.unit) for tile in tiles]
+    parts += _legend(pieces)
+    return "".join([*parts, "</svg>"])
+
+
+def _all(blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if isinstance(block, Chapter):
+            yield from _all(block.blocks)
+        else:
+            yield block
+
+
+def _text(text: str, limit: int) -> str:
+    return escape(clean(text, limit), quote=True)
+
+
+def _described(document: Document, pieces: tuple[tuple[str, float, str], ...]) -> str:
+    """What the picture shows, for who does not see it."""
+    parts = ", ".join(f"{name} {share * 100:.1f}% ({text})" for name, share, text in pieces)
+    facts = next((b for b in document.blocks if isinstance(b, Facts)), Facts(()))
+    build = ". ".join(f"{label}: {text}" for label, text in facts.items[:1])
+    return f"{document.summary}. {build}. Parameters by component: {parts}."
+
+
+def _bar(pieces: tuple[tuple[str, float, str], ...]) -> Iterator[str]:
+    left = 12.0
+    for name, share, _ in pieces:
+        width = 776 * share
+        if width >= 0.3:
+            yield (
+                f'<rect x="{left:.4g}" y="54" width="{width:.4g}" height="16" '
+                f'fill="url(#p-{ink_of(name)})"/>'
+            )
+        left += width
+
+
+def _chosen(tiles: Iterable[Tile]) -> list[Tile]:
+    """The largest tiles, outer ones before what lies in them."""
+    every = list(tiles)
+    if len(every) <= MAX_TILES:
+        return every
+    least = sorted((t.box.w * t.box.h for t in every), reverse=True)[MAX_TILES - 1]
+    return [tile for tile in every if tile.box.w * tile.box.h >= least]
+
+
+def _tile(tile: Tile, whole: int, unit: str) -> str:
+    x, y, w, h = tile.box
+    fill = f'fill="url(#p-{ink_of(tile.node.component)})"' if tile.depth == 0 else ""
+    rect = f'<rect class="e" x="{x:.4g}" y="{y:.4g}" width="{w:.4g}" height="{h:.4g}"/>'
+    if fill:
+        rect = rect.replace('class="e"', fill) + rect
+    share = f"{tile.node.size / whole * 100:.1f}%" if whole else ""
+    size = sized(tile.node.size, unit)
+    lines = []
+    if h >= HEAD and w >= 34:
+        label = f"{tile.node.label} {share}" if tile.inner else tile.node.label
+        shown = _fitting(_text(label, 90), w - 8, _CHAR + 0.7 * (tile.depth == 0))
+        bold = ' class="b"' if tile.depth == 0 else ""
+        lines.append(f'<text{bold} x="{x + 4:.4g}" y="{y + 12:.4g}">{shown}</text>')
+    if not tile.inner and h >= 2 * HEAD + 2 and w >= 60:
+        shown = _fitting(f"{size}, {share}", w - 8, _CHAR)
+        lines.append(f'<text x="{x + 4:.4g}" y="{y + 27:.4g}">{shown}</text>')
+    return rect + "".join(lines)
+
+
+def _fitting(text: str, width: float, char: float) -> str:
+    """Text that was escaped already, cut where the room ends."""
+    room = int(width / char)
+    if len(text) <= room or "&" in text:  # an entity is not to be cut
+        return text if len(text) <= room else ""
+    return text[: max(room - 1, 0)] + "…" if room > 2 else ""
+
+
+def _legend(pieces: tuple[tuple[str, float, str], ...]) -> Iterator[str]:
+    left = 12.0
+    for name, share, text in pieces:
+        label = f"{name} {text} ({share * 100:.1f}%)"
+        width = 16 + len(label) * (_CHAR + 0.2) + 12
+        if left + width > WIDTH:
+            break
+        yield (
+            f'<rect x="{left:.4g}" y="373" width="11" height="11" fill="url(#p-{ink_of(name)})"/>'
+            f'<text class="s" x="{left + 16:.4g}" y="383">{_text(label, 60)}</text>'
+        )
+        left += width

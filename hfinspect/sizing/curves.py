@@ -1,0 +1,225 @@
+"""Bytes of cache and workspace as constants: points with straight lines between them.
+
+What a page with sliders needs: every number that it can show is the one that ``plan`` gives at that
+context, batch, engine and dtype, and the page itself knows no rule of any engine. A sum grows in
+straight lines with knees (a window that is full, a step that is cut), so that the points of a
+hundred contexts are two or three; a point is left out only where the line through its neighbours
+gives its number exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from ..core.footprint import Memory
+from ..core.records import dataclass
+from ..core.results import Inspection
+from ..errors import UsageError
+from ..trees.keeps import Keeps
+from ..trees.prediction import Prediction
+from .devices import CARDS
+from .engines import ENGINES, Engine, as_cache_dtype, not_held
+from .kv_cache import (
+    Held as HeldCache,
+)
+from .kv_cache import (
+    KeptLayer,
+    bytes_held,
+    cache_size,
+    counted_keeps,
+    kept_layers,
+    kept_where,
+)
+from .plan import Wish, sizer, step_tokens
+
+#: Contexts go from here, in halves of an octave, to the model's own.
+_FIRST: Final = 128
+#: The last one where a model does not say how many tokens it takes.
+_LAST: Final = 131_072
+_MOST: Final = 2**24
+BATCHES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
+#: Next to the model's own dtype: half and a quarter of 16 bits.
+DTYPES: Final = ("F8_E4M3", "q8_0", "q4_0")
+#: Cards that a picture has lines for: (how many, the card).
+LINES: Final = (
+    (1, "RTX 4060"), (1, "T4"), (1, "RTX 4090"), (1, "RTX 5090"), (1, "L40S"), (1, "H100"),
+    (1, "H200"), (1, "MI300X"), (2, "H100"), (4, "H100"), (8, "H100"), (8, "H200"), (8, "B200"),
+)  # fmt: skip
+
+#: (tokens, bytes) of each corner.
+Points = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Bytes by context under one engine with one dtype of the cache: of each batch of ``BATCHES``
+    the cache and the workspace.
+
+    Fields:
+        engine: whose rules
+        dtype: of keys and values
+        weights [bytes]: as this engine holds them; None where unknown
+        cache [tokens, bytes]: corners, by batch
+        workspace [tokens, bytes]: corners, by batch
+    """
+
+    engine: str
+    dtype: str
+    weights: int | None
+    cache: tuple[Points, ...]
+    workspace: tuple[Points, ...]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves of every engine and dtype over the same contexts.
+
+    Fields:
+        contexts [tokens]: for which the curves are exact
+        batches [sequences]: of which each curve has one line
+        curves: by engine, then dtype, the model's own dtype first
+        cards [bytes]: that a card or several have, by name
+    """
+
+    contexts: tuple[int, ...]
+    batches: tuple[int, ...]
+    curves: tuple[Curve, ...]
+    cards: tuple[tuple[str, int], ...]
+
+
+def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves | None:
+    """None where the cache is not known; ``memory`` says why."""
+    if memory.cache_unknown or not memory.at:
+        return None
+    contexts = tuple(_contexts(found.facts.context))
+    layers = kept_layers(prediction.root)
+    made = [
+        curve
+        for engine in ENGINES.values()
+        for curve in _of_engine(found, prediction, memory, layers, engine, contexts)
+    ]
+    cards = tuple(
+        (name if count == 1 else f"{count} × {name}", count * CARDS[name] * 1024**2)
+        for count, name in LINES
+    )
+    return Curves(contexts, BATCHES, tuple(made), cards)
+
+
+def _of_engine(
+    found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[KeptLayer],
+    engine: Engine, contexts: Sequence[int],
+) -> Iterator[Curve]:  # fmt: skip
+    """The curves of the dtypes that an engine has, the one that it takes by itself first."""
+    wish = Wish(engine)
+    sized = sizer(found, prediction, layers, memory.weights, wish)
+    counted = counted_keeps(layers)
+    steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
+    workspace = tuple(
+        corners([(tokens, sized.workspace.at(step, batch).nbytes) for tokens, step in steps])
+        for batch in BATCHES
+    )
+    rows = [item for layer in layers for item in layer.keys_values]
+    for dtype in dict.fromkeys((sized.held.dtype, *DTYPES)):
+        with contextlib.suppress(UsageError):  # no dtype of this engine
+            if dtype != sized.held.dtype:
+                as_cache_dtype(dtype, engine)
+            if any(not_held(item, dtype) for item in rows):
+                continue
+            cache = tuple(
+                corners(
+                    _cache(counted, engine, replace(sized.held, dtype=dtype, batch=b), contexts)
+                )
+                for b in BATCHES
+            )
+            yield Curve(engine.name, dtype, sized.fullest_weights, cache, workspace)
+
+
+def _cache(
+    counted: Mapping[tuple[Keeps, int | None], int], engine: Engine, held: HeldCache,
+    contexts: Sequence[int],
+) -> list[tuple[int, int]]:  # fmt: skip
+    return [(n, bytes_held(counted, engine, replace(held, tokens=n))) for n in contexts]
+
+
+class Held(NamedTuple):
+    """What equal layers hold of a cache: ``nbytes`` of all of ``layers`` together. ``state``: it
+    does not grow with tokens.
+
+    Fields:
+        stack: dotted name of the list of layers
+        layers [indices, from 0]: that hold it
+        label: what they hold
+        state: whether it is a state of fixed size
+        nbytes [bytes]: of all these layers
+    """
+
+    stack: str
+    layers: tuple[int, ...]
+    label: str
+    state: bool
+    nbytes: int
+
+
+def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) -> tuple[Held, ...]:
+    """The main cache of ``memory``, layer by layer; nothing where it is not known."""
+    cache = memory.cache
+    if cache is None:
+        return ()
+    engine = ENGINES[cache.engine]
+    every = kept_layers(prediction.root)
+    sized = sizer(found, prediction, every, memory.weights, Wish(engine))
+    layers: dict[tuple[str, KeptLayer], list[int]] = {}
+    for stack, number, kept in kept_where(prediction.root):
+        layers.setdefault((stack, kept), []).append(number)
+    parts = []
+    for (stack, kept), numbers in layers.items():
+        held = replace(sized.held, tokens=cache.tokens, batch=cache.batch)
+        size = cache_size((kept,) * len(numbers), engine, held)
+        parts += [
+            Held(stack, tuple(sorted(set(numbers))), group.label, group.rows == 0, group.nbytes)
+            for group in size.layers
+        ]
+    return tuple(parts)
+
+
+def _contexts(own: int | None) -> Iterable[int]:
+    """128, 192, 256, 384, ... and the model's own at the end."""
+    last = min(own or _LAST, _MOST)
+    step = _FIRST
+    while step < last:
+        yield step
+        if step + step // 2 < last:
+            yield step + step // 2
+        step *= 2
+    yield last
+
+
+def corners(points: Sequence[tuple[int, int]]) -> Points:
+    """The fewest of the points, first and last among them, whose straight lines go exactly through
+    all others; taken from the left, as far as a line goes."""
+    kept = [0]
+    while kept[-1] < len(points) - 1:
+        start = kept[-1]
+        stop = start + 1
+        while stop + 1 < len(points) and _straight(points, start, stop, stop + 1):
+            stop += 1
+        kept.append(stop)
+    return tuple(points[at] for at in kept)
+
+
+def _straight(points: Sequence[tuple[int, int]], a: int, b: int, c: int) -> bool:
+    """Whether three points are on one line."""
+    (x0, y0), (x1, y1), (x2, y2) = points[a], points[b], points[c]
+    return (y1 - y0) * (x2 - x0) == (y2 - y0) * (x1 - x0)
+
+
+def value_at(points: Points, tokens: int) -> int:
+    """Bytes at one of the contexts that the points were taken from."""
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if x0 <= tokens <= x1:
+            return y0 + (y1 - y0) * (tokens - x0) // (x1 - x0)
+    return points[-1][1]
