@@ -31,6 +31,7 @@ def results(model: Path, missing: Path) -> dict[str, Any]:
     return {
         "inspection": hfinspect.inspect(model),
         "explanation": hfinspect.explain(model),
+        "memory": hfinspect.memory(model),
         "audit": hfinspect.audit(model),
         "comparison": hfinspect.compare(model, model),
         "prediction": hfinspect.predict(config),
@@ -60,7 +61,7 @@ def largest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {**results(small, MODELS / "none"), "inspection": whole, "prediction": prediction}
 
 
-KINDS = ("inspection", "explanation", "audit", "comparison", "prediction", "failure")
+KINDS = ("inspection", "explanation", "memory", "audit", "comparison", "prediction", "failure")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,14 +106,31 @@ def test_html_is_small_and_escapes_everything(
 ) -> None:
     for found in (hostile[kind], largest[kind]):
         text = found._repr_html_()
-        assert len(text) < 20_000
+        assert len(text.encode()) < 20_000
         elements = _Elements()
         elements.feed(text)
         assert elements.open == []
-        assert elements.attributes == []
-        plain = {"div", "h4", "p", "b", "pre", "table", "thead", "tbody", "tr", "th", "td"}
+        assert {name for name, _ in elements.attributes} <= {
+            "class",
+            "x",
+            "width",
+            "height",
+            "fill",
+        }
+        plain = {"div", "h4", "p", "b", "pre", "table", "thead", "tbody", "tr", "th", "td", "ul",
+                 "li", "style", "svg", "rect", "details", "summary"}  # fmt: skip
         assert elements.seen <= plain
         assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    "kind", ["inspection", "explanation", "memory", "comparison", "prediction"]
+)
+def test_html_has_bars_and_folds_tables(kind: str, largest: dict[str, Any]) -> None:
+    text = largest[kind]._repr_html_()
+    assert "<rect " in text
+    assert "<style>" in text
+    assert kind in ("inspection", "prediction") or "<details>" in text
 
 
 @pytest.mark.parametrize("kind", KINDS)
