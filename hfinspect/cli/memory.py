@@ -45,7 +45,7 @@ def memory(
     ep: Annotated[int, typer.Option("--ep", min=1, help="Devices that share the experts.")] = 1,
     bandwidth: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="Of a device's memory, 3.35TB/s: bounds the speed."),
+        typer.Option(metavar="RATE", help="Of a device's memory, 3.35TB/s: limits the speed."),
     ] = None,
     train: Annotated[
         str | None, typer.Option(metavar="HOW", help="What training needs: full, lora, qlora.")

@@ -1,6 +1,6 @@
 """How far the reading of one command has come: a line on a terminal that is gone at the end.
 
-It says what is true: who is asked for what while nothing has come, with the seconds that it takes,
+It says what is true: who is asked what while nothing has come, with the seconds that it takes,
 and then how much of it is read.
 """
 

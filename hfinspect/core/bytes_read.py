@@ -13,7 +13,7 @@ class Reading:
 
     ``decode_intensity`` are FLOPs for each of these bytes, ``prefill_intensity`` those of a prefill
     for each byte of the weights, read once, and of the cache, written once; None where FLOPs are
-    not known. ``tokens_per_second`` is an upper bound: bandwidth · devices · batch / bytes.
+    not known. ``tokens_per_second`` is an upper limit: bandwidth · devices · batch / bytes.
 
     Fields:
         weights [bytes]: that serve one token
@@ -22,7 +22,7 @@ class Reading:
         prefill_intensity [FLOPs per byte]: of a prefill
         bandwidth [bytes per second]: of one device, as it was named; None where it was not
         tokens_per_second [tokens per second]: at most, of all sequences; None without a bandwidth
-        formula: of the upper bound, or of the bytes
+        formula: of the upper limit, or of the bytes
     """
 
     weights: int

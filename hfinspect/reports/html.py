@@ -1,6 +1,6 @@
 """HTML: a whole page in one file, and the short form that a notebook shows.
 
-The page asks for nothing: no script, style, font or picture from elsewhere, which its own
+The page fetches nothing: no script, style, font or picture from elsewhere, which its own
 Content-Security-Policy forbids too. Its script and style are the two files of ``page``, allowed by
 their hashes. Everything can be read with scripts off; names and configs come from strangers and are
 text alone, in the page and in the JSON that it holds.

@@ -1,8 +1,8 @@
 """One colour and one pattern for each component, the same in a page, an SVG and a notebook.
 
 Every colour carries white text at 4.5 to 1 at least, in the light and in the dark scheme, and lines
-of a pattern are darker still, so that text stands on them too. Who sees no colours tells components
-apart by their patterns and names.
+of a pattern are darker still, so that text stands on them too. Who sees no colours knows components
+by their patterns and names.
 """
 
 from __future__ import annotations

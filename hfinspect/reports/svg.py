@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 800, 400
 _AREA = Box(12, 78, 776, 282)
 #: Width of a character of 12 pixels, a little more than that of most.
 _CHAR = 6.7
-#: Tiles that are drawn: more cannot be told apart, and the picture stays below 15 kB.
+#: Tiles that are drawn: more are too small to see, and the picture stays below 15 kB.
 MAX_TILES = 56
 
 _STYLE = (

@@ -39,7 +39,7 @@ def lay_out_flops(found: Flops) -> Facts:
 
 
 def lay_out_reading(found: Reading) -> Facts:
-    """Bytes that the next token reads, FLOPs for each, and the upper bound of the speed."""
+    """Bytes that the next token reads, FLOPs for each, and the upper limit of the speed."""
     items = [("read", f"{byte_size(found.nbytes)} at least for the next token, {found.formula}")]
     if found.tokens_per_second is not None:
         rate = f"{byte_size(found.bandwidth or 0)}/s"

@@ -73,7 +73,7 @@ def kind_of(name: str, modules: Sequence[Any], saved: str) -> str | None:
 
 
 def _of_class(name: str, classes: Sequence[str]) -> str | None:
-    """What the class of the innermost module that says anything tells."""
+    """What the class of the innermost module that says anything is."""
     inner, segments = classes[-1], name.split(".")
     holder = next((name for name in reversed(classes) if not _PLAIN.search(name)), "")
     pools = any(map(_POOLING.search, classes))
