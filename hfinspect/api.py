@@ -389,6 +389,7 @@ def audit(
     ignore: Sequence[str] = (),
     reference: str | Path | None = None,
     deep: bool = False,
+    pointers: bool = False,
     revision: str | None = None,
     token: str | bool | None = None,
     file: str | None = None,
@@ -403,6 +404,8 @@ def audit(
     are codes or their beginnings (``HI2``); the longer one wins. ``reference`` is a model that
     should have the same tensors of the same shapes, or the base of an adapter. ``deep`` also reads
     every value and compares checksums, for which ``timeout`` holds only request by request.
+    ``pointers`` takes a local pointer of Git LFS as the file that it stands for: judged by name and
+    size, its content listed as not checked (without it, a pointer is an error).
     ``progress`` is called while headers, and then values, are read.
     A damaged or unreadable file is a finding and stops nothing; nothing is changed on disk.
 
@@ -412,6 +415,7 @@ def audit(
     from .auditing.run import run_audit
     from .checkpoints.read import read_checkpoint
     from .sources.local import LocalSource
+    from .sources.pointers import PointerSource
 
     access = Access(token, endpoint, timeout, client, progress=progress)
     ref = access.resolve(target, revision)
@@ -422,7 +426,8 @@ def audit(
         with closing(access.open(other)) as source:
             base = read_checkpoint(source, file=other.file)
     if ref.path is not None:
-        opened: Source = LocalSource(Path(ref.path).expanduser())
+        kind = PointerSource if pointers else LocalSource
+        opened: Source = kind(Path(ref.path).expanduser())
     else:
         opened = (replace(access, timeout=Deadline.never()) if deep else access).open(ref)
     with closing(opened):

@@ -12,6 +12,7 @@
     │   ├── GatedRepoError
     │   ├── UnauthorizedError                   a token is missing or refused
     │   ├── UnreadableError                     permissions, I/O errors
+    │   ├── PointerError                    a Git LFS pointer in place of the content
     │   ├── OfflineError
     │   ├── RateLimitedError
     │   ├── RequestTimeoutError
@@ -165,6 +166,13 @@ class UnreadableError(AccessError):
 
     kind = "unreadable"
     usual_hint = "check the path and its permissions"
+
+
+class PointerError(AccessError):
+    """The file's content is in Git LFS and not on this disk."""
+
+    kind = "pointer"
+    usual_hint = "fetch the content with `git lfs pull` or `hf download`"
 
 
 class OfflineError(AccessError):

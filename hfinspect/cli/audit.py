@@ -56,6 +56,12 @@ def audit(
     deep: Annotated[
         bool, typer.Option("--deep", help="Read everything: checksums, NaN, Inf, zero tensors.")
     ] = False,
+    pointers: Annotated[
+        bool,
+        typer.Option(
+            "--pointers", help="Take Git LFS pointers as their files: names and sizes alone."
+        ),
+    ] = False,
     recursive: Annotated[
         bool, typer.Option("--recursive", help="Every checkpoint directory below the targets.")
     ] = False,
@@ -109,7 +115,7 @@ def audit(
             with reading_line(target, revision=revision) as progress:
                 return api.audit(
                     target, select=select or (), ignore=ignore or (), reference=reference,
-                    deep=deep, revision=revision, token=token, file=file, timeout=timeout,
+                    deep=deep, pointers=pointers, revision=revision, token=token, file=file, timeout=timeout,
                     progress=progress,
                 )  # fmt: skip
         except UsageError:

@@ -53,7 +53,7 @@ T = TypeVar("T")
 AnyRead = TypeVar("AnyRead", Read[object], IndexRead)
 
 #: Errors that say nothing about the file.
-_NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved"})
+_NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved", "pointer"})
 
 #: A pointer of Git LFS takes about 130 bytes; larger files are none.
 MAX_POINTER_BYTES = 1024
