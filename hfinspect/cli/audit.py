@@ -115,8 +115,8 @@ def audit(
             with reading_line(target, revision=revision) as progress:
                 return api.audit(
                     target, select=select or (), ignore=ignore or (), reference=reference,
-                    deep=deep, pointers=pointers, revision=revision, token=token, file=file, timeout=timeout,
-                    progress=progress,
+                    deep=deep, pointers=pointers, revision=revision, token=token, file=file,
+                    timeout=timeout, progress=progress,
                 )  # fmt: skip
         except UsageError:
             raise

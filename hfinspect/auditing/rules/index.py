@@ -127,13 +127,28 @@ def total_size(facts: Facts) -> Iterator[Found]:
     """
     for copy, path, _ in _indexed(facts):
         said = _claim(copy, "total_size")
-        if said is None or not copy.readable:
+        if said is None:
+            continue
+        if not copy.readable:
+            yield from _too_small(facts, copy, path, said)
             continue
         stored = stored_bytes([file.shard for file in copy.files if file.shard is not None])
         # PyTorch indexes count a tensor that shares memory under each of its names, or once.
         repeated = sum(tensor.nbytes for file in copy.files for tensor in file.tensors)
         if said not in (stored, repeated):
             yield Found(f"total_size is {said:,}", path, None, f"{stored:,}")
+
+
+def _too_small(facts: Facts, copy: Copy, path: str, said: int) -> Iterator[Found]:
+    """Where only names and sizes are known: safetensors shards hold their tensors' bytes and a
+    header, so all of them together cannot be smaller than the tensors."""
+    if copy.format != "safetensors" or copy.missing or any(file.problems for file in copy.files):
+        return
+    sizes = [facts.files[file.path].size for file in copy.files]
+    known = sum(size for size in sizes if size is not None)
+    if None not in sizes and known < said:
+        text = f"total_size is {said:,}, and the shards have {known:,} bytes in all"
+        yield Found(text, path, None, "shards that are larger", severity="error")
 
 
 @rule("HI208", "total-parameters", "warning")
