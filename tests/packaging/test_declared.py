@@ -33,7 +33,7 @@ BASE = modules(PROJECT["dependencies"])
 EXTRA = {
     module
     for name, requirements in PROJECT["optional-dependencies"].items()
-    if name not in ("test", "dev", "oracle", "notebooks")
+    if name not in ("test", "dev", "install", "oracle", "notebooks")
     for module in modules(requirements)
 }
 
