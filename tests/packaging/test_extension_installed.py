@@ -75,6 +75,11 @@ def github(tmp_path: Path) -> Iterator[dict[str, str]]:
             self.rfile = self.connection.makefile("rb")
             self.wfile = self.connection.makefile("wb", buffering=0)
             self.host = host
+            self.close_connection = False  # pip asks in HTTP/1.0
+
+        def finish(self) -> None:
+            super().finish()
+            self.connection.close()
 
         def do_GET(self) -> None:
             body = answer(self.host, self.path)
