@@ -88,7 +88,7 @@ def test_completion_installs(installed: Path, tmp_path: Path, name: str) -> None
     lines = (
         f'export PATH="{scripts(installed)}:$PATH"; source "{file}"; '
         f"COMP_WORDS=({name} mem); COMP_CWORD=1; "
-        f"eval $(complete -p {name} | sed 's/.*-F \\([^ ]*\\).*/\\1/'); echo ${{COMPREPLY[@]}}"
+        f'$(sed -n "s/() {{//p" "{file}") {name}; echo ${{COMPREPLY[@]}}'
     )
     assert call("bash", "-c", lines, cwd=tmp_path, env=home).split() == ["memory"]
 
