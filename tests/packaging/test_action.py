@@ -63,7 +63,7 @@ def audit(program: Path, targets: str, **inputs: str) -> Done:
     )
 
 
-def test_findings_fail_the_job_and_are_told(program: Path, broken: Path) -> None:
+def test_findings_fail_the_job_and_are_reported(program: Path, broken: Path) -> None:
     (program.parent / "plain").symlink_to(broken)
     done = audit(program, f"plain {SOUND}", FAIL_ON="error", SELECT="HI1, HI2")
     assert done.outputs["exit-code"] == "1"

@@ -1,6 +1,6 @@
 """``hf extensions install``, the real one, from a server on loopback that stands for github.com.
 
-The program is told of a proxy; the proxy answers for GitHub's hosts itself, with certificates of a
+A variable names a proxy; the proxy answers for GitHub's hosts itself, with certificates of a
 test authority, and refuses every other host. Packages come from a folder.
 """
 
