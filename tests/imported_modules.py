@@ -72,7 +72,7 @@ def shortened(name: str) -> str:
 
 def versions() -> dict[str, str]:
     """Of what decides which modules are imported apart from this package itself."""
-    found = {name: version(name) for name in ("huggingface_hub", "typer")}
+    found = {name: version(name) for name in ("huggingface_hub", "typer", "tabulate")}
     return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **found}
 
 

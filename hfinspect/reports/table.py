@@ -1,8 +1,7 @@
-"""The terminal: aligned text, readable at 60 columns and in a pipe."""
+"""The terminal: aligned text, readable at 60 columns and in a pipe. ``tabulate`` draws tables."""
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,9 +24,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10
 #: Where the summary of a report begins, if the title is shorter; and the least space before it.
 _SUMMARY_COLUMN, _GAP = 41, 3
-#: Spaces between two columns, and what a header has more than its text.
+#: tabulate's spaces between two columns, and what it adds to a header.
 _BETWEEN, _HEADER_PADDING = 2, 2
-_COLOR = re.compile(r"\033\[[\d;]*m")
 _STYLES = {"bold": "1", "dim": "2", "warning": "33", "error": "31", "note": "36", "bar": "36"}
 
 #: One colour for each component, in every table and bar: of the 256 colours those that are easily
@@ -245,7 +243,7 @@ def _too_wide(table: Table, canvas: Canvas, idle: frozenset[str]) -> tuple[str, 
 
 
 def _widths(table: Table, canvas: Canvas) -> dict[str, int]:
-    """Characters of each column."""
+    """Characters of each column, as tabulate will draw it."""
     return {
         column.name: max(
             len(clean(column.title)) + _HEADER_PADDING,
@@ -257,6 +255,8 @@ def _widths(table: Table, canvas: Canvas) -> dict[str, int]:
 
 
 def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> str:
+    from tabulate import tabulate
+
     kept = [i for i, column in enumerate(table.columns) if column.name not in shape.dropped]
     columns = [table.columns[i] for i in kept]
     rows = [[shown(row[i], table.columns[i], canvas) for i in kept] for row in table.rows]
@@ -266,26 +266,19 @@ def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> str:
     if missing > 0 and headers:  # the first column takes the room
         first = _widths(table, plain)[columns[0].name] - _HEADER_PADDING
         headers[0] = headers[0].ljust(first + missing)
-    widths = [
-        max(len(header) + _HEADER_PADDING, *(_length(row[i]) for row in rows), 0)
-        for i, header in enumerate(headers)
-    ]
-    lines = [headers, ["-" * width for width in widths], *rows]
-    return "\n".join(_line(line, columns, widths) for line in lines)
+    lines = tabulate(
+        rows,
+        headers=headers,
+        tablefmt="simple",
+        disable_numparse=True,
+        colalign=[_align(column) for column in columns] if rows else None,
+        preserve_whitespace=True,
+    )
+    return "\n".join(line.rstrip() for line in lines.splitlines())
 
 
-def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    """Numbers end where their column ends, all else begins where it begins."""
-    padded = []
-    for cell, column, width in zip(cells, columns, widths, strict=True):
-        blank = " " * (width - _length(cell))
-        padded.append(blank + cell if column.kind in ("int", "share") else cell + blank)
-    return (" " * _BETWEEN).join(padded).rstrip()
-
-
-def _length(text: str) -> int:
-    """Characters that are seen: colours are not."""
-    return len(_COLOR.sub("", text) if "\033" in text else text)
+def _align(column: Column) -> str:
+    return "right" if column.kind in ("int", "share") else "left"
 
 
 def shown(cell: Cell, column: Column, canvas: Canvas) -> str:
