@@ -112,7 +112,7 @@ def test_hf_installs_and_runs_it(
     github: dict[str, str], distributions: tuple[Path, Path], installed: Path, tmp_path: Path
 ) -> None:
     wheels = tmp_path / "wheels"
-    download = [sys.executable, "-m", "pip", "download", "-q", "-d", wheels]
+    download: list[str | Path] = [sys.executable, "-m", "pip", "download", "-q", "-d", wheels]
     call(*download, distributions[0], "hatchling", cwd=tmp_path)
     env = {
         **github, "HOME": str(tmp_path), "HF_HOME": str(tmp_path / "hf"), "PIP_NO_INDEX": "1",

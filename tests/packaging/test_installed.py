@@ -98,6 +98,7 @@ def test_types_are_seen_from_outside(installed: Path, tmp_path: Path, checker: s
     program = tmp_path / "user.py"
     program.write_text(USER, encoding="utf-8")
     python = scripts(installed) / "python"
+    options: list[str | Path]
     if checker == "mypy":
         options = ["--strict", "--python-executable", python, "--cache-dir", tmp_path / "cache"]
     else:
@@ -109,5 +110,14 @@ def test_types_are_seen_from_outside(installed: Path, tmp_path: Path, checker: s
 
 def test_uvx(distributions: tuple[Path, Path], tmp_path: Path) -> None:
     """``uvx hfinspect MODEL``, with the wheel in place of the index's."""
-    command = [sys.executable, "-m", "uv", "tool", "run", "--from", distributions[0], "hfinspect"]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "uv",
+        "tool",
+        "run",
+        "--from",
+        distributions[0],
+        "hfinspect",
+    ]
     assert "124 M parameters" in call(*command, MODEL, cwd=tmp_path)

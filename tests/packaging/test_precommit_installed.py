@@ -55,7 +55,14 @@ def models(folder: Path) -> Path:
 
 def test_sound_and_broken(hooks: Path, tmp_path: Path) -> None:
     folder = models(tmp_path / "models")
-    command = [sys.executable, "-m", "pre_commit", "try-repo", hooks, "hfinspect-audit"]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pre_commit",
+        "try-repo",
+        hooks,
+        "hfinspect-audit",
+    ]
     home = {"PRE_COMMIT_HOME": str(tmp_path / "cache"), **NAME}
     assert "Passed" in call(*command, "--all-files", cwd=folder, env=home)
 
