@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from ..formats.torch_files import torch_zip
 from .attacks import EVIL, EVIL_PICKLE, Sample, _npy, samples
+from .gadgets import gadgets
 from .opcodes import pickled, value
 
 _OBJECTS = "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
@@ -34,8 +35,8 @@ NAMES = (
 
 
 def every_sample() -> list[Sample]:
-    """Those of ``attacks`` and of this file."""
-    return [*samples(), *_compressed(), *_renamed(), *_tars(), *_templates()]
+    """Those of ``attacks``, of ``gadgets`` and of this file."""
+    return [*samples(), *_compressed(), *_renamed(), *_tars(), *_templates(), *gadgets()]
 
 
 def _compressed() -> Iterator[Sample]:
@@ -96,6 +97,14 @@ def _tars() -> Iterator[Sample]:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("inner.joblib", zlib.compress(EVIL_PICKLE))
+    for member, data in (
+        ("readme.txt", EVIL_PICKLE), ("a/version", EVIL_PICKLE), ("code/x.py", EVIL_PICKLE),
+        ("handler", b"cos\nsystem\n(S'touch canary'\ntR."),
+    ):  # fmt: skip
+        with zipfile.ZipFile(hidden := io.BytesIO(), "w") as archive:
+            archive.writestr(member, data)
+        title = f"a pickle called {member} in zip"
+        yield Sample("nested archives", title, "m.zip", "all unzipped", hidden.getvalue())
     yield Sample("nested archives", "joblib in zip", "m.zip", "unzipped", out.getvalue())
 
 

@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-SECONDS = 20
+SECONDS = 90  # TensorFlow alone takes ten to be imported
 
 
 def load_pickle(file: str) -> None:
@@ -89,6 +89,13 @@ def load_unzipped(file: str) -> None:
         load_joblib(str(path))
 
 
+def load_all_unzipped(file: str) -> None:
+    """As a program does whose config names the members."""
+    with zipfile.ZipFile(file) as archive:
+        for name in archive.namelist():
+            pickle.loads(archive.read(name))
+
+
 def load_jinja(file: str) -> None:
     """As programs did that rendered chat templates without a sandbox."""
     import jinja2
@@ -96,10 +103,101 @@ def load_jinja(file: str) -> None:
     jinja2.Environment().from_string(Path(file).read_text()).render(messages=[])
 
 
+def of_old() -> None:
+    """From now on this process imports the older versions of libraries first."""
+    sys.path.insert(0, os.environ["HFINSPECT_OLD_LIBRARIES"])
+
+
+def load_keras_of_today(file: str) -> None:
+    os.environ["KERAS_BACKEND"] = "torch"
+    import keras
+    import numpy as np
+
+    keras.saving.load_model(file, safe_mode=False)(np.ones((1, 1), "float32"))
+
+
+def load_keras(file: str) -> None:
+    of_old()
+    load_keras_of_today(file)
+
+
+def load_onnx(file: str) -> None:
+    """The sign is that the model gives what a file outside of the folder holds."""
+    of_old()
+    import onnxruntime
+
+    outside = Path("../outside")
+    outside.write_bytes(b"1234")
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    if session.run(None, {})[0].tobytes() == outside.read_bytes():
+        Path("canary").touch()
+
+
+def load_saved_model(file: str) -> None:
+    """In an interpreter of its own: TensorFlow and PyTorch want different things next to them."""
+    code = (
+        "import tensorflow as tf; m = tf.saved_model.load('.'); "
+        "list(m.signatures.values())[0](tf.constant(1.0))"
+    )
+    python = os.environ["HFINSPECT_TENSORFLOW_PYTHON"]
+    os.execv(python, [python, "-c", code])
+
+
+def render(text: str) -> None:
+    import jinja2
+
+    jinja2.Environment().from_string(text).render(messages=[])
+
+
+def load_gguf_template(file: str) -> None:
+    """As llama-cpp-python did before 0.2.72."""
+    import gguf
+
+    field = gguf.GGUFReader(file).fields["tokenizer.chat_template"]
+    render(bytes(field.parts[field.data[0]]).decode())
+
+
+def load_config_template(file: str) -> None:
+    found = json.loads(Path(file).read_text())["chat_template"]
+    render(found if isinstance(found, str) else found[0]["template"])
+
+
+def load_peft(file: str) -> None:
+    of_old()
+    import peft
+
+    peft.AutoPeftModel.from_pretrained(str(Path(file).resolve().parent))
+
+
+def load_auto_class(file: str) -> None:
+    import transformers
+
+    folder = str(Path(file).resolve().parent)
+    transformers.AutoConfig.from_pretrained(folder, trust_remote_code=True)
+
+
+def load_sentence(file: str) -> None:
+    import sentence_transformers
+
+    folder = str(Path(file).resolve().parent)
+    sentence_transformers.SentenceTransformer(folder, trust_remote_code=True)
+
+
+def load_pipeline(file: str) -> None:
+    import diffusers
+
+    folder = str(Path(file).resolve().parent)
+    diffusers.DiffusionPipeline.from_pretrained(folder, trust_remote_code=True)
+
+
 LOADERS: dict[str, Callable[[str], None]] = {
     "pickle": load_pickle, "rows": load_rows, "joblib": load_joblib, "numpy": load_numpy,
     "torch": load_torch, "archive": load_archive, "gzip": load_gzip, "tar": load_tar,
-    "unzipped": load_unzipped, "jinja": load_jinja,
+    "unzipped": load_unzipped, "all unzipped": load_all_unzipped, "jinja": load_jinja,
+    "keras": load_keras, "onnx": load_onnx, "keras of today": load_keras_of_today,
+    "tensorflow": load_saved_model, "gguf template": load_gguf_template,
+    "config template": load_config_template, "peft": load_peft, "auto class": load_auto_class,
+    "sentence": load_sentence, "pipeline": load_pipeline,
 }  # fmt: skip
 
 #: What some samples need next to them; each does the same harmless thing.
@@ -123,6 +221,7 @@ def run_one(folder: Path, file: str, loader: str) -> bool:
                 os.dup2(nothing.fileno(), number)
         try:
             os.chdir(folder)
+            os.environ["HF_HOME"] = str(folder / "home")
             sys.path.insert(0, "")
             Path("empty").mkdir()
             for name, content in HELPERS.items():

@@ -13,10 +13,11 @@ from hfinspect.errors import NothingToInspectError
 from .attacks import Sample
 from .benign import benign_files
 from .disguised import every_sample
+from .gadgets import allowed
 
 SAMPLES = every_sample()
-#: Where the audit says that a pickle or a template runs code, or might for all that is known.
-JUDGED = {"HI401", "HI403", "HI415", "HI419"}
+#: Where the audit says that a file runs code, or might for all that is known.
+JUDGED = {"HI401", "HI403", "HI414", "HI415", "HI416", "HI419", "HI420", "HI421"}
 
 
 def test_there_are_enough_of_each() -> None:
@@ -39,6 +40,13 @@ def _errors(sample: Sample, folder: Path) -> set[str]:
     path.unlink()
     assert not (folder / "canary").exists()
     return {item.code for item in found.findings if item.severity == "error"} & JUDGED
+
+
+@pytest.mark.parametrize("sample", list(allowed()), ids=lambda sample: str(sample.title))
+def test_what_runs_where_the_user_allows_it_is_a_warning(sample: Sample, tmp_path: Path) -> None:
+    (tmp_path / sample.file).write_bytes(sample.data)
+    found = hfinspect.audit(str(tmp_path)).findings
+    assert {f.code for f in found if f.severity == "warning"} & {"HI404", "HI406", "HI416"}
 
 
 @pytest.mark.parametrize("library", sorted({name.split("/")[0] for name in benign_files()}))

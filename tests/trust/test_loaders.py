@@ -1,7 +1,13 @@
 """Proof that the samples run code: each in its real loader, in a throwaway process.
 
-Left out by default (marker ``loaders``). The interpreter with torch, joblib, SciPy and
-scikit-learn is named by HFINSPECT_LOADERS_PYTHON; without it, this one is taken.
+Left out by default (marker ``loaders``). HFINSPECT_LOADERS_PYTHON names the interpreter with torch,
+joblib, SciPy, scikit-learn, Keras, transformers, diffusers, sentence-transformers, gguf and Jinja;
+without it, this one is taken. HFINSPECT_OLD_LIBRARIES is a folder that was made by
+
+    pip install --no-deps --target FOLDER keras==3.7.0 peft==0.13.2 onnxruntime==1.20.1
+
+and HFINSPECT_TENSORFLOW_PYTHON an interpreter with TensorFlow; samples for what is not named are
+left out.
 """
 
 from __future__ import annotations
@@ -15,11 +21,25 @@ from pathlib import Path
 import pytest
 
 from .disguised import every_sample
+from .gadgets import allowed
+
+#: What some loaders need.
+NEEDED = {
+    "HFINSPECT_OLD_LIBRARIES": ("keras", "peft", "onnx"),
+    "HFINSPECT_TENSORFLOW_PYTHON": ("tensorflow",),
+}
 
 
 @pytest.mark.loaders
 def test_every_sample_runs_in_its_loader(tmp_path: Path) -> None:
-    every = every_sample()
+    every = [*every_sample(), *allowed()]
+    missing = {
+        loader
+        for variable, loaders in NEEDED.items()
+        for loader in loaders
+        if variable not in os.environ
+    }
+    every = [sample for sample in every if sample.loader not in missing]
     manifest = []
     for number, sample in enumerate(every):
         folder = tmp_path / str(number)

@@ -8,12 +8,13 @@ never read; what is known of them comes from the directory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..finding_list import FindingList
-from ..pickles.globals import PickleScan, scan_pickle
+from ..pickles.globals import PickleScan, reads_as_pickle, scan_pickle
 from ..pickles.machine import PickleMachine
 from ..sniff import SNIFF_BYTES, magic_of
 from ..window import Windows
@@ -41,11 +42,15 @@ MAX_PICKLES = 1_000
 #: Members that are pickles by their name ...
 PICKLE_MEMBERS = (".pkl", ".pickle", ".debug_pkl")
 _PICKLE_ENDINGS = (".joblib", ".dill", ".p", ".pck", ".pcl", ".th")
-#: ... and members that no loader unpickles: code, text, and what PyTorch reads as a number.
+#: ... and members that by their name no loader unpickles: code, text, and what PyTorch reads as a
+#: number. Where a read costs no round trip they are believed only if they begin so.
 _TEXT_MEMBERS = (
     ".py", ".json", ".txt", ".md", ".yaml", ".yml", "/version", "/byteorder", "/.format_version",
     "/.storage_alignment", "/.data/serialization_id", "/.data/version",
 )  # fmt: skip
+
+#: Members with such names that are looked at.
+MAX_TEXT_MEMBERS = 5_000
 
 #: Scans a file that is in memory, by its name and bytes.
 ScanMember = Callable[[str, bytes], "list[tuple[str, PickleScan]]"]
@@ -154,7 +159,11 @@ def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleSc
             found = f"the local headers of {left:,} members are not compared with the directory"
             unread = UnreadPartError(file.path, found)
             scans.append((f"{where}archive", PickleScan((), unread, 0)))
-        members = _unpickled(directory)
+        hidden, unseen = _posing_as_text(file, directory)
+        if unseen:
+            found = f"{unseen:,} members with names of text are not looked at"
+            scans.append((f"{where}archive", PickleScan((), UnreadPartError(file.path, found), 0)))
+        members = hidden + _unpickled(directory)
         if len(members) > MAX_PICKLES:
             found = f"{len(members) - MAX_PICKLES:,} members that may hold pickles are not checked"
             error = LimitError(file.path, found, expected=f"at most {MAX_PICKLES:,}")
@@ -208,11 +217,29 @@ def _unpickled(directory: ZipDirectory) -> list[ZipEntry]:
     ]
 
 
+def _posing_as_text(file: Windows, directory: ZipDirectory) -> tuple[list[ZipEntry], int]:
+    """Members with names of text that begin as pickles or archives, and how many were not read."""
+    if not file.is_near:
+        return [], 0
+    named = [e for e in directory.entries if e.size and e.name.lower().endswith(_TEXT_MEMBERS)]
+    found = []
+    for entry in named[:MAX_TEXT_MEMBERS]:
+        with suppress(FormatError, LimitError):  # a local header that differs is reported already
+            if _begins_as_pickle(file, entry):
+                found.append(entry)
+    return found, max(0, len(named) - MAX_TEXT_MEMBERS)
+
+
 def _looks_inside(file: Windows, entry: ZipEntry) -> bool:
     """Whether a member under another name begins as a pickle or an archive does."""
     if entry.name.lower().endswith((*ARCHIVE_SUFFIXES, ".npy", *_PICKLE_ENDINGS)):
         return True
-    return magic_of(member_head(file, entry, SNIFF_BYTES)) is not None
+    return _begins_as_pickle(file, entry)
+
+
+def _begins_as_pickle(file: Windows, entry: ZipEntry) -> bool:
+    head = member_head(file, entry, SNIFF_BYTES)
+    return magic_of(head) is not None or reads_as_pickle(head)
 
 
 def _inside(module: str, archive: Archive) -> bool:

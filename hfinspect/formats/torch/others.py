@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from ...errors import FormatError, LimitError
 from ..base import Reader
-from ..pickles.globals import PickleScan
-from ..sniff import NOT_WEIGHTS
+from ..pickles.globals import PickleScan, reads_as_pickle
+from ..sniff import NOT_WEIGHTS, SNIFF_BYTES, magic_of
 from ..window import Part, Windows
 from .legacy import scan_pickles
 
@@ -108,6 +108,14 @@ def _tar_number(path: str, field: bytes, at: int) -> int:
         raise FormatError(path, found, rule="tar-member", where=f"byte {at}") from None
 
 
+def _poses(file: Windows, begin: int, length: int) -> bool:
+    """Whether a member with a name of text begins as a pickle, where looking costs no request."""
+    if not file.is_near:
+        return False
+    head = file.read(begin, begin + min(length, SNIFF_BYTES))
+    return magic_of(head) is not None or reads_as_pickle(head)
+
+
 def _scan_tar_member(
     file: Windows, name: str, begin: int, length: int, scan_part: ScanPart
 ) -> list[tuple[str, PickleScan]]:
@@ -117,7 +125,7 @@ def _scan_tar_member(
         found = "torch.load unpickles this member, with numbers between pickles: not followed"
         error = FormatError(file.path, found, rule="pickle-unfollowed", where=f"byte {begin}")
         scans.append((name, PickleScan((), error, begin)))
-    if not length or base.lower().endswith(_TEXT_MEMBERS):
+    if not length or (base.lower().endswith(_TEXT_MEMBERS) and not _poses(file, begin, length)):
         return scans
     try:
         inner = scan_part(Part(file, f"{file.path}/{base}", begin, length))
