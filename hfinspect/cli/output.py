@@ -34,6 +34,7 @@ def canvas_of_stdout() -> Canvas:
         wants_color(terminal),
         encoding.startswith("utf"),
         unlimited=not terminal and given is None,
+        cuts=terminal,
     )
 
 

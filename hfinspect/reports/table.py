@@ -19,6 +19,7 @@ from .document import (
     Table,
     TextBlock,
 )
+from .narrow import fitted, shortened
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10
@@ -47,12 +48,14 @@ class Canvas:
     """Where text goes: columns, whether colour is wanted, whether block characters can be shown.
 
     ``unlimited``: a pipe or a file, where no column of a table is left out; text is still broken
-    into lines of ``width``."""
+    into lines of ``width``. ``cuts``: a terminal, where names that have no room are cut in the
+    middle."""
 
     width: int = 80
     color: bool = False
     unicode: bool = True
     unlimited: bool = False
+    cuts: bool = False
 
     def style(self, text: str, style: str) -> str:
         """``text`` in a style, or in the colour of a component."""
@@ -86,6 +89,7 @@ def render(document: Document, canvas: Canvas | None = None) -> str:
 def _title(document: Document, canvas: Canvas) -> str:
     """The title, and the summary right of it or, where there is no room, below it."""
     title, summary = clean(document.title), clean(document.summary)
+    title = shortened(title, canvas.width) if canvas.cuts else title
     column = max(len(title) + _GAP, _SUMMARY_COLUMN)
     column = min(column, max(canvas.text_width - len(summary), len(title) + _GAP))
     if not summary or column + len(summary) > canvas.text_width:
@@ -151,7 +155,10 @@ def _block(block: Facts | Paragraph | Preformatted, canvas: Canvas) -> str:
     if isinstance(block, Facts):
         return _facts(block, canvas)
     if isinstance(block, Preformatted):
-        return clean_lines(block.text)
+        text = clean_lines(block.text)
+        if canvas.cuts and block.language == "text":
+            return "\n".join(clean(line, canvas.width) for line in text.split("\n"))
+        return text
     label = f"{block.severity}: " if block.severity else ""
     text = _wrapped(label + clean(block.text, 2000), canvas, "  " if label else "")
     return canvas.style(text, block.severity) if block.severity in _STYLES else text
@@ -262,6 +269,10 @@ def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> str:
     rows = [[shown(row[i], table.columns[i], canvas) for i in kept] for row in table.rows]
     headers = [clean(column.title) for column in columns]
     plain = replace(canvas, color=False)
+    room = canvas.width - _BETWEEN * (len(kept) - 1)
+    if canvas.cuts:
+        fixed = [column.kind not in ("text", "math") for column in columns]
+        headers, rows = fitted(headers, rows, fixed, room)
     missing = shape.width - _width(table, plain, shape.dropped)
     if missing > 0 and headers:  # the first column takes the room
         first = _widths(table, plain)[columns[0].name] - _HEADER_PADDING
