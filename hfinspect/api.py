@@ -102,6 +102,7 @@ def portrait(
     endpoint: str | None = None,
     timeout: Timeout = None,
     client: HubClient | None = None,
+    cache: HeaderCache | None = None,
     progress: Progress | None = None,
 ) -> Portrait:
     """All that a page about a model shows, from one trip to it: what ``inspect`` returns, the
@@ -113,7 +114,7 @@ def portrait(
     from .sources.remembering import RememberingSource
 
     _check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, progress=progress)
+    access = Access(token, endpoint, timeout, client, cache, progress=progress)
     if config_given(target) is not None:
         whole = inspect_target(target, access, overrides=overrides)
         return _portrait(whole, "only a config was given")
@@ -186,12 +187,13 @@ def compare(
     token: str | bool | None = None,
     endpoint: str | None = None,
     timeout: float | None = None,
+    cache: HeaderCache | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Models side by side, the others against the first.
 
-    ``timeout`` is in seconds for each of them; ``progress`` is called with their sums. Raises
-    UsageError for fewer than two, and what ``inspect`` raises.
+    ``timeout`` is in seconds for each of them; ``cache`` keeps headers between runs; ``progress``
+    is called with their sums. Raises UsageError for fewer than two, and what ``inspect`` raises.
     """
     from .analysis.differences import compare as compared
     from .sources.pool import run_all
@@ -199,10 +201,9 @@ def compare(
     if len(targets) < 2:
         raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
+    access = Access(token, endpoint, timeout, cache=cache)
     tasks = [
-        partial(
-            inspect_target, target, Access(token, endpoint, timeout, progress=share), source=source
-        )
+        partial(inspect_target, target, replace(access, progress=share), source=source)
         for target, share in zip(targets, shares, strict=True)
     ]
     found = []
@@ -225,6 +226,7 @@ def explain(
     endpoint: str | None = None,
     timeout: Timeout = None,
     client: HubClient | None = None,
+    cache: HeaderCache | None = None,
     progress: Progress | None = None,
 ) -> Explanation:
     """The derivation of a model's parameter count, in symbols and in numbers.
@@ -243,7 +245,7 @@ def explain(
 
     asked = None if against is None else parse_count(against)
     _check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, progress=progress)
+    access = Access(token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
@@ -287,6 +289,7 @@ def memory(
     endpoint: str | None = None,
     timeout: Timeout = None,
     client: HubClient | None = None,
+    cache: HeaderCache | None = None,
     progress: Progress | None = None,
 ) -> Memory:
     """What a model needs to run: bytes of weights, cache and workspace, and what fits.
@@ -319,7 +322,7 @@ def memory(
         train=train, rank=rank, targets=targets, seq=seq, optimizer=optimizer, precision=precision,
         gpus=gpus, zero=zero, checkpointing=checkpointing,
     )  # fmt: skip
-    access = Access(token, endpoint, timeout, client, progress=progress)
+    access = Access(token, endpoint, timeout, client, cache, progress=progress)
     return _planned(target, wish, access, revision, source, file, overrides)[0]
 
 
@@ -332,6 +335,7 @@ def memory_drawn(
     token: str | bool | None = None,
     file: str | None = None,
     timeout: Timeout = None,
+    cache: HeaderCache | None = None,
     progress: Progress | None = None,
     **wishes: Any,
 ) -> tuple[Memory, Curves | None]:
@@ -339,7 +343,7 @@ def memory_drawn(
     model on one device; None where its cache is not known."""
     from .sizing.curves import curves
 
-    access = Access(token, timeout=timeout, progress=progress)
+    access = Access(token, timeout=timeout, cache=cache, progress=progress)
     found, whole = _planned(
         target, _memory_wish(**wishes), access, revision, source, file, overrides
     )
@@ -396,6 +400,7 @@ def audit(
     endpoint: str | None = None,
     timeout: Timeout = None,
     client: HubClient | None = None,
+    cache: HeaderCache | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Whether a checkpoint is whole, consistent and safe, judged by coded rules from its headers.
@@ -406,8 +411,9 @@ def audit(
     every value and compares checksums, for which ``timeout`` holds only request by request.
     ``pointers`` takes a local pointer of Git LFS as the file that it stands for: judged by name and
     size, its content listed as not checked (without it, a pointer is an error).
-    ``progress`` is called while headers, and then values, are read.
-    A damaged or unreadable file is a finding and stops nothing; nothing is changed on disk.
+    ``progress`` is called while headers, and then values, are read. ``cache`` keeps headers between
+    runs, for an audit that is not deep. A damaged or unreadable file is a finding and stops
+    nothing; nothing is changed in what is audited.
 
     Raises UsageError for unknown codes, AccessErrors where the target as a whole cannot be read,
     and what ``inspect`` raises for a ``reference`` that cannot.
@@ -417,7 +423,9 @@ def audit(
     from .sources.local import LocalSource
     from .sources.pointers import PointerSource
 
-    access = Access(token, endpoint, timeout, client, progress=progress)
+    # All values are no headers: a deep audit keeps nothing.
+    kept = None if deep else cache
+    access = Access(token, endpoint, timeout, client, kept, progress=progress)
     ref = access.resolve(target, revision)
     access = access.started()
     base = None
@@ -447,6 +455,7 @@ def predict(
     file: str | None = None,
     endpoint: str | None = None,
     timeout: Timeout = None,
+    cache: HeaderCache | None = None,
 ) -> Prediction:
     """The tensors that a config.json predicts, from the catalog; weights are not read.
 
@@ -463,7 +472,7 @@ def predict(
         return predict_config(given)
     parts, _ = predict_parts(
         config, revision=revision, token=token, overrides=overrides, file=file, endpoint=endpoint,
-        timeout=timeout,
+        timeout=timeout, cache=cache,
     )  # fmt: skip
     if len(parts) > 1:
         from .inspecting.pipelines import several_models
@@ -484,6 +493,7 @@ def predict_parts(
     file: str | None = None,
     endpoint: str | None = None,
     timeout: Timeout = None,
+    cache: HeaderCache | None = None,
 ) -> tuple[tuple[DeclaredPart, ...], Origin]:
     """Predictions from config.json alone: of a pipeline one for every component, of any other
     model one, without a name.
@@ -501,7 +511,7 @@ def predict_parts(
     given = config_given(target)
     if given is not None:
         return (_only_part(given, overrides),), Origin("mapping", "config")
-    access = Access(token, endpoint, timeout)
+    access = Access(token, endpoint, timeout, cache=cache)
     ref = of_pipeline(access.resolve(target, revision))
     with access.opened(ref) as opened:
         picked = json_of(ref) or ref.file or file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -41,6 +42,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("suite", deadline=None, database=None)
 settings.load_profile("suite")
 
+_caches = itertools.count()
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What a system does not have is not tested on it."""
@@ -55,6 +58,12 @@ def pytest_collection_finish() -> None:
     """What collecting made stays to the end; the garbage collector need not look at it again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def own_cache_of_headers() -> None:
+    """Each test begins with an empty one, in a folder that is made when something is kept."""
+    os.environ["HFINSPECT_CACHE"] = f"{_home.name}/kept-{next(_caches)}"
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
+from .kept_headers import kept_headers
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule
@@ -87,6 +88,8 @@ def audit(
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
+    no_cache: options.NoCache = False,
+    refresh: options.Refresh = False,
 ) -> None:
     """Check files against their format, the index, the config and what is safe; from headers.
 
@@ -117,6 +120,7 @@ def audit(
                     target, select=select or (), ignore=ignore or (), reference=reference,
                     deep=deep, pointers=pointers, revision=revision, token=token, file=file,
                     timeout=timeout, progress=progress,
+                    cache=kept_headers(no_cache=no_cache, refresh=refresh),
                 )  # fmt: skip
         except UsageError:
             raise

@@ -1,14 +1,14 @@
-"""``hfinspect cache info|clear``: headers kept by scans."""
+"""``hfinspect cache info|clear``: headers kept on this machine."""
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
+from .kept_headers import directory
 
 if TYPE_CHECKING:
     from ..sources.header_cache import CacheInfo
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     app.command("cache", epilog="Example: hfinspect cache info")(cache)
-
-
-def directory() -> str:
-    """HFINSPECT_CACHE, or the platform's cache directory."""
-    from platformdirs import user_cache_dir
-
-    return os.environ.get("HFINSPECT_CACHE") or user_cache_dir("hfinspect", appauthor=False)
 
 
 def _confirmed(found: CacheInfo) -> bool:
@@ -51,7 +44,7 @@ def cache(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting.")] = False,
     format_: options.Format = "table",
 ) -> None:
-    """Show or empty the cache of headers that scans keep on this machine.
+    """Show or empty the cache of headers that commands keep on this machine.
 
     clear asks first; where there is no terminal to ask on, it needs --yes.
     """

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
+from .kept_headers import kept_headers
 
 if TYPE_CHECKING:
     from ..analysis.differences import Comparison
+    from ..sources.header_cache import HeaderCache
 
 
 def register(app: typer.Typer) -> None:
@@ -30,15 +32,18 @@ def compare(
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
+    no_cache: options.NoCache = False,
+    refresh: options.Refresh = False,
 ) -> None:
     """Models side by side, and what differs from the first. Exit code 1 if structures differ."""
-    if not show(models, source, format_, output, token, timeout).same_structure:
+    kept = kept_headers(no_cache=no_cache, refresh=refresh)
+    if not show(models, source, format_, output, token, timeout, kept).same_structure:
         raise typer.Exit(1)
 
 
 def show(
     models: Sequence[str], source: str, format_: str, output: Path | None, token: str | None,
-    timeout: float | None = None,
+    timeout: float | None = None, cache: HeaderCache | None = None,
 ) -> Comparison:  # fmt: skip
     """Print the comparison table of several models."""
     from .. import api
@@ -53,6 +58,7 @@ def show(
             source=source,  # type: ignore[arg-type]  # api checks it
             token=token,
             timeout=timeout,
+            cache=cache,
             progress=progress,
         )
     emit(format_, lambda: lay_out(found, drawn=format_ == "html"), lambda: found.to_dict(), output)

@@ -8,6 +8,7 @@ import typer
 
 from ..core.choices import DEPTHS, checked, listed
 from . import options
+from .kept_headers import kept_headers
 
 FORMATS = ("table", "markdown", "latex", "json", "html")
 
@@ -45,6 +46,8 @@ def explain(
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
+    no_cache: options.NoCache = False,
+    refresh: options.Refresh = False,
 ) -> None:  # fmt: skip
     """Where every parameter comes from, in symbols and in numbers."""
     from .. import api
@@ -68,6 +71,7 @@ def explain(
             token=token,
             file=file,
             timeout=timeout,
+            cache=kept_headers(no_cache=no_cache, refresh=refresh),
             progress=progress,
         )
     canvas = canvas_of_stdout() if output is None else FILE

@@ -10,6 +10,7 @@ import typer
 from ..core.choices import GROUPS, checked, listed
 from ..errors import UsageError
 from . import options
+from .kept_headers import kept_headers
 
 if TYPE_CHECKING:
     from ..core.results import Inspection, Totals
@@ -46,8 +47,11 @@ def inspect(
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
+    no_cache: options.NoCache = False,
+    refresh: options.Refresh = False,
 ) -> None:
     """Parameters, dtypes and memory of a model, from headers or config.json alone."""
+    kept = kept_headers(no_cache=no_cache, refresh=refresh)
     if len(models) > 1:
         from .compare import show
 
@@ -56,7 +60,7 @@ def inspect(
                 "--revision, --by, --set and --file", "are for one model, and several were given",
                 hint="a revision goes with its model: org/name@revision",
             )  # fmt: skip
-        show(models, source, format_, output, token, timeout)
+        show(models, source, format_, output, token, timeout, kept)
         return
     from .. import api
     from ..core.overrides import parse_overrides
@@ -71,7 +75,8 @@ def inspect(
     with reading_line(models[0], revision=revision) as progress:
         found = ask(
             models[0], revision=revision, source=source, token=token, file=file,
-            overrides=parse_overrides(set_ or ()), timeout=timeout, progress=progress,
+            overrides=parse_overrides(set_ or ()), timeout=timeout, cache=kept,
+            progress=progress,
         )  # fmt: skip
     inspection = found.inspection if drawn else found
     lay_out = _pictured if drawn else _in_text

@@ -8,6 +8,7 @@ import typer
 
 from ..core.choices import ENGINES, OPTIMIZERS
 from . import options
+from .kept_headers import kept_headers
 
 
 def register(app: typer.Typer) -> None:
@@ -81,6 +82,8 @@ def memory(
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
+    no_cache: options.NoCache = False,
+    refresh: options.Refresh = False,
 ) -> None:  # fmt: skip
     """Memory of weights, cache and workspace: does it fit, and up to which context?
 
@@ -123,6 +126,7 @@ def memory(
             file=file,
             token=token,
             timeout=timeout,
+            cache=kept_headers(no_cache=no_cache, refresh=refresh),
             progress=progress,
         )
     found, curves = found if format_ == "html" else (found, None)

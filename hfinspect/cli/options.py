@@ -138,6 +138,10 @@ RowsOutput = Annotated[
         show_default=False, is_eager=True,
     ),
 ]  # fmt: skip
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither keep headers on this machine nor use them.")
+]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Read again what is kept of headers.")]
 Set = Annotated[
     list[str] | None,
     typer.Option(

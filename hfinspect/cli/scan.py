@@ -132,7 +132,7 @@ def scan(
     """One row per model: ok, or failed and why. Exit code 1 if any failed."""
     from ..scanning.engine import ScanOptions, close_shared, memory_wish
     from ..scanning.rows import SORTABLE
-    from . import cache
+    from . import kept_headers
     from .listing import HubQuery
     from .scan_run import Plan, execute
 
@@ -154,7 +154,7 @@ def scan(
         source=source,  # type: ignore[arg-type]  # just checked
         token=token,
         timeout=timeout,
-        cache_dir=None if no_cache else cache.directory(),
+        cache_dir=None if no_cache else kept_headers.directory(),
     )
     wish = memory_wish(
         on=on, context=context, batch=batch, engine=engine, cache_dtype=kv_dtype

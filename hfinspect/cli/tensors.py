@@ -8,6 +8,7 @@ import typer
 
 from ..core.choices import TENSOR_SORTS, checked, listed
 from . import options
+from .kept_headers import kept_headers
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +46,8 @@ def tensors(
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
+    no_cache: options.NoCache = False,
+    refresh: options.Refresh = False,
 ) -> None:
     """Every tensor: name, shape, dtype, parameters, component, layer, file."""
     from dataclasses import replace
@@ -69,6 +72,7 @@ def tensors(
             file=file,
             overrides=parse_overrides(set_ or ()),
             timeout=timeout,
+            cache=kept_headers(no_cache=no_cache, refresh=refresh),
             progress=progress,
         )
     on_screen = (format_ == "table" and output is None and is_terminal()) or format_ == "html"

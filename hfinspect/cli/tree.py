@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options
+from .kept_headers import kept_headers
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +26,8 @@ def tree(
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
+    no_cache: options.NoCache = False,
+    refresh: options.Refresh = False,
 ) -> None:
     """The modules with shapes, parameters and share, from config.json alone, without torch."""
     from .. import api
@@ -40,6 +43,7 @@ def tree(
         found, origin = api.predict_parts(
             model, revision=revision, token=token, overrides=parse_overrides(set_ or ()),
             file=file, timeout=timeout,
+            cache=kept_headers(no_cache=no_cache, refresh=refresh),
         )  # fmt: skip
     parts = [
         PartTree(part.name, part.declared, problem=str(part.found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -74,6 +75,12 @@ class Segments:
 
 T = TypeVar("T")
 
+#: A revision that never means something else.
+_FULL_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+#: Reads at once of a model whose list is known: most of them, or all, are answered here.
+_AT_ONCE: Final = 16
+
 #: The owner of entries that anybody may read.
 EVERYBODY: Final = "everybody"
 
@@ -99,9 +106,10 @@ class CachingSource:
     does not name another's. Of a model that not everybody may read it also belongs to the token
     that it was read with, and is of no use without that one, with a network or without.
 
-    The Hub is still asked which commit a revision is: one request.  Everything below that commit
+    The Hub is still asked which commit a revision is: one request; none where the revision is a
+    full commit hash whose list is known, for a commit does not change. Everything below that commit
     comes from the cache if it was read before.  Where the Hub is out of reach, the commit last seen
-    for the revision is taken, and the origin says ``cache``.
+    for the revision is taken. Where the Hub was not asked, the origin says ``cache``.
     """
 
     def __init__(self, inner: SizedSource, cache: HeaderCache, place: str) -> None:
@@ -110,6 +118,7 @@ class CachingSource:
         self.place = place
         self._owner: str | None = None
         self._origin: Origin | None = None
+        self._out_of_reach = False
         self._files: Mapping[str, FileEntry] | None = None
         self._segments: dict[str, Segments] = {}
         self._lock = threading.Lock()
@@ -119,6 +128,8 @@ class CachingSource:
         return self._origin or self.inner.origin
 
     def list_files(self) -> Mapping[str, FileEntry]:
+        if self._files is None and _FULL_COMMIT.fullmatch(self.inner.origin.revision or ""):
+            self._files = self._remembered()
         if self._files is None:
             try:
                 self._files = self.inner.list_files()
@@ -129,7 +140,14 @@ class CachingSource:
                 if found is None:
                     raise
                 self._files = found
+                self._out_of_reach = True
         return self._files
+
+    @property
+    def listing_complete(self) -> bool:
+        """Whether ``list_files`` is known to name all files of the commit."""
+        self.list_files()
+        return self._origin is not None or getattr(self.inner, "listing_complete", True)
 
     def _owner_now(self) -> str:
         """Whose the entries are: everybody's for what is public, and for what was read without a
@@ -146,18 +164,23 @@ class CachingSource:
         if origin.kind == "hub" and origin.commit:
             entries = [[e.path, e.size, e.sha256] for e in files.values()]
             hub = None if origin.hub is None else origin.hub.to_dict()
-            payload = json.dumps({"commit": origin.commit, "files": entries, "hub": hub})
-            self.cache.put(self._list_key(self._owner or EVERYBODY), payload.encode())
+            said = {"commit": origin.commit, "files": entries, "hub": hub}
+            payload = json.dumps({**said, "public": self.inner.is_public()}).encode()
+            key = self._list_key(self._owner or EVERYBODY)
+            if self.cache.get(key) != payload:
+                self.cache.put(key, payload)
 
     def _remembered(self) -> Mapping[str, FileEntry] | None:
-        for owner in (EVERYBODY, self.inner.reader_id()):
-            payload = None if owner is None else self.cache.get(self._list_key(owner))
-            if payload is not None:
-                break
-        else:
+        self._owner = EVERYBODY
+        payload = self.cache.get(self._list_key(EVERYBODY))
+        found = None if payload is None else json.loads(payload)
+        # Of what is not public everybody may have the list, and its reader the files.
+        reader = None if found and found.get("public") else self.inner.reader_id()
+        own = None if reader is None else self.cache.get(self._list_key(reader))
+        if own is not None:
+            self._owner, found = reader, json.loads(own)
+        if found is None:
             return None
-        self._owner = owner
-        found = json.loads(payload)
         origin = self.inner.origin
         hub = found.get("hub")  # not there in what earlier versions kept
         self._origin = Origin(
@@ -236,15 +259,17 @@ class CachingSource:
             found: Mapping[str, Mapping[str, object]] = json.loads(payload)
             return found
         if self._origin is not None:
-            return None
+            return None  # the Hub has those of a branch alone, and nobody was asked about one
         headers = self.inner.shard_headers(index_file, come)
         if key and headers is not None and not any(isinstance(h, bytes) for h in headers.values()):
             self.cache.put(key, json.dumps(headers).encode())
         return headers
 
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
-        if self._origin is not None:  # nothing waits for a network
+        if self._out_of_reach:  # nothing waits for a network
             return run_all(tasks, 1)
+        if self._origin is not None:
+            return run_all(tasks, _AT_ONCE)
         return self.inner.gather(tasks)
 
     def close(self) -> None:

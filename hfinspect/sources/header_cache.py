@@ -8,10 +8,10 @@ processes may share a cache.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -39,15 +39,33 @@ class CacheInfo:
 
 
 class HeaderCache:
-    """A directory of entries, oldest dropped first when it grows beyond ``max_bytes``."""
+    """A directory of entries, oldest dropped first when it grows beyond ``max_bytes``.
 
-    def __init__(self, root: str | Path, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        self.root = Path(root)
+    ``root`` may be a function that says where it is, called when it is first needed. With
+    ``refresh`` nothing is taken from before: what is read now takes its place.
+    """
+
+    def __init__(
+        self,
+        root: str | Path | Callable[[], str],
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        *,
+        refresh: bool = False,
+    ) -> None:
+        self._root = root
         self.max_bytes = max_bytes
+        self.refresh = refresh
+        self._fresh: set[str] = set()
         self._writes = 0
+
+    @cached_property
+    def root(self) -> Path:
+        return Path(self._root() if callable(self._root) else self._root)
 
     def get(self, key: str) -> bytes | None:
         """The payload of an entry, or None. A damaged entry is deleted."""
+        if self.refresh and key not in self._fresh:
+            return None
         path = self._path(key)
         try:
             with path.open("rb") as file:
@@ -60,7 +78,7 @@ class HeaderCache:
         if (
             data[: len(head)] != head
             or len(data) > _MAX_FILE_BYTES
-            or hashlib.sha256(payload).digest() != data[len(head) : digest_end]
+            or _digest(payload) != data[len(head) : digest_end]
         ):
             _drop(path)
             return None
@@ -70,6 +88,8 @@ class HeaderCache:
         """Keep a payload. A cache that cannot be written is no error: it is only slower."""
         if len(payload) > MAX_ENTRY_BYTES:
             return
+        import tempfile
+
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -78,11 +98,13 @@ class HeaderCache:
             return
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_head(key) + hashlib.sha256(payload).digest() + payload)
+                file.write(_head(key) + _digest(payload) + payload)
             Path(unfinished).replace(path)
         except OSError:
             _drop(Path(unfinished))
             return
+        if self.refresh:
+            self._fresh.add(key)
         self._writes += 1
         # The first write too: many short runs must not grow a cache that no long one sweeps.
         if self._writes % _WRITES_BETWEEN_SWEEPS == 1:
@@ -112,17 +134,37 @@ class HeaderCache:
         return before
 
     def _path(self, key: str) -> Path:
-        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        name = _digest(key.encode("utf-8", "surrogatepass")).hex()
         return self.root / name[:2] / name
 
     def _entries(self) -> list[tuple[Path, os.stat_result]]:
-        stats = [(path, _stat(path)) for path in self.root.glob("[0-9a-f][0-9a-f]/*")]
+        stats = [(Path(path), _stat(path)) for path in _paths(self.root)]
         return [(path, stat) for path, stat in stats if stat is not None]
 
 
-def _stat(path: Path) -> os.stat_result | None:
+def _digest(data: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(data).digest()
+
+
+def _paths(root: Path) -> Iterator[str]:
+    for folder in _listed(root):
+        if len(folder.name) == 2 and folder.is_dir(follow_symlinks=False):
+            yield from (entry.path for entry in _listed(folder.path))
+
+
+def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
     try:
-        return path.stat()
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:  # not there yet, or not any more
+        return []
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)  # noqa: PTH116 - of thousands
     except OSError:  # another process has just deleted it
         return None
 

@@ -57,7 +57,12 @@ def test_nothing_is_asked_about_an_empty_cache(tmp_path: Path) -> None:
 
 
 def test_the_platform_says_where_it_is(tmp_path: Path) -> None:
-    env = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path)}
+    env = {
+        "HFINSPECT_CACHE": "",
+        "XDG_CACHE_HOME": str(tmp_path),
+        "HOME": str(tmp_path),
+        "LOCALAPPDATA": str(tmp_path),
+    }
     told = json.loads(hfinspect("cache", "info", "-f", "json", env=env).out)
     assert Path(told["path"]).is_relative_to(tmp_path)
     assert "hfinspect" in told["path"]

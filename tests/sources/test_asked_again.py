@@ -1,0 +1,118 @@
+"""The same model asked again: what a run has read, the next one knows, whatever the question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+from hfinspect.api import predict_parts
+from hfinspect.sources.header_cache import HeaderCache
+
+from ..cli.program import process
+from ..hub_repos import sharded_files
+from ..hub_server import HubServer
+from ..scanning.scan_support import model_files
+
+REPO = "org/model"
+
+
+def verbs(target: str, **access: Any) -> dict[str, Any]:
+    """Each verb's answer, without where it was read."""
+    return {
+        "inspect": hfinspect.inspect(target, **access).parameters,
+        "explain": hfinspect.explain(target, **access).parameters,
+        "memory": hfinspect.memory(target, **access).weights,
+        "predict": hfinspect.predict(target, **access).parameters,
+        "tree": predict_parts(target, **access)[0][0].declared,
+        "audit": [finding.code for finding in hfinspect.audit(target, **access).findings],
+        "compare": hfinspect.compare(target, target, **access).same_structure,
+    }
+
+
+def test_every_verb_asks_for_the_commit_alone(hub: HubServer, tmp_path: Path) -> None:
+    hub.add(REPO, model_files(1))
+    cache = HeaderCache(tmp_path)
+    first = verbs(REPO, endpoint=hub.endpoint, token=False, cache=cache)
+    hub.meter.clear()
+    assert verbs(REPO, endpoint=hub.endpoint, token=False, cache=cache) == first
+    assert set(hub.meter.paths()) == {f"/api/models/{REPO}"}
+    assert len(hub.meter.requests) == len(first) + 1  # comparing has two
+
+
+def test_a_commit_costs_no_request(hub: HubServer, tmp_path: Path) -> None:
+    repo = hub.add(REPO, sharded_files(12))
+    cache, target = HeaderCache(tmp_path), f"{REPO}@{repo.sha}"
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "token": False, "cache": cache}
+    first = hfinspect.inspect(target, **access)
+    hub.meter.clear()
+    again = hfinspect.inspect(target, **access)
+    assert hub.meter.requests == []
+    assert (again.origin.kind, again.commit) == ("cache", repo.sha)
+    assert again.tensors == first.tensors
+    # What was never read of that commit is still read.
+    assert hfinspect.audit(target, **access).target == target
+
+
+def test_a_branch_that_moved_is_read_anew(hub: HubServer, tmp_path: Path) -> None:
+    repo = hub.add(REPO, model_files(1))
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "cache": HeaderCache(tmp_path)}
+    first = hfinspect.inspect(REPO, **access)
+    repo.commit(model_files(2))
+    second = hfinspect.inspect(REPO, **access)
+    assert (first.commit, second.commit) == tuple(repo.commits)
+    assert {t.name for t in first.tensors} != {t.name for t in second.tensors}
+
+
+def test_a_short_or_another_name_is_no_commit(hub: HubServer, tmp_path: Path) -> None:
+    """A branch may be called like the beginning of a hash, and a branch may move."""
+    repo = hub.add(REPO, model_files(1))
+    name = repo.sha[:12]
+    repo.branches[name] = repo.sha
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "cache": HeaderCache(tmp_path)}
+    for _ in range(2):
+        hub.meter.clear()
+        hfinspect.inspect(f"{REPO}@{name}", **access)
+        assert hub.meter.count("hub", "/api/models") == 1
+
+
+@pytest.mark.parametrize("locked", [{"private": True}, {"gated": "manual"}])
+def test_a_commit_of_a_private_model_needs_its_token(
+    hub: HubServer, tmp_path: Path, locked: dict[str, Any]
+) -> None:
+    repo = hub.add(REPO, model_files(), readers=frozenset({"reader"}), **locked)
+    target = f"{REPO}@{repo.sha}"
+    access: dict[str, Any] = {"endpoint": hub.endpoint, "cache": HeaderCache(tmp_path)}
+    hfinspect.inspect(target, token="hf_reader", **access)
+    for token in (False, "hf_stranger"):
+        with pytest.raises(hfinspect.HfinspectError):
+            hfinspect.inspect(target, token=token, **access)
+    hub.meter.clear()
+    assert hfinspect.inspect(target, token="hf_reader", **access).origin.kind == "cache"
+    assert hub.meter.requests == []
+    assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.glob("??/*"))
+
+
+def test_refresh_and_no_cache(hub: HubServer, tmp_path: Path) -> None:
+    repo = hub.add(REPO, model_files())
+    env = {**hub.env(tmp_path / "home"), "HFINSPECT_CACHE": str(tmp_path / "kept")}
+
+    def requests(*options: str) -> int:
+        hub.meter.clear()
+        done = process("inspect", f"{REPO}@{repo.sha}", *options, env=env)
+        assert done.code == 0, done.err
+        return len(hub.meter.requests)
+
+    assert requests("--no-cache") == 4
+    assert not (tmp_path / "kept").exists()
+    assert [requests(), requests(), requests("--refresh"), requests()] == [4, 0, 4, 0]
+
+
+def test_what_is_read_with_refresh_is_kept_within_the_run(tmp_path: Path) -> None:
+    HeaderCache(tmp_path).put("key", b"old")
+    cache = HeaderCache(lambda: str(tmp_path), refresh=True)
+    assert cache.get("key") is None
+    cache.put("key", b"new")
+    assert cache.get("key") == HeaderCache(tmp_path).get("key") == b"new"
