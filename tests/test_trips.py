@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,13 +13,19 @@ from types import CodeType, FrameType
 
 import hfinspect
 from hfinspect.core.results import Inspection
+from hfinspect.scanning.engine import ScanOptions
+from hfinspect.scanning.rows import Row
+from hfinspect.scanning.whole import Item, RowWork
+from hfinspect.sources.local import LocalSource
 from hfinspect.trees.prediction import predict
+
+from .builders import write_safetensors
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
 def calls(of: Callable[..., object], work: Callable[[], object]) -> int:
-    """How often ``work`` calls a function."""
+    """How often ``work`` calls a function, in this thread or one that it starts."""
     counts: Counter[CodeType] = Counter()
 
     def count(frame: FrameType, event: str, _argument: object) -> None:
@@ -26,10 +34,12 @@ def calls(of: Callable[..., object], work: Callable[[], object]) -> int:
 
     before = sys.getprofile()
     sys.setprofile(count)
+    threading.setprofile(count)
     try:
         work()
     finally:
         sys.setprofile(before)
+        threading.setprofile(None)
     return counts[of.__code__]
 
 
@@ -37,6 +47,18 @@ def test_explaining_predicts_once() -> None:
     model = FIXTURES / "models/gpt2"
     assert calls(predict, lambda: hfinspect.explain(model)) == 1
     assert calls(predict, lambda: hfinspect.memory(model)) == 1
+
+
+def test_a_row_with_an_audit_predicts_and_reads_once(tmp_path: Path) -> None:
+    """Of one directory: the audit takes the prediction and what was read of the files."""
+    shutil.copytree(FIXTURES / "models/gpt2", tmp_path, dirs_exist_ok=True)
+    write_safetensors(tmp_path / "model.safetensors", {"wte.weight": ("F32", (50257, 768))})
+    work = RowWork(ScanOptions(), ("audit_errors",), audit=True)
+    rows: list[Row] = []
+    assert calls(predict, lambda: rows.append(work(Item(str(tmp_path))))) == 1
+    assert rows[0]["audit_errors"]
+    read = calls(LocalSource.read, lambda: work(Item(str(tmp_path))))
+    assert read == calls(LocalSource.read, lambda: hfinspect.inspect(tmp_path))
 
 
 def test_a_result_is_made_once() -> None:

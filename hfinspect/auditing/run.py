@@ -10,6 +10,7 @@ from ..core.progress import Progress
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult, Unchecked
 from ..errors import NothingToInspectError
 from ..formats.strict_json import collector_paused
+from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
 from .facts.collect import Collector
 from .facts.target import Facts
@@ -33,10 +34,14 @@ def run_audit(
     reference: Checkpoint | None = None,
     reference_name: str | None = None,
     progress: Progress | None = None,
+    made: Predicted | None = None,
 ) -> AuditResult:
-    """Audit what ``source`` serves. Raises UsageError for unknown codes, AccessErrors."""
+    """Audit what ``source`` serves; ``made`` is a prediction that is there already.
+
+    Raises UsageError for unknown codes, AccessErrors.
+    """
     rules = chosen(select, ignore, deep=deep)
-    collector = Collector(source, file, deep, reference, reference_name, progress)
+    collector = Collector(source, file, deep, reference, reference_name, progress, made)
     facts = collector.collect()
     result = judge_facts(target, facts, rules, deep=deep)
     if not (facts.weights or facts.pickles or facts.has_config or result.findings):

@@ -46,6 +46,13 @@ class Inspected(NamedTuple):
     prediction: Prediction | None = None
     checkpoint: Checkpoint | None = None
 
+    @property
+    def predicted(self) -> tuple[Mapping[str, Any], Prediction] | None:
+        """The config and the catalog's prediction, for whoever reads the same config."""
+        config, made = self.inspection.config, self.prediction
+        own = made is not None and made.family is not None and not self.inspection.overrides
+        return (config, made) if own and config is not None and made is not None else None
+
 
 class Known(NamedTuple):
     """What is known of a model before its tensors are counted.

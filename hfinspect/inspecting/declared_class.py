@@ -41,17 +41,24 @@ def is_model(declared: str | None, config: Mapping[str, Any] | None) -> bool:
     return any(key in (config or {}) for key in _NAMES_A_MODEL)
 
 
-def predict_as(declared: str | None, config: Mapping[str, Any]) -> Prediction | None:
+#: A config, and what the catalog predicts from it.
+Predicted = tuple[Mapping[str, Any], Prediction]
+
+
+def predict_as(
+    declared: str | None, config: Mapping[str, Any], made: Predicted | None = None
+) -> Prediction | None:
     """The tensors of a folder that the repo says to be of class ``declared`` (None: it says
     nothing, so that the config alone counts); None where it has none that a config gives.
 
-    Raises what ``predict`` raises.
+    ``made`` is a prediction that is there already, taken where it is of the same config. Raises
+    what ``predict`` raises.
     """
     name = own_class(declared)
     if name in SIZED_BY_TOKENIZER or not is_model(declared, config):
         return None
     if name is None or name not in FAMILY.classes:
-        return predict(config)
+        return made[1] if made is not None and made[0] == config else predict(config)
     values = ModelConfig(config)
     return Prediction(
         model_type=None,

@@ -19,6 +19,7 @@ from ..errors import (
     UnknownArchitectureError,
 )
 from ..inspecting.build import Inspected
+from ..inspecting.declared_class import Predicted
 from ..inspecting.trip import inspect_opened, of_pipeline
 from ..sizing.plan import Wish
 from ..sources.deadline import Deadline
@@ -160,16 +161,19 @@ def _inspected_and_audited(
             if not isinstance(error, _JUDGED):
                 return result, None
         try:
-            return result, _audited(target, ref, source)
+            made = None if isinstance(result, Failure) else result.predicted
+            return result, _audited(target, ref, source, made)
         except HfinspectError as error:
             return result, error
 
 
-def _audited(target: str, ref: ModelRef, source: RememberingSource) -> AuditResult:
-    if ref.path is not None:
+def _audited(
+    target: str, ref: ModelRef, source: RememberingSource, made: Predicted | None
+) -> AuditResult:
+    if of_pipeline(ref) != ref and ref.path is not None:  # one file of a pipeline that was named
         return run_audit(target, LocalSource(ref.path), file=ref.file)
     source.only_answer()
-    return run_audit(target, source, file=ref.file)
+    return run_audit(target, source, file=ref.file, made=made)
 
 
 def _audit_row(found: AuditResult) -> Row:

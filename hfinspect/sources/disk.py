@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .local import LocalSource
+from .source import Source
 
 #: A file with more holes than this is sparse enough to say so.
 MAX_HOLES = 1_000
@@ -52,6 +53,14 @@ def disk_facts(source: LocalSource, weights: Iterable[str]) -> Mapping[str, Disk
         if fact is not None:
             facts[path] = fact
     return facts
+
+
+def on_disk(source: Source) -> LocalSource | None:
+    """The directory or file that a source reads, where it lies on a disk."""
+    inner: object = source
+    while inner is not None and not isinstance(inner, LocalSource):
+        inner = getattr(inner, "inner", None)
+    return inner
 
 
 def directory_mode(source: LocalSource) -> int:

@@ -41,6 +41,11 @@ class RememberingSource:
     def origin(self) -> Origin:
         return self.inner.origin
 
+    @property
+    def refused(self) -> Mapping[str, HfinspectError]:
+        """Folders on disk that may not be read."""
+        return getattr(self.inner, "refused", {})
+
     def list_files(self) -> Mapping[str, FileEntry]:
         files = self.inner.list_files()
         self.listing_complete = getattr(self.inner, "listing_complete", True)

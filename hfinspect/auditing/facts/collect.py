@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar, cast
 
@@ -19,8 +19,8 @@ from ...core.progress import Count, Progress
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
 from ...formats.strict_json import collector_paused
-from ...sources.disk import directory_mode, disk_facts, leftovers
-from ...sources.local import LocalSource
+from ...inspecting.declared_class import Predicted
+from ...sources.disk import directory_mode, disk_facts, leftovers, on_disk
 from ...sources.source import FileEntry, Source
 from .companions_read import (
     CONFIGS,
@@ -47,13 +47,10 @@ from .look import (
 )
 from .target import DeepFact, Facts, Gadget, TokenizerFact, WeightFact
 from .templates import MAX_TEMPLATE_FILES
-from .weights_read import WeightRead, read_weight
+from .weights_read import NETWORK, WeightRead, read_weight
 
 T = TypeVar("T")
 AnyRead = TypeVar("AnyRead", Read[object], IndexRead)
-
-#: Errors that say nothing about the file.
-_NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved", "pointer"})
 
 #: A pointer of Git LFS takes about 130 bytes; larger files are none.
 MAX_POINTER_BYTES = 1024
@@ -67,7 +64,8 @@ _KEPT_IN_LFS = (".model", ".spm", ".onnx", ".h5", ".msgpack", ".npz", ".keras", 
 
 @dataclass
 class Collector:
-    """Reads what the rules need from ``source``. ``file`` limits the audit to one weight file."""
+    """Reads what the rules need from ``source``. ``file`` limits the audit to one weight file;
+    ``made`` is a prediction that is there already."""
 
     source: Source
     file: str | None = None
@@ -75,6 +73,7 @@ class Collector:
     reference: Checkpoint | None = None
     reference_name: str | None = None
     progress: Progress | None = None
+    made: Predicted | None = None
     unchecked: list[Unchecked] = field(default_factory=list)
 
     def collect(self) -> Facts:
@@ -91,11 +90,11 @@ class Collector:
         reads = self._weights(weights, indexes)
         facts = {read.fact.path: read.fact for read in reads}
         pickles, pickle_errors = self._pickles(files, names, reads)
-        folders = make_folders(files, facts, indexes, json_files, tokenizers)
+        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.made)
         single = self._single()
         self._note_foreign(names)
         self._note_archives(facts)
-        disk = self.source if isinstance(self.source, LocalSource) else None
+        disk = on_disk(self.source)
         return Facts(
             origin=self.source.origin,
             files=files,
@@ -181,7 +180,7 @@ class Collector:
         """What was read, without files that the network refused: these are not checked."""
         found = {}
         for read in reads:
-            if read.error is not None and read.error.kind in _NETWORK:
+            if read.error is not None and read.error.kind in NETWORK:
                 self.unchecked.append(Unchecked(read.path, read.error.found))
             else:
                 found[read.path] = read
@@ -220,15 +219,11 @@ class Collector:
         denied = [error for error in refused if isinstance(error, AccessError)]
         if not is_local(self.source) and denied and len(denied) == len(found):
             raise denied[0]  # gated, offline: that is no property of the files
-        return [self._without_network_trouble(read) for read in found]
-
-    def _without_network_trouble(self, read: WeightRead) -> WeightRead:
-        """What the network refused is not checked, and nothing is known to be wrong with it."""
-        error = read.fact.refused
-        if error is None or error.kind not in _NETWORK:
-            return read
-        self.unchecked.append(Unchecked(read.fact.path, error.found))
-        return read._replace(fact=replace(read.fact, problems=()))
+        for read in found:
+            error = read.fact.refused
+            if error is not None and error.kind in NETWORK:
+                self.unchecked.append(Unchecked(read.fact.path, error.found))
+        return found
 
     def _pickles(
         self,

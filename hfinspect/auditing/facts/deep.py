@@ -13,8 +13,7 @@ from ...core.verdicts import Unchecked
 from ...errors import HfinspectError
 from ...formats.torch.zip_directory import data_offset, read_directory
 from ...formats.window import Windows
-from ...sources.disk import recorded_hashes
-from ...sources.local import LocalSource
+from ...sources.disk import on_disk, recorded_hashes
 from ...sources.source import Source
 from .target import DeepFact, WeightFact
 from .values import FLOATS, ValueScan
@@ -48,7 +47,8 @@ class DeepScan:
         self.progress = progress
         self.unchecked: list[Unchecked] = []
         files = source.list_files()
-        noted = recorded_hashes(source) if isinstance(source, LocalSource) else {}
+        disk = on_disk(source)
+        noted = {} if disk is None else recorded_hashes(disk)
         self.recorded = {
             path: entry.sha256 or noted[path]
             for path, entry in files.items()

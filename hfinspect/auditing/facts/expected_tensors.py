@@ -13,7 +13,7 @@ from ...core.checkpoint import Checkpoint
 from ...core.refs import Origin
 from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
 from ...inspecting.build import from_checkpoint
-from ...inspecting.declared_class import predict_as
+from ...inspecting.declared_class import Predicted, predict_as
 from ...trees.prediction import Prediction
 from .target import Copy, Judged
 
@@ -30,12 +30,15 @@ COMPANIONS = ("hf_quant_config.json", "quantize_config.json")
 
 
 def judge(
-    main: Copy | None, files: Mapping[str, Read[object]], declared: str | None = None
+    main: Copy | None,
+    files: Mapping[str, Read[object]],
+    declared: str | None = None,
+    made: Predicted | None = None,
 ) -> Judged:
     """Nothing to compare without weights, without a config, or for GGUF, whose names differ.
 
     ``files`` are the JSON files next to the weights, by name; ``declared`` is the class that the
-    repo says the folder is.
+    repo says the folder is; ``made`` a prediction that is there already.
     """
     config = files.get(config_name(declared))
     values = config.mapping if config is not None else None
@@ -44,7 +47,7 @@ def judge(
     prediction: Prediction | None = None
     error: HfinspectError | None = None
     try:
-        prediction = predict_as(declared, values)
+        prediction = predict_as(declared, values, made)
         if prediction is not None:
             prediction.tensors  # noqa: B018 - expands the tree, which may find it absurd
     except UnknownArchitectureError:

@@ -16,6 +16,7 @@ from ...checkpoints.repo_layout import (
 )
 from ...checkpoints.weight_map import Shards, shards_of
 from ...errors import ConfigError
+from ...inspecting.declared_class import Predicted
 from ...sources.source import FileEntry
 from .expected_tensors import judge
 from .target import Copy, Folder, TokenizerFact, WeightFact
@@ -27,8 +28,9 @@ def make_folders(
     indexes: Mapping[str, IndexRead],
     json_files: Mapping[str, Read[object]],
     tokenizers: Mapping[str, TokenizerFact],
+    made: Predicted | None = None,
 ) -> tuple[Folder, ...]:
-    """Every directory with weights or a config, the root first."""
+    """Every directory with weights or a config, the root first; ``made`` as in ``judge``."""
     copies: dict[str, list[Copy]] = {}
     for copy in _copies(files, weights, indexes):
         copies.setdefault(copy.label[: copy.label.rfind("/") + 1], []).append(copy)
@@ -48,7 +50,7 @@ def make_folders(
         main = _main(files, path, own)
         facts = small.get(path, {})
         kind = declared.get(path.rstrip("/"))
-        judged = judge(main, facts, kind)
+        judged = judge(main, facts, kind, made)
         folders.append(Folder(path, own, main, facts, tokenizers.get(path), judged, kind))
     return tuple(folders)
 

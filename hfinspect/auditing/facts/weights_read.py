@@ -17,6 +17,9 @@ from ...sources.source import Source
 from .look import Scans
 from .target import WeightFact
 
+#: Errors that say nothing about the file: nothing is known to be wrong with it.
+NETWORK = frozenset({"offline", "network", "timeout", "rate_limited", "moved", "pointer"})
+
 
 class WeightRead(NamedTuple):
     """A weight file and the names in its pickles, or why these could not be had."""
@@ -51,7 +54,7 @@ def weight_fact(name: WeightName, read: Read[Shard]) -> WeightFact:
 
 def _problems(name: WeightName, error: HfinspectError | None) -> tuple[Finding, ...]:
     """A plain pickle may hold no tensors, if its name promises none."""
-    if error is None:
+    if error is None or error.kind in NETWORK:
         return ()
     rule, severity = "unreadable", "error"
     if isinstance(error, FormatError):
