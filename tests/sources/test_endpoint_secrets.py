@@ -15,6 +15,7 @@ from hfinspect.errors import HfinspectError, UsageError
 from hfinspect.scanning.engine import ScanOptions, lost
 from hfinspect.scanning.whole import RowWork
 from hfinspect.sources.header_cache import HeaderCache
+from hfinspect.sources.hub.client import HubClient
 
 from ..cli.program import process
 from ..hub_server import HubServer
@@ -102,3 +103,14 @@ def test_a_token_does_not_travel_with_a_task() -> None:
     assert work.options.token == "hf_" + SECRET
     assert pickle.loads(pickle.dumps(ScanOptions(token=False))).token is False
     assert SECRET not in repr(work)
+
+
+def test_who_asks_is_the_password_too() -> None:
+    """What one user of a mirror has read in private is not shown to another."""
+    asked_as = [
+        HubClient(endpoint=f"http://{user}127.0.0.1:1", token=False, offline=True).reader()
+        for user in ("", "me:one@", "me:two@")
+    ]
+    assert asked_as[0] is None
+    assert len(set(asked_as)) == 3
+    assert not any("one" in digest or "two" in digest for digest in asked_as if digest)
