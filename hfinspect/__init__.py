@@ -13,8 +13,9 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .analysis.differences import Change, Comparison, Difference
-    from .api import Target, audit, compare, explain, inspect, memory, predict
+    from .api import Target, audit, compare, explain, explain_cache, inspect, memory, predict
     from .core.bytes_read import Reading
+    from .core.cache_derivation import CacheDerivation, CacheLine
     from .core.cache_size import CacheGroup, CacheSize
     from .core.checkpoint import Finding
     from .core.choices import SourceChoice
@@ -80,6 +81,7 @@ _HOMES = {
     "explain": "api",
     "inspect": "api",
     "memory": "api",
+    "explain_cache": "api",
     "predict": "api",
     "scan": "scanning",
     "Change": "analysis.differences",
@@ -116,6 +118,8 @@ _HOMES = {
     "Training": "core.training_bytes",
     "TrainingLine": "core.training_bytes",
     "AtContext": "core.footprint",
+    "CacheDerivation": "core.cache_derivation",
+    "CacheLine": "core.cache_derivation",
     "CacheGroup": "core.cache_size",
     "CacheSize": "core.cache_size",
     "Memory": "core.footprint",
@@ -170,7 +174,9 @@ __all__ = [
     "AuditFinding",
     "AuditResult",
     "Beyond",
+    "CacheDerivation",
     "CacheGroup",
+    "CacheLine",
     "CacheSize",
     "Candidate",
     "Change",
@@ -240,6 +246,7 @@ __all__ = [
     "compare",
     "errors",
     "explain",
+    "explain_cache",
     "inspect",
     "memory",
     "predict",

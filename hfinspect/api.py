@@ -16,7 +16,7 @@ from .core.config import HasConfig, config_given
 from .core.progress import Progress, joined
 from .core.refs import ModelRef, Origin
 from .core.results import Inspection, Member
-from .errors import HfinspectError, UsageError
+from .errors import HfinspectError, NothingToInspectError, UsageError
 from .inspecting.build import Inspected
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
@@ -29,6 +29,7 @@ from .sources.source import Source
 # What only one verb needs is imported by it: a command starts in a third of a second.
 if TYPE_CHECKING:
     from .analysis.differences import Comparison
+    from .core.cache_derivation import CacheDerivation
     from .core.explanation import Explanation
     from .core.footprint import Memory
     from .core.verdicts import AuditResult
@@ -51,7 +52,8 @@ _AT_ONCE = 8
 MAX_AUDITED = 20_000
 
 __all__ = [
-    "SourceChoice", "audit", "compare", "explain", "inspect", "memory", "predict", "predict_parts",
+    "SourceChoice", "audit", "compare", "explain", "explain_cache", "inspect", "memory", "predict",
+    "predict_parts",
 ]  # fmt: skip
 
 
@@ -257,6 +259,54 @@ def explain(
     derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
     explanation = explained(found.target, found, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)
+
+
+def explain_cache(
+    target: Target,
+    *,
+    context: int | str | None = None,
+    batch: int = 1,
+    engine: str = "logical",
+    cache_dtype: str | None = None,
+    encoder_tokens: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    endpoint: str | None = None,
+    timeout: Timeout = None,
+    client: HubClient | None = None,
+    cache: HeaderCache | None = None,
+    progress: Progress | None = None,
+) -> CacheDerivation:
+    """The derivation of a model's cache, line by line: ``2·L·G·d_k`` numbers a token, and so on.
+
+    Arguments as for ``memory``, whose number the lines sum up to; without ``context`` it is that of
+    the model's own (32,768 tokens where the config names none).
+
+    Raises what ``memory`` raises, and NothingToInspectError for a model that keeps nothing between
+    tokens or whose layout no rule knows.
+    """
+    from .explaining.cache_lines import derived_cache
+    from .sizing.kv_cache import kept_layers
+    from .sizing.plan import plan, wished
+
+    wish = wished(
+        engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
+        encoder_tokens=encoder_tokens, on=None,
+    )  # fmt: skip
+    _check_source(source, overrides)
+    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    whole = inspect_target(
+        target, access, revision=revision, source=source, file=file, overrides=overrides
+    )
+    found, prediction = whole.inspection, whole.prediction
+    kept = plan(found, prediction, wish).cache
+    if kept is None or prediction is None or not kept.layers:
+        reason = found.cache_unknown or "it keeps nothing between tokens"
+        raise NothingToInspectError(found.target, f"has no cache to derive: {reason}")
+    return derived_cache(found, prediction, kept_layers(prediction.root), kept, wish.settings)
 
 
 def memory(

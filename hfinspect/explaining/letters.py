@@ -50,6 +50,7 @@ _USUAL = (
            "max_source_positions"),
     _Usual("P_d", "positions of the decoder", "max_target_positions"),
     _Usual("T", "token types", "type_vocab_size"),
+    _Usual("W", "tokens that a window looks back on", "sliding_window attention_chunk_size"),
     _Usual("B", "buckets of relative positions", "relative_attention_num_buckets"),
     _Usual("M", "mel bands", "num_mel_bins"),
     _Usual("r_kv", "rank of the latent of keys and values", "kv_lora_rank"),

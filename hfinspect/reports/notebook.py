@@ -6,6 +6,7 @@ from typing import Any
 
 from ..analysis.count import per_layer
 from ..analysis.differences import Comparison
+from ..core.cache_derivation import CacheDerivation
 from ..core.explanation import Explanation
 from ..core.footprint import Memory
 from ..core.refs import Origin
@@ -14,11 +15,22 @@ from ..core.verdicts import AuditResult
 from ..errors import UsageError
 from ..inspecting.build import from_prediction
 from ..trees.prediction import Prediction
-from . import comparison, explained, footprint_lines, fragment, overview, verdict
+from . import (
+    cache_derived,
+    comparison,
+    explained,
+    footprint_lines,
+    fragment,
+    overview,
+    verdict,
+)
 from . import markdown as markdown_report
 from .document import Document, Paragraph, Table
 
-Result = Inspection | Explanation | Memory | AuditResult | Comparison | Prediction | Failure
+Result = (
+    Inspection | Explanation | CacheDerivation | Memory | AuditResult | Comparison | Prediction
+    | Failure
+)  # fmt: skip
 
 
 def document_of(result: Result, *, short: bool = False) -> Document:
@@ -27,6 +39,8 @@ def document_of(result: Result, *, short: bool = False) -> Document:
         return overview.lay_out(result, layers=per_layer(result.tensors))
     if isinstance(result, Explanation):
         return explained.lay_out(result, depth="model" if short else None, drawn=short)
+    if isinstance(result, CacheDerivation):
+        return cache_derived.lay_out(result)
     if isinstance(result, Memory):
         return footprint_lines.lay_out(result, drawn=short)
     if isinstance(result, AuditResult):

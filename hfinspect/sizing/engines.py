@@ -146,20 +146,21 @@ def _short(dtype: str) -> str:
     return next((name for name, meant in _SPELLINGS.items() if meant == dtype), dtype)
 
 
-def _packed(dtype: str) -> tuple[int, int]:
+def packed(dtype: str) -> tuple[int, int]:
     """(bytes, elements) that go together."""
-    return _BLOCKS.get(dtype) or _VLLM.get(dtype) or (DTYPE_BITS[dtype], 8)
+    found = _BLOCKS.get(dtype) or _VLLM.get(dtype)
+    return found or (DTYPE_BITS[dtype], 8)
 
 
 def bytes_an_element(dtype: str) -> Fraction:
     from fractions import Fraction
 
-    return Fraction(*_packed(dtype))
+    return Fraction(*packed(dtype))
 
 
 def nbytes_of(elements: int, dtype: str) -> int:
     """Bytes of so many elements, rounded up to a whole one."""
-    size, group = _packed(dtype)
+    size, group = packed(dtype)
     return -(-elements * size // group)
 
 

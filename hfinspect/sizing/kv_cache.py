@@ -59,6 +59,15 @@ def decoder_blocks(root: Module) -> tuple[Module, ...]:
     return tuple(block for layers in stacks for block in _blocks(layers))
 
 
+def layer_count(root: Module) -> int:
+    """The number of the decoder's layers, as a Dim where one config key says it."""
+    _, chosen = _decoder_paths(root)
+    counts = [(layers.count, len(_blocks(layers)) * layers.passes) for _, layers in chosen]
+    if len(counts) == 1 and counts[0][0] is not None and counts[0][0] == counts[0][1]:
+        return counts[0][0]
+    return sum(found for _, found in counts)
+
+
 def decoder_stacks(root: Module) -> list[tuple[str, int]]:
     """Path of each list of the decoder's layers, and how many blocks it has."""
     _, chosen = _decoder_paths(root)

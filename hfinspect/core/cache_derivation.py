@@ -1,0 +1,87 @@
+"""What ``explain --cache`` returns: the cache of a model, line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .cache_size import CacheSize
+from .display import Shown
+from .explanation import Letter
+from .formula import Formula
+from .refs import Origin
+from .results import SCHEMA_VERSION
+
+
+@dataclass(frozen=True)
+class CacheLine:
+    """What layers keep that keep the same: elements × rows × bytes an element.
+
+    Fields:
+        label: what they keep
+        layers: how many of them, in words
+        elements: for a token (rows) or a sequence (states), in all these layers
+        rows [rows]: of all sequences; 1 for each sequence's state
+        rows_formula: how the rows come about, in N tokens, b sequences, window W
+        width: bytes of an element, as ``2`` or ``34/32``; or of a row, in words
+        dtype: of the elements
+        nbytes [bytes]: of all sequences
+    """
+
+    label: str
+    layers: str
+    elements: Formula
+    rows: int
+    rows_formula: str
+    width: str
+    dtype: str
+    nbytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "label": self.label, "layers": self.layers, "elements": self.elements.to_dict(),
+            "rows": self.rows, "rows_formula": self.rows_formula, "width": self.width,
+            "dtype": self.dtype, "nbytes": self.nbytes,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class CacheDerivation(Shown):
+    """The cache of a model, derived: the lines sum up to ``cache.nbytes``.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        architecture: the class that was derived
+        model_type: of config.json
+        cache: the size that is derived, as ``memory`` has it
+        letters: the symbols of the formulas
+        lines: what the layers keep, those of one kind together
+        notes: what is easily misread
+    """
+
+    target: str
+    origin: Origin
+    architecture: str
+    model_type: str | None
+    cache: CacheSize
+    letters: tuple[Letter, ...]
+    lines: tuple[CacheLine, ...]
+    notes: tuple[str, ...] = ()
+
+    def _in_a_line(self) -> str:
+        return f"{self.target}: {self.cache.nbytes:,} bytes at {self.cache.tokens:,} tokens"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (schemas/cache.schema.json)."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "architecture": self.architecture,
+            "model_type": self.model_type,
+            "commit": self.origin.commit,
+            "cache": self.cache.to_dict(),
+            "letters": [letter.to_dict() for letter in self.letters],
+            "lines": [line.to_dict() for line in self.lines],
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,140 @@
+"""The cache, line by line: what the blocks of the tree say that they keep, as formulas.
+
+The sizes are those of ``sizing``; here they get their letters. A test evaluates the formulas over
+every family with a recorded cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.cache_derivation import CacheDerivation, CacheLine
+from ..core.cache_size import CacheSize
+from ..core.explanation import Letter
+from ..core.results import Inspection
+from ..sizing.engines import ENGINES, Engine, Settings, packed
+from ..sizing.kv_cache import KeptLayer, counted_keeps, layer_count
+from ..trees.keeps import Keeps, KeysValues, State
+from ..trees.prediction import Prediction
+from .letters import assign, meaning_of
+from .polynomials import Polynomial, number, of_shape, of_size, with_widths
+from .writer import Writer
+
+
+def derived_cache(
+    found: Inspection, prediction: Prediction, layers: Sequence[KeptLayer], cache: CacheSize,
+    settings: Settings,
+) -> CacheDerivation:  # fmt: skip
+    """The derivation of ``cache``, which is that of these layers."""
+    engine = ENGINES[cache.engine]
+    kinds = list(counted_keeps(layers).items())
+    every = layer_count(prediction.root)
+    counts = [every if count == every == len(layers) else count for _, count in kinds]
+    sums = [
+        with_widths(of_size(count) * _one(item, engine))
+        for ((item, _), _), count in zip(kinds, counts, strict=True)
+    ]
+    windows = [None if window is None else of_size(window) for (_, window), _ in kinds]
+    wanted = [*sums, *(window for window in windows if window is not None)]
+    letters = assign(quantity for one in wanted for quantity in one.quantities())
+    writer = Writer(letters)
+    lines = []
+    for i, (((item, window), count), group) in enumerate(zip(kinds, cache.layers, strict=True)):
+        seen = windows[i]
+        shown = "" if seen is None or window is None else _window(writer, seen, window)
+        is_rows = isinstance(item, KeysValues)
+        lines.append(
+            CacheLine(
+                label=group.label,
+                layers=f"{count:,} of {len(layers):,}" if count < len(layers) else f"all {count:,}",
+                elements=writer.formula(sums[i]),
+                rows=group.rows if is_rows else cache.batch,
+                rows_formula=_rows(item, shown, engine, settings),
+                width=_width(group.nbytes, sums[i].value, group.rows or cache.batch, group.dtype),
+                dtype=group.dtype,
+                nbytes=group.nbytes,
+            )
+        )
+    names = tuple(
+        Letter(letter, quantity.name, quantity.value, _meaning(quantity, letters))
+        for quantity, letter in letters.items()
+    )
+    return CacheDerivation(
+        found.target, found.origin, prediction.architecture, prediction.model_type, cache, names,
+        tuple(lines), (*_notes(layers, kinds), *cache.notes),
+    )  # fmt: skip
+
+
+def _one(item: Keeps, engine: Engine) -> Polynomial:
+    """Elements of one layer: a token's row, or a sequence's state."""
+    if isinstance(item, KeysValues):
+        times = item.repeated if engine.name.startswith("transformers") else 1
+        return (of_size(item.key) + of_size(item.value)) * number(times)
+    if isinstance(item, State):
+        shape = list(item.shape)
+        if item.name == "conv":
+            shape[-1] = shape[-1] - engine.kernel_less
+        return of_shape(shape)
+    return number(0)  # an unknown layout is refused before
+
+
+def _window(writer: Writer, window: Polynomial, value: int) -> str:
+    text = writer.formula(window).text
+    return f"{value:,}" if text.isdecimal() else text
+
+
+def _rows(item: Keeps, window: str, engine: Engine, settings: Settings) -> str:
+    """How many rows the engine holds of N tokens of b sequences: engines.rows_held in symbols."""
+    if not isinstance(item, KeysValues):
+        return "b"
+    if item.cross:
+        return "b·S"
+    step = engine.cells
+    if engine.name == "vllm":
+        longest = f"min({window} − 1 + {settings.batched_tokens:,}, N)" if window else "N"
+        return f"b·{step}·(⌈{longest}/{step}⌉ + 1)" if window else f"b·{step}·⌈N/{step}⌉"
+    if engine.name == "llama.cpp":
+        cells = f"{step}·⌈b·N/{step}⌉"
+        inner = f"{step}·⌈(b·{window} + {settings.ubatch})/{step}⌉"
+        return f"min({cells}, {inner})" if window else cells
+    if not window:
+        return "b·N"
+    return f"b·min(N, {window})" if engine.static else f"b·min(N, {window} − 1)"
+
+
+def _width(nbytes: int, elements: int, rows: int, dtype: str) -> str:
+    """Bytes of an element, or of a row where they are no multiple of its elements."""
+    size, group = packed(dtype)
+    if -(-elements * rows * size // group) == nbytes:
+        return str(size // group) if size % group == 0 else f"{size}/{group}"
+    return f"{nbytes // rows:,} a row of {elements:,}" if rows else "0"
+
+
+def _meaning(quantity: Any, letters: Mapping[Any, str]) -> str:
+    text = meaning_of(quantity)
+    if quantity.quotient:
+        over, under = quantity.quotient
+        if over in letters and under in letters:
+            return f"{text}: {letters[over]} / {letters[under]}"
+        return f"{text}: {over.name} / {under.name}"
+    origin = quantity.definition
+    return f"{text}: {origin}" if origin and origin != text else text
+
+
+def _notes(
+    layers: Sequence[KeptLayer], kinds: Sequence[tuple[tuple[Keeps, int | None], int]]
+) -> list[str]:
+    notes = []
+    without = sum(not layer.keeps for layer in layers)
+    if without:
+        notes.append(
+            f"{without:,} of {len(layers):,} layers keep nothing of their own: they take the keys "
+            "and values of earlier ones, or only work on the token at hand"
+        )
+    items = [item for (item, _), _ in kinds]
+    if any(isinstance(item, KeysValues) and item.latent for item in items):
+        notes.append("a latent is one row for all heads: their number is in no formula")
+    if any(isinstance(item, State) for item in items):
+        notes.append("a state is as large after one token as after a million")
+    return notes
