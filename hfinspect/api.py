@@ -288,7 +288,7 @@ def explain_cache(
     Raises what ``memory`` raises, and NothingToInspectError for a model that keeps nothing between
     tokens or whose layout no rule knows.
     """
-    from .explaining.cache_lines import derived_cache
+    from .explaining.kept_between import derived_cache
     from .sizing.kv_cache import kept_layers
     from .sizing.plan import plan, wished
 

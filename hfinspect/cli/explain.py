@@ -21,7 +21,8 @@ FORMATS = ("table", "markdown", "latex", "json", "html")
 def register(app: typer.Typer) -> None:
     app.command(
         "explain",
-        epilog="Example: hfinspect explain Qwen/Qwen3-8B; or hfinspect explain Qwen/Qwen3-8B --cache",
+        epilog="Example: hfinspect explain google-bert/bert-base-uncased; or hfinspect explain "
+        "Qwen/Qwen3-8B --cache",
     )(explain)
 
 

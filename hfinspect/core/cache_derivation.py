@@ -19,11 +19,11 @@ class CacheLine:
 
     Fields:
         label: what they keep
-        layers: how many of them, in words
+        layers: how many of them
         elements: for a token (rows) or a sequence (states), in all these layers
         rows [rows]: of all sequences; 1 for each sequence's state
         rows_formula: how the rows come about, in N tokens, b sequences, window W
-        width: bytes of an element, as ``2`` or ``34/32``; or of a row, in words
+        width: bytes of an element, as ``2`` or ``34/32``; or of a whole row, which it then says
         dtype: of the elements
         nbytes [bytes]: of all sequences
     """

@@ -59,7 +59,7 @@ def _lines(found: CacheDerivation, *, exact: bool) -> Table:
     rows = [_row(line) for line in found.lines]
     if not exact:
         rows.append(("total", "", "", "", "", "", found.cache.nbytes))
-    optional = ("keeps", "numbers", "layers")
+    optional = ("keeps", "layers", "numbers")
     return Table(columns, tuple(rows), title="Line by line", total=not exact, optional=optional)
 
 

@@ -138,4 +138,4 @@ def test_a_notebook_shows_it() -> None:
     found = hfinspect.explain_cache(str(MODELS / "llama-3-8b"))
     assert "1,073,741,824 bytes" in repr(found)
     assert "<table" in found._repr_html_()
-    assert "2·L·G·d_k" in found.to_markdown()
+    assert "2·L·G·d" in found.to_markdown()
