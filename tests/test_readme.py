@@ -62,7 +62,9 @@ def test_options_exist() -> None:
         lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
         for line in re.findall(_COMMAND_LINE, lines.replace("\\\n", " ")):
             command, *words = app.with_command(line.split())
-            known = {"--version", "--help"} | {
+            if command.startswith("--"):  # of the program itself
+                words, command = [command, *words], "inspect"
+            known = {"--version", "--help", "--install-completion"} | {
                 option for one in group.commands[command].params for option in one.opts
             }
             unknown += [

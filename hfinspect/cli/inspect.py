@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,6 +46,14 @@ def inspect(
     file: options.File = None,
     format_: options.PicturedFormat = "table",
     output: options.Output = None,
+    update: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="README.md",
+            help="Put the card's block into this file, and a picture next to it.",
+            show_default=False,
+        ),
+    ] = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
@@ -55,13 +64,14 @@ def inspect(
     if len(models) > 1:
         from .compare import show
 
-        if revision or by != "component" or set_ or file:
+        if revision or by != "component" or set_ or file or update:
             raise UsageError(
-                "--revision, --by, --set and --file", "are for one model, and several were given",
+                "--revision, --by, --set, --file and --update",
+                "are for one model, and several were given",
                 hint="a revision goes with its model: org/name@revision",
             )  # fmt: skip
         show(models, source, format_, output, token, timeout, kept)
-        return
+        return None
     from .. import api
     from ..core.overrides import parse_overrides
     from .options import PICTURED
@@ -70,7 +80,9 @@ def inspect(
 
     checked_format(format_, PICTURED)
     checked("--by", by, GROUPS)
-    drawn = format_ in ("html", "svg")
+    if update is not None and (output is not None or format_ not in ("table", "card")):
+        raise UsageError("--update", "writes a card into its own file", hint="no -o, no -f with it")
+    drawn = format_ in ("html", "svg") or update is not None
     ask: Any = api.portrait if drawn else api.inspect
     with reading_line(models[0], revision=revision) as progress:
         found = ask(
@@ -79,8 +91,17 @@ def inspect(
             progress=progress,
         )  # fmt: skip
     inspection = found.inspection if drawn else found
+    if update is not None or format_ == "card":
+        from . import card
+        from .output import write
+
+        shown = _in_text(inspection, by)
+        if update is not None:
+            return card.update(update, found, shown)
+        return write(card.block(inspection, shown), output)
     lay_out = _pictured if drawn else _in_text
     emit(format_, lambda: lay_out(found, by), inspection.to_dict, output, PICTURED)
+    return None
 
 
 def _in_text(found: Inspection, by: str) -> Document:

@@ -18,7 +18,7 @@ SUFFIXES: Final = {
     ".jsonl": ("jsonl",),
     ".ndjson": ("jsonl",),
     ".csv": ("csv",),
-    ".md": ("markdown",),
+    ".md": ("markdown", "card"),
     ".markdown": ("markdown",),
     ".tex": ("latex",),
     ".html": ("html",),
@@ -32,7 +32,7 @@ SUFFIXES: Final = {
 
 
 #: Formats of a model's own report, which can be drawn as a picture too.
-PICTURED: Final = (*FORMATS, *DRAWN_FORMATS)
+PICTURED: Final = (*FORMATS, *DRAWN_FORMATS, "card")
 
 
 def _formats() -> list[str]:
@@ -112,7 +112,8 @@ Format = Annotated[
 PicturedFormat = Annotated[
     str,
     typer.Option(
-        "--format", "-f", help="table, json, csv, markdown, html or svg; or by --output's ending.",
+        "--format", "-f",
+        help="table, json, csv, markdown, html, svg or card; or by --output's ending.",
         autocompletion=lambda: list(PICTURED), callback=by_suffix(PICTURED),
     ),
 ]  # fmt: skip

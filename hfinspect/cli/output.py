@@ -99,7 +99,7 @@ def write(text: str, output: Path | None) -> None:
             raise UnreadableError(str(output), "is a directory", hint="--output takes a file")
         if output.exists() and not (output.is_file() and os.access(_folder(output), os.W_OK)):
             # A pipe, /dev/null, or a file in a folder that takes no new ones.
-            with output.open("w", encoding="utf-8") as stream:
+            with output.open("w", encoding="utf-8", newline="") as stream:
                 stream.write(text + "\n")
         else:
             _replace(Path(os.path.realpath(output)), text + "\n")
@@ -116,7 +116,7 @@ def _replace(path: Path, text: str) -> None:
     """Write next to ``path``, then take its place, with the rights of what was there."""
     rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask()
     with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=".hfinspect-", delete=False
+        "w", encoding="utf-8", newline="", dir=path.parent, prefix=".hfinspect-", delete=False
     ) as stream:
         beside = Path(stream.name)
         try:
