@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.errors import UsageError
-from hfinspect.reports.card import BEGIN, END, PICTURE, replaced
+from hfinspect.reports.card_block import BEGIN, END, PICTURE, replaced
 
 from ..cli.program import ROOT, hfinspect
 

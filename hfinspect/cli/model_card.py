@@ -18,7 +18,7 @@ MAX_CARD: Final = 10_000_000
 
 def block(inspection: Inspection, document: Document) -> str:
     """The block of a model."""
-    from ..reports.card import render
+    from ..reports.card_block import render
 
     return render(inspection, document)
 
@@ -31,7 +31,7 @@ def update(card: Path, found: Portrait, document: Document) -> None:
     from dataclasses import replace
 
     from ..reports import svg
-    from ..reports.card import PICTURE, replaced
+    from ..reports.card_block import PICTURE, replaced
     from ..reports.portrait import lay_out
     from .output import write
 
