@@ -186,6 +186,7 @@ def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
 def compare(
     *targets: Target,
     source: SourceChoice = "auto",
+    overrides: Mapping[str, Any] | None = None,
     token: str | bool | None = None,
     endpoint: str | None = None,
     timeout: float | None = None,
@@ -194,6 +195,7 @@ def compare(
 ) -> Comparison:
     """Models side by side, the others against the first.
 
+    ``overrides`` change config keys of the last one; then all are read by their configs alone.
     ``timeout`` is in seconds for each of them; ``cache`` keeps headers between runs; ``progress``
     is called with their sums. Raises UsageError for fewer than two, and what ``inspect`` raises.
     """
@@ -202,12 +204,17 @@ def compare(
 
     if len(targets) < 2:
         raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
+    _check_source(source, overrides)
+    changes = [*[None] * (len(targets) - 1), overrides or None]
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
     access = Access(token, endpoint, timeout, cache=cache)
     tasks = [
-        partial(inspect_target, target, replace(access, progress=share), source=source)
-        for target, share in zip(targets, shares, strict=True)
-    ]
+        partial(
+            inspect_target, target, replace(access, progress=share),
+            source="config" if overrides else source, overrides=changed,
+        )
+        for target, share, changed in zip(targets, shares, changes, strict=True)
+    ]  # fmt: skip
     found = []
     for result in run_all(tasks, _AT_ONCE):  # each waits mostly for the network
         if isinstance(result, HfinspectError):

@@ -25,9 +25,15 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     models: Annotated[
-        list[str], typer.Argument(metavar="A B...", help="Two or more models.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="A B...",
+            help="Two or more models; with --set one is enough.",
+            show_default=False,
+        ),
     ],
     source: options.Source = "auto",
+    set_: options.Set = None,
     format_: options.Format = "table",
     output: options.Output = None,
     token: options.Token = None,
@@ -35,18 +41,24 @@ def compare(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:
-    """Models side by side, and what differs from the first. Exit code 1 if structures differ."""
+    """Models side by side, and what differs from the first. Exit code 1 if structures differ.
+
+    --set changes the last model; a model that is given alone is compared with itself, changed.
+    """
     kept = kept_headers(no_cache=no_cache, refresh=refresh)
-    if not show(models, source, format_, output, token, timeout, kept).same_structure:
+    given = [*models, *models] if set_ and len(models) == 1 else models
+    if not show(given, source, format_, output, token, timeout, kept, set_).same_structure:
         raise typer.Exit(1)
 
 
 def show(
     models: Sequence[str], source: str, format_: str, output: Path | None, token: str | None,
     timeout: float | None = None, cache: HeaderCache | None = None,
+    set_: Sequence[str] | None = None,
 ) -> Comparison:  # fmt: skip
     """Print the comparison table of several models."""
     from .. import api
+    from ..core.overrides import parse_overrides
     from ..reports.comparison import lay_out
     from .output import checked_format, emit
     from .reading_line import reading_line
@@ -58,6 +70,7 @@ def show(
             source=source,  # type: ignore[arg-type]  # api checks it
             token=token,
             timeout=timeout,
+            overrides=parse_overrides(set_ or ()),
             cache=cache,
             progress=progress,
         )

@@ -83,7 +83,7 @@ def tensors(
         format_,
         lambda: lay_out(
             titled(found.origin.name, found.overrides), chosen, fold=fold, sort=sort, top=top,
-            summary=summary(found),
+            summary=summary(found), changed=found.overrides,
         ),
         lambda: replace(found, tensors=chosen).to_dict(tensors=True),
         output,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..analysis.count import per_layer
 from ..analysis.differences import Change, Comparison, Difference, ranges
+from ..core.overrides import titled
 from ..core.results import Inspection
 from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
@@ -29,8 +30,10 @@ def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
     if drawn:
         title = " and ".join(model.origin.name for model in comparison.inspections)
         blocks[:0] = [block for model in comparison.inspections for block in _bar(model)]
-    for difference in comparison.differences:
-        blocks += _difference(comparison.inspections[0].target, difference)
+    first, *others = comparison.inspections
+    for other, difference in zip(others, comparison.differences, strict=True):
+        named = titled(other.target, other.overrides)
+        blocks += _difference(titled(first.target, first.overrides), named, difference)
     return Document(title, tuple(blocks), _plain(comparison.inspections))
 
 
@@ -67,6 +70,7 @@ def _lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
 
     yield from line("architecture", lambda m: m.architecture or "unknown", _text)
     yield from line("model_type", lambda m: m.model_type or "unknown", _text)
+    yield from line("changed", lambda m: "; ".join(map(str, m.overrides)), _text)
     yield from line("source", lambda m: m.source if m.format is None else m.format, _text)
     yield from line("parameters", lambda m: m.parameters, _count)
     yield from line("active_parameters", lambda m: m.active_parameters, _known, "active")
@@ -174,7 +178,8 @@ def _size(cell: Cell) -> Cell:
 def _short(model: Inspection) -> str:
     """Long paths make a table unreadable; their ends distinguish them."""
     name = model.target.rstrip("/")
-    return name if len(name) <= 28 else "…" + name[-27:]
+    name = name if len(name) <= 28 else "…" + name[-27:]
+    return f"{name}, changed" if model.overrides else name
 
 
 def _verdict(difference: Difference) -> str:
@@ -184,8 +189,8 @@ def _verdict(difference: Difference) -> str:
     return ", ".join(words)
 
 
-def _difference(first: str, difference: Difference) -> list[Block]:
-    blocks: list[Block] = [Paragraph(f"{first} and {difference.target}: {_verdict(difference)}")]
+def _difference(first: str, other: str, difference: Difference) -> list[Block]:
+    blocks: list[Block] = [Paragraph(f"{first} and {other}: {_verdict(difference)}")]
     if difference.config:
         keys = (Column("key", "config key"), Column("here", "first"), Column("there", "other"))
         changed = list(difference.config.items())[:MAX_ROWS]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.overrides import Override
 from ..core.tensor import TensorInfo
-from .document import Block, Cell, Column, Document, Paragraph, Table
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .folded import folded, single
 
 _COLUMNS = (
@@ -42,9 +43,10 @@ def lay_out(
     sort: str | None = None,
     top: int | None = None,
     summary: str = "",
+    changed: Sequence[Override] = (),
 ) -> Document:
-    """One row a tensor, or with ``fold`` one for equal tensors of all layers; ``top`` rows of them.
-    Columns from the right are left out where a terminal is too narrow."""
+    """Below what was ``changed`` one row a tensor, or with ``fold`` one for equal tensors of all
+    layers; ``top`` rows of them. Columns from the right are left out on a narrow terminal."""
     every = folded(tensors) if fold else single(tensors)
     if fold and sort == "size":
         every.sort(key=lambda row: -(row.nbytes or row.parameters or 0))
@@ -67,7 +69,8 @@ def lay_out(
         tools=True,
     )  # fmt: skip
     full = Table(_COLUMNS, tuple(_cells(tensor) for row in rows for tensor in row.tensors))
-    blocks: list[Block] = [table if cells else Paragraph("No tensor has a name that matches.")]
+    blocks: list[Block] = [Facts((("changed", str(one)),)) for one in changed]
+    blocks.append(table if cells else Paragraph("No tensor has a name that matches."))
     remark = _remark(len(rows), len(every), len(tensors), fold)
     if remark:
         blocks.append(Paragraph(remark))

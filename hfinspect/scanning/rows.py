@@ -70,6 +70,8 @@ def _fact(name: str, unit: str, meaning: str) -> Column:
 def _hub(name: str, meaning: str) -> Column:
     def value(found: Inspection) -> Value:
         said = None if found.origin.hub is None else getattr(found.origin.hub, name)
+        if isinstance(said, tuple):
+            return " ".join(said)
         return said if said is None else str(said).lower() if isinstance(said, bool) else said
 
     return Column("string", value, f"{meaning}, by the Hub")
@@ -164,6 +166,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "last_modified": _hub("last_modified", "time of the last commit"),
     "library": _hub("library", "the library that loads it"),
     "task": _hub("task", "the pipeline tag"),
+    "tags": _hub("tags", "the tags, with blanks between them"),
 }
 
 #: Columns of ``--on`` and ``--context``: ``hfinspect memory`` for each model.

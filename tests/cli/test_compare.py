@@ -44,6 +44,22 @@ def test_another_depth_is_another_structure(models: Path) -> None:
     assert "num_hidden_layers" in done.out
 
 
+def test_what_if_next_to_what_is(models: Path) -> None:
+    """--set changes the last model; one alone is compared with itself."""
+    done = hfinspect("compare", "./base", "--set", "num_hidden_layers=6", cwd=models)
+    assert done.code == 1
+    assert "num_hidden_layers = 6 (was 4)" in done.out
+    assert "./base and ./base with num_hidden_layers = 6: different in structure" in done.out
+    both = hfinspect(
+        "compare", "./base", "./deeper", "--set", "num_hidden_layers=4", "-f", "json", cwd=models
+    )
+    found = json.loads(both.out)
+    conforms(found, "comparison")
+    assert [len(one["overrides"]) for one in found["models"]] == [0, 1]
+    assert found["same_structure"]
+    assert hfinspect("compare", "./base", "--set", "no_such=1", cwd=models).code == 2
+
+
 def test_json_of_three_is_as_the_schema_says(models: Path) -> None:
     done = hfinspect("compare", "./base", "./tuned", "./deeper", "--format", "json", cwd=models)
     found = json.loads(done.out)
