@@ -18,8 +18,8 @@ from pathlib import Path
 import hfinspect
 from hfinspect.errors import NothingToInspectError
 
-from .attacks import samples
 from .benign import benign_files
+from .disguised import every_sample
 
 BEGIN, END = "<!-- begin tables -->", "<!-- end tables -->"
 OURS = "hfinspect"
@@ -31,7 +31,7 @@ Answers = Mapping[str, str]
 def corpus() -> tuple[list[tuple[str, str, bytes]], dict[str, str]]:
     """(key, file, bytes) of everything, and the group of each key."""
     files, groups = [], {}
-    for number, sample in enumerate(samples()):
+    for number, sample in enumerate(every_sample()):
         key = f"attack{number}"
         files.append((key, sample.file, sample.data))
         groups[key] = sample.category

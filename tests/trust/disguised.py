@@ -60,7 +60,7 @@ def _compressed() -> Iterator[Sample]:
 
 
 def _renamed() -> Iterator[Sample]:
-    kind = "names that promise no pickle"
+    kind = "other names"
     forms: dict[str, tuple[bytes, str]] = {
         "a pickle": (EVIL_PICKLE, "pickle"), "joblib": (zlib.compress(EVIL_PICKLE), "joblib"),
         "torch": (torch_zip(EVIL_PICKLE, {}), "torch"),
