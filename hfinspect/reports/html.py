@@ -456,7 +456,7 @@ def _curves(block: MemoryCurves) -> dict[str, Any]:
 
 
 _MEMORY = (
-    '<div id="memory" hidden></div>'
+    '<div id="sliders" hidden></div>'
     "<noscript><p class=note>With scripts on, sliders choose context, batch, dtype of the cache "
     "and engine.</p></noscript>\n"
 )

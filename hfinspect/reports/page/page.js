@@ -97,6 +97,7 @@ const treemap = (found) => {
         node.path = child.path; node.children = child.children;
         for (const c of node.children) c.parent = node;
       }
+      node.children.forEach(sort);
       // A component with a single group shows that group's parts as its own.
       if (node.parent === root && node.children.length === 1) {
         const child = node.children[0];
@@ -104,7 +105,7 @@ const treemap = (found) => {
         node.path = child.path; node.children = child.children;
         for (const c of node.children) c.parent = node;
       }
-      node.children.sort((a, b) => (a.size < b.size ? 1 : -1)).forEach(sort);
+      node.children.sort((a, b) => (a.size < b.size ? 1 : -1));
     };
     sort(root);
   };
@@ -126,18 +127,18 @@ const treemap = (found) => {
     radio.onchange = () => { measure = i; grow(); go(null); };
     return make('label', {}, radio, ' ' + m[1]);
   }));
-  const tile = (node, box, level, at_, of, w, h) => {
-    const [x, y, tw, th] = box, opens = node.children.length > 0;
-    const el = make('div', {className: `t c-${node.component}`, role: 'treeitem', tabIndex: -1,
-      'aria-level': level, 'aria-posinset': at_ + 1, 'aria-setsize': of, 'aria-label': full(node)});
+  const tile = (node, box, deep, i, w, h) => {
+    const [x, y, tw, th] = box, shown = [];
+    const el = make('div', {className: `t c-${node.component}` + (deep < 2 ? ' in' : ''), role: 'treeitem',
+      tabIndex: -1, 'aria-level': level(node), 'aria-posinset': i + 1, 'aria-setsize': node.parent.children.length});
     Object.assign(el.style, {left: x / w * 100 + '%', top: y / h * 100 + '%', width: tw / w * 100 + '%', height: th / h * 100 + '%'});
     el.node = node; node.el = el;
-    if (wanted) el.classList.add(is(node) ? 'hit' : holds(node) || node.parent && above(node) ? 'in' : 'dim');
-    if (tw > 34 && th > 17) {
-      el.append(make('span', {textContent: node.label}));
-      if (th > 34 && tw > 52) el.append(make('span', {className: 'v', textContent: `${sized(node.size)}, ${share(node)}`}));
-    }
-    return [el, opens];
+    if (wanted) el.classList.add(is(node) ? 'hit' : holds(node) || above(node) ? 'near' : 'dim');
+    if (tw > 34 && th > 17) shown.push(make('span', {textContent: node.label}));
+    if (shown.length && th > 34 && tw > 52) shown.push(' ', make('span', {className: 'v', textContent: `${sized(node.size)}, ${share(node)}`}));
+    el.append(...shown);
+    el.setAttribute('aria-label', `${node.label} ${sized(node.size)}, ${share(node)}; ${full(node)}`);
+    return el;
   };
   const above = (node) => { for (let n = node.parent; n; n = n.parent) if (is(n)) return true; return false; };
   const level = (node) => { let n = 0; for (let p = node; p.parent; p = p.parent) n++; return n; };
@@ -145,25 +146,23 @@ const treemap = (found) => {
     map.replaceChildren();
     map.setAttribute('aria-label', `${zoom.path.join(' / ') || 'Model'} by ${measures[measure][1]}`);
     const w = map.clientWidth || 1000, h = map.clientHeight || 430;
-    const lay = (node, into, w, h, deep) => {
-      const boxes = squarified(node.children.map((c) => Number(c.size)), w, h);
+    // Tiles lie in one element, outer ones first; levels say what is in what.
+    const forget = (node) => { node.el = null; node.children.forEach(forget); };
+    forget(root);
+    const lay = (node, left, top, width, height, deep) => {
+      const boxes = squarified(node.children.map((c) => Number(c.size)), width, height);
       node.children.forEach((child, i) => {
-        const box = boxes[i];
-        if (box[2] < 1.2 || box[3] < 1.2) { child.el = null; return; }
-        const [el, opens] = tile(child, box, level(child), i, node.children.length, w, h);
-        into.append(el);
-        if (!opens) return;
-        const head = box[3] > 60 ? 36 : 20, room = deep > 0 && box[2] > 60 && box[3] > head + 20;
+        const [x, y, tw, th] = boxes[i];
+        if (tw < 1.2 || th < 1.2) return;
+        const el = tile(child, [left + x, top + y, tw, th], deep, i, w, h);
+        map.append(el);
+        if (!child.children.length) return;
+        const head = th > 60 ? 37 : 21, room = deep > 0 && tw > 60 && th > head + 20;
         el.setAttribute('aria-expanded', room);
-        if (room) {
-          const inner = make('div', {role: 'group'});
-          Object.assign(inner.style, {position: 'absolute', left: '3px', right: '3px', top: head + 'px', bottom: '3px'});
-          el.append(inner);
-          lay(child, inner, box[2] - 8, box[3] - head - 5, deep - 1);
-        }
+        if (room) lay(child, left + x + 4, top + y + head, tw - 8, th - head - 4, deep - 1);
       });
     };
-    lay(zoom, map, w, h, 2);
+    lay(zoom, 0, 0, w, h, 2);
     const first = focus && focus.el ? focus : zoom.children.find((c) => c.el);
     if (first) first.el.tabIndex = 0;
     const line = [];
@@ -201,7 +200,7 @@ const treemap = (found) => {
     const node = e.target.node;
     if (!node || e.altKey || e.ctrlKey || e.metaKey) return;
     const shown = [...map.querySelectorAll('.t')].map((el) => el.node), i = shown.indexOf(node);
-    const inside = node.children.find((c) => c.el && c.el.isConnected && node.el.contains(c.el));
+    const inside = node.children.find((c) => c.el);
     const keys = {
       ArrowDown: () => move(shown[i + 1]), ArrowUp: () => move(shown[i - 1]),
       ArrowRight: () => (inside ? move(inside) : into(node)),
@@ -235,7 +234,7 @@ const treemap = (found) => {
 // ---- memory: every number is a point of the page's own lines
 
 const memory = (found) => {
-  const {contexts, batches, curves, lines, cards} = found, host = $('memory');
+  const {contexts, batches, curves, lines, cards} = found, host = $('sliders');
   const at = (line, x) => { // exact: the lines were made so that each context gives a whole number
     const p = lines[line];
     for (let i = 0; i + 3 < p.length; i += 2) {

@@ -1,0 +1,255 @@
+"""Pages in headless Chromium: nothing is fetched, nothing complains, all works by keyboard, and the
+numbers are those of the JSON form."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hfinspect
+
+from ..builders import write_config, write_safetensors
+from ..cli.program import ROOT
+from ..cli.program import hfinspect as program
+from .chromium import Chromium, find
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find() is None, reason="no Chromium: apt-get install chromium"),
+]
+
+MODELS = ROOT / "fixtures" / "models"
+NAMES = ("gpt2", "bert-base-uncased", "llama-3-8b", "mixtral-8x7b", "deepseek-v3")
+#: axe-core's one file (npm install axe-core), where it is.
+AXE = os.environ.get("HFINSPECT_AXE", "")
+HOSTILE = "</script><script>alert(1)</script>\u202eevil\x07"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    chromium = Chromium()
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A page of each kind, by name."""
+    folder = tmp_path_factory.mktemp("pages")
+    llama: dict[str, Any] = {
+        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 16,
+        "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "evil": HOSTILE,
+    }  # fmt: skip
+    tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(llama).tensors}
+    model = folder / "<b>model"
+    write_config(model, llama)
+    write_safetensors(model / "model.safetensors", {**tensors, HOSTILE: ("F32", (3,))})
+    commands: dict[str, list[object]] = {name: [MODELS / name] for name in NAMES}
+    commands["hostile"] = [model]
+    commands["explain"] = ["explain", MODELS / "llama-3-8b"]
+    commands["memory"] = ["memory", MODELS / "llama-3-8b", "--batch", "4"]
+    commands["compare"] = ["compare", MODELS / "gpt2", MODELS / "openai-gpt"]
+    commands["audit"] = ["audit", model, MODELS / "gpt2"]
+    commands["tensors"] = ["tensors", MODELS / "gpt2"]
+    made = {}
+    for name, command in commands.items():
+        made[name] = folder / f"{name}.html"
+        done = program(*map(str, command), "--output", str(made[name]))
+        assert done.code in (0, 1), done.err
+    return made
+
+
+KINDS = (*NAMES, "hostile", "explain", "memory", "compare", "audit", "tensors")
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("scripts", [True, False])
+def test_nothing_is_fetched_and_nothing_complains(
+    browser: Chromium, pages: dict[str, Path], name: str, scripts: bool
+) -> None:
+    browser.open(pages[name], scripts=scripts)
+    assert browser.requests == [pages[name].resolve().as_uri()]
+    assert browser.console == []
+    shown = browser.value("document.querySelector('main').innerText")
+    assert len(shown) > 300
+    assert browser.value("document.querySelectorAll('script').length") <= 3
+    if scripts and name in NAMES:
+        assert browser.value("document.querySelectorAll('[role=treeitem]').length") > 4
+
+
+def test_a_stranger_s_names_are_text(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["hostile"])
+    assert browser.value("document.querySelectorAll('main b, h1 b').length") >= 0
+    assert "alert(1)" in browser.value("document.body.textContent")
+    assert browser.value("document.querySelector('h1').children.length") == 0
+    assert not browser.value("/[\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.innerText)")
+    held = browser.value("JSON.parse(document.getElementById('hfinspect').textContent).target")
+    assert held.endswith("<b>model")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_numbers_are_those_of_the_json_form(
+    browser: Chromium, pages: dict[str, Path], name: str
+) -> None:
+    form = json.loads(program(str(MODELS / name), "--format", "json").out)
+    browser.open(pages[name])
+    held = browser.value("document.getElementById('hfinspect').textContent")
+    assert json.loads(held) == form
+    rows = browser.value(
+        "[...document.querySelector('#where table').tBodies[0].rows].map("
+        "r => [r.cells[0].textContent, r.cells[1].textContent])"
+    )
+    shown = {label: int(text.replace(",", "")) for label, text in rows}
+    assert shown.pop("total") == form["parameters"]
+    known = {part: sums["parameters"] for part, sums in form["components"].items()}
+    assert shown == {part: size for part, size in known.items() if size}
+    # The tiles of the first level, as a screen reader has them.
+    labels = browser.value(
+        "[...document.querySelectorAll('#treemap [aria-level=\"1\"]')].map(t => t.ariaLabel)"
+    )
+    assert len(labels) >= len(known) - 3
+    for label in labels:
+        component = re.split(r"[ :]", label.partition("; ")[2])[0]
+        assert f"{known[component]:,} parameters" in label
+
+
+def test_sliders_show_what_memory_says(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["llama-3-8b"])
+    data = json.loads(browser.value("document.getElementById('data').textContent"))["memory"]
+    for context, batch, engine, dtype in (
+        (0, 0, "logical", "BF16"), (3, 2, "logical", "q8_0"), (8, 4, "vllm", "F8_E4M3"),
+        (11, 1, "transformers-static", "BF16"), (5, 6, "llama.cpp", "q4_0"),
+    ):  # fmt: skip
+        set_up = f"""(() => {{
+            const at = (id) => document.getElementById(id);
+            at('engine').value = {engine!r}; at('engine').onchange();
+            at('dtype').value = {dtype!r}; at('dtype').onchange();
+            at('context').value = {context}; at('context').oninput();
+            at('batch').value = {batch}; at('batch').oninput();
+            return [...at('sums').querySelectorAll('dd')].map(d => d.textContent);
+        }})()"""
+        texts = browser.value(set_up)
+        numbers = [int(text.rsplit(" ", 2)[-2].replace(",", "")) for text in texts]
+        found = hfinspect.memory(
+            MODELS / "llama-3-8b", context=data["contexts"][context],
+            batch=data["batches"][batch], engine=engine, cache_dtype=dtype,
+        )  # fmt: skip
+        main = found.main
+        assert main is not None
+        assert numbers == [main.weights, main.cache.nbytes, main.workspace.nbytes, main.total]
+        assert browser.value("document.querySelectorAll('#sliders .curve path').length") == 3
+
+
+def test_the_treemap_by_keyboard(browser: Chromium, pages: dict[str, Path]) -> None:
+    """In with Enter, on with arrows, out with Escape; one place in the order of Tab."""
+    browser.open(pages["deepseek-v3"])
+    assert browser.value("document.querySelectorAll('[role=treeitem][tabindex=\"0\"]').length") == 1
+    browser.value("document.querySelector('#find').focus()")
+    for _ in range(4):
+        browser.press("Tab")
+        if browser.value("document.activeElement.getAttribute('role') === 'treeitem'"):
+            break
+    label = "document.activeElement.ariaLabel"
+    assert browser.value(label).startswith("mlp 658 B, 98.0%; mlp: 657,652,187,136 parameters")
+    crumbs = "[...document.querySelectorAll('.crumbs button')].map(b => b.textContent)"
+    assert browser.value(crumbs) == ["all"]
+    browser.press("Enter")
+    assert browser.value(crumbs) == ["all", "mlp"]
+    assert "mlp / layers 3-60: 656,463,101,952 parameters" in browser.value(label)
+    browser.press("ArrowRight")
+    assert "experts" in browser.value(label)
+    browser.press("ArrowDown")
+    assert "experts" in browser.value(label)
+    assert browser.value("document.getElementById('at').textContent").startswith("mlp / layers")
+    browser.press("Escape")
+    assert browser.value(crumbs) == ["all"]
+    assert browser.value(label).startswith("mlp 658 B, 98.0%; mlp: 657,652,187,136 parameters")
+    browser.press("ArrowLeft")
+    browser.press("End")
+    assert browser.value("document.activeElement.getAttribute('role')") == "treeitem"
+    # Bytes and cache by the switch; the cache is attention's alone.
+    browser.value("document.querySelector('input[value=cache]').click()")
+    tops = browser.value(
+        "[...document.querySelectorAll('[aria-level=\"1\"]')].map(t => t.ariaLabel)"
+    )
+    assert len(tops) == 1
+    assert "11,513,364,480 bytes" in tops[0]
+    # Search finds, and Enter goes there.
+    browser.value("document.querySelector('input[value=parameters]').click()")
+    browser.value(
+        "(() => { const f = document.getElementById('find'); f.value = 'shared_experts';"
+        "f.oninput(); f.focus(); })()"
+    )
+    assert browser.value("document.querySelector('.tool [role=status]').textContent").startswith(
+        "3"
+    )
+    browser.press("Enter")
+    assert "shared_experts" in browser.value(label)
+
+
+def test_a_letter_marks_its_key_and_its_places(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["gpt2"])
+    button = "[...document.querySelectorAll('.letter')].find(b => b.textContent === 'H')"
+    browser.value(f"{button}.focus()")
+    marked = browser.value("[...document.querySelectorAll('.on')].map(e => e.textContent)")
+    assert set(marked) == {"H", "n_embd", '"n_embd"'}
+    assert len(marked) > 20
+    browser.press("Enter")  # holds it
+    browser.value("document.getElementById('find').focus()")
+    assert len(browser.value("[...document.querySelectorAll('.on')].map(e => 1)")) == len(marked)
+    browser.press("Escape")
+    assert browser.value("document.querySelectorAll('.on').length") == 0
+
+
+def test_tables_are_filtered_sorted_and_copied(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["gpt2"])
+    browser.value("document.querySelector('#tensors details').open = true")
+    browser.value(
+        "(() => { const f = document.querySelector('#tensors input'); f.value = 'c_fc';"
+        "f.oninput(); })()"
+    )
+    rows = "[...document.querySelectorAll('#tensors tbody tr')].filter(r => !r.hidden)"
+    assert browser.value(f"{rows}.length") == 2
+    browser.value("[...document.querySelectorAll('#tensors th button')][1].click()")
+    assert browser.value("document.querySelectorAll('#tensors th')[1].ariaSort") == "ascending"
+    browser.send("Browser.grantPermissions", permissions=["clipboardReadWrite"])
+    browser.value("[...document.querySelectorAll('#tensors .tool button')].pop().click()")
+    browser.wait("[...document.querySelectorAll('#tensors button')].pop().textContent.length > 0")
+    assert browser.value(f"{rows}[0].cells[1].textContent") == "12"
+
+
+@pytest.mark.parametrize("name", ("deepseek-v3", "hostile", "audit", "compare", "memory"))
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_serious(
+    browser: Chromium, pages: dict[str, Path], name: str, dark: bool
+) -> None:
+    if not AXE:
+        pytest.skip("no axe-core: npm install axe-core, HFINSPECT_AXE=.../axe.min.js")
+    browser.open(pages[name], dark=dark)
+    browser.value("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    browser.value(Path(AXE).read_text(encoding="utf-8") + ";1")
+    found = browser.value(
+        "axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))"
+        ".map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), "
+        "(v.nodes[0].any[0] || {}).message]))"
+    )
+    assert found == []
+
+
+def test_nothing_is_wider_than_a_telephone(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["deepseek-v3"], width=380, height=800)
+    assert browser.value("document.documentElement.scrollWidth") <= 380
+
+
+def test_print_opens_what_is_folded(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["gpt2"])
+    assert browser.value("document.querySelectorAll('details:not([open])').length") > 0
+    browser.value("dispatchEvent(new Event('beforeprint'))")
+    assert browser.value("document.querySelectorAll('details:not([open])').length") == 0
