@@ -338,6 +338,7 @@ def memory(
     gpus: int = 1,
     zero: int = 0,
     checkpointing: bool = False,
+    attention: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     revision: str | None = None,
     source: SourceChoice = "auto",
@@ -367,7 +368,8 @@ def memory(
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
     those of adapters (names, or ``"all-linear"``; default: peft's for the model type);
     ``precision`` (``mixed``, ``bf16``, ``fp32``) is that of full training, ``gpus`` and ``zero``
-    the devices and the ZeRO stage, ``checkpointing`` whether activations are computed again.
+    the devices and the ZeRO stage, ``checkpointing`` whether activations are computed again,
+    ``attention`` the kernel whose activations wait (``sdpa``, ``eager``; default: the library's).
 
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
@@ -377,7 +379,7 @@ def memory(
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
         train=train, rank=rank, targets=targets, seq=seq, optimizer=optimizer, precision=precision,
-        gpus=gpus, zero=zero, checkpointing=checkpointing,
+        gpus=gpus, zero=zero, checkpointing=checkpointing, attention=attention,
     )  # fmt: skip
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
     return _planned(target, wish, access, revision, source, file, overrides)[0]
@@ -416,7 +418,7 @@ def _memory_wish(*, train: str | None, **wishes: Any) -> Wish:
     training = {
         name: wishes.pop(name)
         for name in ("rank", "targets", "seq", "optimizer", "precision", "gpus", "zero",
-                     "checkpointing")
+                     "checkpointing", "attention")
     }  # fmt: skip
     wish = wished(**wishes)
     if train is None:

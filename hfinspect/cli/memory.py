@@ -74,6 +74,10 @@ def memory(
     checkpointing: Annotated[
         bool, typer.Option("--checkpointing", help="Compute activations again, layer by layer.")
     ] = False,
+    attention: Annotated[
+        str | None,
+        typer.Option(metavar="KERNEL", help="sdpa or eager: whose activations training keeps."),
+    ] = None,
     revision: options.Revision = None,
     source: options.Source = "auto",
     set_: options.Set = None,
@@ -120,6 +124,7 @@ def memory(
             gpus=gpus,
             zero=zero,
             checkpointing=checkpointing,
+            attention=attention,
             revision=revision,
             source=source,
             overrides=parse_overrides(set_ or ()),

@@ -31,6 +31,7 @@ from .kv_cache import (
     bytes_held,
     cache_size,
     counted_keeps,
+    in_pages,
     kept_layers,
     kept_where,
 )
@@ -116,7 +117,6 @@ def _of_engine(
     """The curves of the dtypes that an engine has, the one that it takes by itself first."""
     wish = Wish(engine)
     sized = sizer(found, prediction, layers, memory.weights, wish)
-    counted = counted_keeps(layers)
     steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
     workspace = tuple(
         corners([(tokens, sized.workspace.at(step, batch).nbytes) for tokens, step in steps])
@@ -129,11 +129,11 @@ def _of_engine(
                 as_cache_dtype(dtype, engine)
             if any(not_held(item, dtype) for item in rows):
                 continue
+            held = replace(sized.held, dtype=dtype)
+            paged, blocks = in_pages(layers, engine, held)
+            counted = counted_keeps(paged)
             cache = tuple(
-                corners(
-                    _cache(counted, engine, replace(sized.held, dtype=dtype, batch=b), contexts)
-                )
-                for b in BATCHES
+                corners(_cache(counted, blocks, replace(held, batch=b), contexts)) for b in BATCHES
             )
             yield Curve(engine.name, dtype, sized.fullest_weights, cache, workspace)
 
@@ -172,9 +172,11 @@ def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) ->
     engine = ENGINES[cache.engine]
     every = kept_layers(prediction.root)
     sized = sizer(found, prediction, every, memory.weights, Wish(engine))
+    paged, engine = in_pages(every, engine, sized.held)
+    made = dict(zip(every, paged, strict=True))
     layers: dict[tuple[str, KeptLayer], list[int]] = {}
     for stack, number, kept in kept_where(prediction.root):
-        layers.setdefault((stack, kept), []).append(number)
+        layers.setdefault((stack, made[kept]), []).append(number)
     parts = []
     for (stack, kept), numbers in layers.items():
         held = replace(sized.held, tokens=cache.tokens, batch=cache.batch)

@@ -10,7 +10,10 @@ the least that any engine must hold between two tokens.
   sequence. fp8_ds_mla is 656 bytes a token and layer, nvfp4 9 bytes for 16 values, a dtype per
   token and head adds a float32 scale for each; an indexer (``models/deepseek_v2.py``) keeps one
   byte a value and a float32 scale for 128 of them.
-- SGLang, ``mem_cache/memory_pool.py``: a row a token; convolutions hold ``kernel - 1`` columns.
+  Checked against 0.33.0: there a step may be two (asynchronous scheduling), states are in the
+  model's dtype, and next to attention they get pages of its size.
+- SGLang 0.5.23, ``mem_cache/memory_pool.py``: a row a token; convolutions hold ``kernel - 1``
+  columns; an indexer (``DSATokenToKVPool``) as in vLLM.
 - llama.cpp at commit 02c28f53, ``llama-kv-cache-iswa.cpp``: cells in steps of 256; a windowed
   layer holds ``n_seq_max · n_swa + n_ubatch`` cells, at most the context; states are float32.
 """
@@ -56,7 +59,7 @@ ENGINES: Final[Mapping[str, Engine]] = MappingProxyType(
             Engine("transformers", "5.23.0"),
             Engine("transformers-static", "5.23.0", static=True),
             Engine("vllm", "001cabc1", kernel_less=1, cells=16),
-            Engine("sglang", "", kernel_less=1),
+            Engine("sglang", "0.5.23", kernel_less=1),
             Engine("llama.cpp", "02c28f53", kernel_less=1, cells=256, state_dtype="F32"),
         )
     }
@@ -81,7 +84,8 @@ _VLLM = MappingProxyType(
 _SCALES = MappingProxyType({"int8_per_token_head": 4, "fp8_per_token_head": 4})
 #: fp8_ds_mla: 512 values in float8, four float32 scales, 64 rotary ones in 16 bits.
 _LATENT_ROW: Final = (512, 64, 656)
-#: An indexer's values that share a float32 scale; vLLM keeps its keys in float8 in any case.
+#: An indexer's values that share a float32 scale; vLLM and SGLang keep its keys in float8 in any
+#: case.
 _INDEXER_BLOCK: Final = 128
 
 #: How people write the other cache dtypes.
@@ -175,7 +179,7 @@ def bytes_of_rows(
 ) -> int:
     """Bytes of ``rows`` rows. ``heads`` are the key/value heads where the item does not say."""
     elements = row_elements(item, engine)
-    if engine.name == "vllm" and item.name == "indexer":
+    if engine.name in ("vllm", "sglang") and item.name == "indexer":
         return rows * (elements + -(-elements // _INDEXER_BLOCK) * 4)
     if dtype == "fp8_ds_mla":
         return rows * _LATENT_ROW[2]

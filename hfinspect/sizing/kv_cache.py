@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
+from types import MappingProxyType
 
 from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
@@ -142,19 +143,28 @@ def unknown_layouts(layers: Sequence[KeptLayer]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reasons))
 
 
+#: Names of states where they are not their own.
+_STATES = MappingProxyType({"conv": "convolution state", "padding": "padding to pages"})
+#: Tokens that a block of latents is a multiple of next to states in vLLM.
+_LATENT_STEP = 128
+
+
 @dataclass(frozen=True)
 class Held:
     """How much of what layers keep is to be sized, and in which dtypes.
 
     ``dtype`` is that of keys and values, ``state_dtype`` that of states which the model does not
-    fix (None: ``dtype``). ``encoder_tokens`` (None: as many as ``tokens``) are those of
-    cross-attention. ``heads`` are the key/value heads where a layer does not say its own.
+    fix (None: ``dtype``), ``recurrent_dtype`` that of recurrent states that the model keeps in
+    float32 and the engine does not (None: it does too). ``encoder_tokens`` (None: as many as
+    ``tokens``) are those of cross-attention. ``heads`` are the key/value heads where a layer does
+    not say its own.
     """
 
     tokens: int
     batch: int
     dtype: str
     state_dtype: str | None = None
+    recurrent_dtype: str | None = None
     encoder_tokens: int | None = None
     settings: Settings = field(default_factory=Settings)
     heads: int | None = None
@@ -175,6 +185,7 @@ def cache_size(
         reason = not_held(item, held.dtype)
         if reason:
             raise UsageError(f"cache dtype {held.dtype}", "does not fit the model", hint=reason)
+    layers, engine = in_pages(layers, engine, held)
     groups = _groups(layers, engine, held)
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
@@ -282,6 +293,43 @@ def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> i
     return rows_held(engine, window, held.tokens, held.batch, held.settings)
 
 
+def in_pages(
+    layers: Sequence[KeptLayer], engine: Engine, held: Held
+) -> tuple[Sequence[KeptLayer], Engine]:
+    """vLLM gives states pages as large as those of attention: the block grows until a page holds a
+    layer's states, and what is left of the page is padding, which the layers returned keep too.
+    Layers that are in pages stay as they are, and so do those of other engines.
+
+    Source: ``Platform`` in platforms/interface.py, with mamba_cache_mode ``none``."""
+    rows = (
+        item
+        for layer in layers
+        if layer.window is None
+        for item in layer.keys_values
+        if not item.cross
+    )
+    row = next(rows, None)
+    if engine.name != "vllm" or row is None or not any(layer.states for layer in layers):
+        return layers, engine
+    alone = replace(held, batch=1)
+    sizes = {
+        layer: sum(_of_state(item, 1, engine, alone).nbytes for item in layer.states)
+        for layer in set(layers)
+    }
+    per_token = bytes_of_rows(row, 1, held.dtype, engine, held.heads)
+    step = max(engine.cells, _LATENT_STEP) if row.latent else engine.cells
+    block = step * -(-max(sizes.values()) // (step * per_token))
+    made = {
+        layer: replace(
+            layer, keeps=(*layer.keeps, State("padding", (block * per_token - size,), "U8"))
+        )
+        if size and size < block * per_token
+        else layer
+        for layer, size in sizes.items()
+    }
+    return tuple(made[layer] for layer in layers), replace(engine, cells=block)
+
+
 def _of_rows(
     item: KeysValues, window: int | None, count: int, engine: Engine, held: Held
 ) -> CacheGroup:
@@ -305,8 +353,10 @@ def _of_state(item: State, count: int, engine: Engine, held: Held) -> CacheGroup
         shape[-1] -= engine.kernel_less
     elements = math.prod(int(size) for size in shape) * count
     kept_in = engine.state_dtype or item.dtype or held.state_dtype or held.dtype
+    if item.name == "recurrent" and item.dtype and held.recurrent_dtype:
+        kept_in = held.recurrent_dtype
     return CacheGroup(
-        "convolution state" if item.name == "conv" else f"{item.name} state",
+        _STATES.get(item.name, f"{item.name} state"),
         count,
         elements,
         kept_in,

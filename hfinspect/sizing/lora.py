@@ -2,7 +2,9 @@
 
 An adapter of rank r next to a matrix of ``in`` inputs and ``out`` outputs has r · (in + out)
 parameters. Default targets are those of peft 0.21.2, by model type; "all-linear" is every nn.Linear
-and Conv1D but the head.
+and Conv1D but the one to the vocabulary. Experts that files hold one by one are one tensor for all
+in transformers 5; "all-linear" of peft 0.21.2 then adapts that tensor (the joined gate and up with
+twice the rank), the router, and no other layer of the experts' names.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ ALL_LINEAR: Final = "all-linear"
 #: Ranks beyond the width of any matrix mean a mistake.
 MAX_RANK: Final = 65_536
 
+#: Types whose files hold all experts in one tensor, which "all-linear" was recorded to leave out.
+_LEAVES_EXPERTS: Final = frozenset({"gpt_oss"})
 _QV: Final = ("q_proj", "v_proj")
 _BERT: Final = ("query", "value")
 #: Model type -> names, where peft 0.21.2 has a default.
@@ -32,6 +36,7 @@ DEFAULT_TARGETS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("t5", "mt5"), ("q", "v")),
     **dict.fromkeys(("bloom", "gpt_neox", "falcon", "chatglm"), ("query_key_value",)),
     **dict.fromkeys(("gpt2", "gpt_bigcode"), ("c_attn",)),
+    "blip-2": ("q", "v", "q_proj", "v_proj"),
     "deberta": ("in_proj",),
     "deberta-v2": ("query_proj", "value_proj"),
     "mpt": ("Wqkv",),
@@ -68,9 +73,12 @@ def adapted(
             hint="name the targets: 'q_proj,v_proj' or 'all-linear'",
         )  # fmt: skip
     everything = names == (ALL_LINEAR,)
+    if everything and any(item.kind == "expert" for item in matrices(prediction.root)):
+        return names, _with_experts(prediction, rank)
     found = [item for item in matrices(prediction.root) if item.plain or item.linear]
     chosen = [item for item in found if _is_target(item, names, everything)]
-    for name in () if everything else names:
+    strict = targets and not everything  # peft passes over default names that a model lacks
+    for name in names if strict else ():
         if not any(_matches(item, name) for item in chosen):
             known = sorted({item.name for item in found if item.linear and not _expert(item)})
             raise UsageError(
@@ -79,6 +87,39 @@ def adapted(
             )  # fmt: skip
     _refuse_experts(chosen, prediction)
     return names, _grouped(chosen, rank)
+
+
+def _with_experts(prediction: Prediction, rank: int) -> tuple[AdaptedGroup, ...]:
+    """What "all-linear" makes of a mixture of experts."""
+    found = list(matrices(prediction.root))
+    experts = [item for item in found if item.kind == "expert"]
+    one_by_one = all(item.linear for item in experts)
+    if not one_by_one and prediction.model_type not in _LEAVES_EXPERTS:
+        _refuse_experts(experts, prediction)
+    taken = {item.name for item in experts} if one_by_one else set()
+    plain = [
+        item
+        for item in found
+        if item.linear and not _expert(item) and item.kind != "lm_head" and item.name not in taken
+    ]
+    if not one_by_one:
+        return _grouped(plain, rank)
+    routers = [item for item in found if item.component is Component.ROUTER and item.plain]
+    return (*_grouped([*plain, *routers], rank), *_of_experts(experts, rank))
+
+
+def _of_experts(experts: Sequence[Matrix], rank: int) -> tuple[AdaptedGroup, ...]:
+    """Gate and up are joined and get twice the rank, counted as twice the matrices."""
+    inward = [item for item in experts if item.name not in ("down_proj", "w2")]
+    back = [item for item in experts if item.name in ("down_proj", "w2")]
+    joined = sum(item.times for item in inward)  # two for each expert, as is the rank
+    rows, columns = 2 * inward[0].rows, inward[0].columns
+    each = rank * (back[0].rows + back[0].columns)
+    count = sum(item.times for item in back)
+    return (
+        AdaptedGroup("gate_up_proj", joined, rows, columns, joined * rank * (rows + columns)),
+        AdaptedGroup("down_proj", count, back[0].rows, back[0].columns, count * each),
+    )
 
 
 def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:
@@ -99,7 +140,7 @@ def _expert(item: Matrix) -> bool:
 
 def _is_target(item: Matrix, names: Sequence[str], everything: bool) -> bool:
     if everything:
-        return (item.linear or _expert(item)) and item.component is not Component.HEAD
+        return (item.linear or _expert(item)) and item.kind != "lm_head"
     return any(_matches(item, name) for name in names) and (item.linear or _expert(item))
 
 

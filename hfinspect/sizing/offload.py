@@ -3,8 +3,8 @@
 Rules, of llama.cpp's ``llama_model::load_tensors`` (src/llama-model.cpp) and common/arg.cpp:
 
 - ``-ngl N`` counts from the end: the output layer (last norm and head) is the first, then the
-  repeating layers from the last one down; N = layers + 1 is all. Until late 2025 the output layer
-  was counted last; with all layers on the GPU both are the same.
+  repeating layers from the last one down; N = layers + 1 is all (read at commit 360e134). Until
+  late 2025 (commit 00342301) the output layer was counted last; all layers are the same in both.
 - The tables of tokens stay on the CPU. Without a head of its own the table is loaded once more as
   head, where the output layer is.
 - Keys, values and states of a layer are where the layer is.

@@ -15,7 +15,15 @@ from ..trees.prediction import Prediction
 from .devices import Device, parse_device, parse_tokens, smallest_card
 from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine
 from .flops import count_flops
-from .kv_cache import Held, KeptLayer, cache_size, decoder_blocks, kept_layers, unknown_layouts
+from .kv_cache import (
+    Held,
+    KeptLayer,
+    cache_size,
+    decoder_blocks,
+    in_pages,
+    kept_layers,
+    unknown_layouts,
+)
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
 from .own_cache import (
     NOTHING_READ,
@@ -23,6 +31,7 @@ from .own_cache import (
     cache_dtype,
     encoder_positions,
     no_cache,
+    recurrent_dtype,
     state_dtype,
 )
 from .parallel import Parallel, divided, parallel_notes, parallel_wished, stage_weights, stages
@@ -239,11 +248,13 @@ def sizer(
             held = [by_layer.whole]
     kept = [divided(layer, parallel.tensor, found) for layer in layers]
     held_in, assumed = _held(found, prediction, wish)
+    paged, engine = in_pages(kept, wish.engine, held_in)
+    wish = replace(wish, engine=engine)
     size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
     return Sizer(
         tuple(
-            _StageLayers(part, tuple(kept[i] for i in part), size)
-            for part, size in zip(parts, held, strict=True)
+            _StageLayers(part, tuple(paged[i] for i in part), weights_of)
+            for part, weights_of in zip(parts, held, strict=True)
         ),
         WorkspaceLimit(prediction.root, size, parallel.tensor), held_in, assumed, wish, by_layer,
     )  # fmt: skip
@@ -259,8 +270,10 @@ def _held(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held, 
     seen = wish.encoder_tokens
     if seen is None:
         seen = encoder_positions(prediction.root)
+    of_states = state_dtype(prediction, dtype)
     return Held(
-        tokens=0, batch=1, dtype=dtype, state_dtype=state_dtype(prediction, dtype),
+        tokens=0, batch=1, dtype=dtype, state_dtype=of_states,
+        recurrent_dtype=recurrent_dtype(prediction, found.config, wish.engine, of_states),
         encoder_tokens=seen, settings=wish.settings,
         heads=found.facts.kv_heads or found.facts.heads,
     ), assumed  # fmt: skip

@@ -20,9 +20,16 @@ from ..core.results import Inspection
 from ..core.training_bytes import AdaptedGroup, Training, TrainingLine
 from ..errors import UsageError
 from ..trees.prediction import Prediction
-from .activations import attention_heads, framework_kept, korthikanti
+from .activations import (
+    ATTENTIONS,
+    Step,
+    attention_heads,
+    framework_kept,
+    korthikanti,
+    usual_attention,
+)
 from .devices import MAX_DEVICES, Device, parse_tokens
-from .lora import MAX_RANK, adapted, parse_targets
+from .lora import ALL_LINEAR, DEFAULT_TARGETS, MAX_RANK, adapted, parse_targets
 from .matrices import Matrix, matrices
 from .optimizers import Optimizer, Trained, find_optimizer, state_bytes
 from .zero import deepspeed_estimate, divides, share
@@ -52,6 +59,7 @@ class TrainWish:
     checkpointing: bool
     rank: int
     targets: tuple[str, ...]
+    attention: str | None = None
 
 
 def train_wished(
@@ -66,14 +74,15 @@ def train_wished(
     gpus: int,
     zero: int,
     checkpointing: bool,
+    attention: str | None = None,
 ) -> TrainWish:
     """What a user wrote, checked. Raises UsageError."""
     for name, value, known in (
         ("train", method, METHODS), ("precision", precision, tuple(PRECISIONS)),
-        ("ZeRO stage", zero, (0, 1, 2, 3)),
+        ("ZeRO stage", zero, (0, 1, 2, 3)), ("attention", attention, (None, *ATTENTIONS)),
     ):  # fmt: skip
         if isinstance(value, bool) or value not in known:
-            words = ", ".join(str(item) for item in known)
+            words = ", ".join(str(item) for item in known if item is not None)
             raise UsageError(f"{name} {value!r}", "is not known", expected=f"one of {words}")
     for name, number, most in (("rank", rank, MAX_RANK), ("gpus", gpus, MAX_DEVICES)):
         if isinstance(number, bool) or not 1 <= number <= most:
@@ -83,7 +92,7 @@ def train_wished(
     return TrainWish(
         method, find_optimizer(optimizer), precision,
         USUAL_TOKENS if seq is None else parse_tokens(seq), batch, gpus, zero, checkpointing,
-        rank, parse_targets(targets),
+        rank, parse_targets(targets), attention,
     )  # fmt: skip
 
 
@@ -239,21 +248,37 @@ def nf4_bytes(elements: int) -> int:
 def _activations(
     found: Inspection, prediction: Prediction, wish: TrainWish
 ) -> tuple[TrainingLine | None, str]:
-    if wish.method != "full":
-        return None, "what is kept next to frozen weights has no recorded rule"
-    if wish.precision == "fp32":
+    way = _way(prediction, wish)
+    if not way:
+        return None, f"what autograd keeps is recorded for peft's default targets and {ALL_LINEAR}"
+    if wish.method == "qlora":
+        return None, "what packed layers keep has no recorded rule"
+    in_float32 = wish.precision == "fp32" if wish.method == "full" else prediction.dtype == "F32"
+    if in_float32:
         return None, "activations in float32 have no recorded rule"
-    kept = framework_kept(prediction, found.config or {}, wish.tokens, wish.batch)
+    attention = wish.attention or usual_attention(prediction)
+    step = Step(wish.tokens, wish.batch, attention, way, wish.rank)
+    kept = framework_kept(prediction, found.config or {}, step)
     if isinstance(kept, str):
         return None, kept
-    name = "activations (transformers 5.23, eager attention)"
+    name = f"activations (transformers 5.23, {attention} attention)"
     if not wish.checkpointing:
-        formula = f"{kept.layers} × {kept.formula} + {kept.outside:,}"
+        formula = f"{kept.layers} × ({kept.formula}) + {kept.outside:,}, t = s·b = {step.places:,}"
         return TrainingLine(name, kept.layers * kept.layer + kept.outside, formula), ""
     # Each layer's input waits; one layer at a time is computed again.
     nbytes = kept.layers * kept.layer_input + kept.layer + kept.outside
-    formula = f"{kept.layers} × {kept.layer_input:,} + {kept.layer:,} + {kept.outside:,}"
-    return TrainingLine(name, nbytes, formula), ""
+    formula = f"{kept.layers} × {kept.layer_input:,} + ({kept.formula}) + {kept.outside:,}"
+    return TrainingLine(name, nbytes, f"{formula}, t = s·b = {step.places:,}"), ""
+
+
+def _way(prediction: Prediction, wish: TrainWish) -> str:
+    """Which of the recorded ways of training it is; empty for none of them."""
+    if wish.method == "full":
+        return "full"
+    if wish.targets == (ALL_LINEAR,):
+        return ALL_LINEAR
+    usual = DEFAULT_TARGETS.get(prediction.model_type or "", ())
+    return "default" if not wish.targets or set(wish.targets) == set(usual) else ""
 
 
 def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:

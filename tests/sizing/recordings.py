@@ -1,8 +1,6 @@
 """Recordings on transformers 5.23 with torch 2.13, eager attention, tiny models on the CPU.
 
 FLOPS: torch.utils.flop_counter over one forward pass: (config, tokens, FLOPs).
-KEPT: unique storages seen by saved_tensors_hooks, parameters left out, bfloat16: (model type,
-differences to BASE, batch, tokens, bytes of one more layer, bytes outside the layers).
 """
 
 from typing import Any
@@ -237,24 +235,3 @@ BASE: dict[str, Any] = {
     "vocab_size": 100,
     "max_position_embeddings": 512,
 }
-
-KEPT: list[tuple[str, dict[str, Any], int, int, int, int]] = [
-    ("llama", {}, 1, 48, 246_144, 26_688),
-    ("llama", {}, 2, 48, 492_288, 51_840),
-    ("llama", {"head_dim": 32}, 1, 48, 319_872, 31_296),
-    ("llama", {"head_dim": 32}, 2, 48, 639_744, 56_448),
-    ("llama", {"num_key_value_heads": 8}, 1, 48, 246_144, 26_688),
-    ("llama", {"num_key_value_heads": 8}, 2, 48, 492_288, 51_840),
-    ("mistral", {"sliding_window": None}, 1, 48, 246_144, 26_688),
-    ("mistral", {"sliding_window": None}, 2, 48, 492_288, 51_840),
-    ("qwen2", {}, 1, 48, 246_144, 26_688),
-    ("qwen2", {}, 2, 48, 492_288, 51_840),
-    ("qwen3", {"head_dim": 16}, 1, 48, 318_720, 28_224),
-    ("qwen3", {"head_dim": 16}, 2, 48, 637_440, 53_376),
-    ("llama", {"attention_bias": True}, 1, 48, 246_144, 26_688),
-    ("llama", {"attention_bias": True}, 2, 48, 492_288, 51_840),
-    ("mistral", {"sliding_window": 16}, 1, 48, 246_144, 26_688),
-    ("mistral", {"sliding_window": 16}, 2, 48, 492_288, 51_840),
-    ("qwen3", {"head_dim": 16, "num_key_value_heads": 8}, 1, 48, 347_520, 28_224),
-    ("qwen3", {"head_dim": 16, "num_key_value_heads": 8}, 2, 48, 695_040, 53_376),
-]
