@@ -15,7 +15,7 @@ from ..core.config import config_given
 from ..core.refs import ModelRef, Origin
 from ..core.results import Inspection
 from ..errors import UsageError
-from ..sources.opening import Access
+from ..sources.opening import Access, asked_ahead
 from ..sources.source import Source
 from .build import Inspected
 from .config_alone import no_config
@@ -87,12 +87,15 @@ def _from_source(
     reach: Reach,
     access: Access,
 ) -> Inspected:
-    # Not needed for a config alone, and a third of the time that it takes to start.
+    # Not needed for a config alone, and a third of the time that it takes to start. Of the Hub the
+    # list is on its way meanwhile.
+    listed = asked_ahead(opened)
     from ..checkpoints.read import no_weights, read_model
     from ..checkpoints.repo_layout import config_folders
     from .model import inspect_read
     from .pipelines import inspect_declared, several_models
 
+    listed()
     wants_weights = source != "config" and not overrides
     read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
     found = inspect_read(name, opened.origin, read, reach)

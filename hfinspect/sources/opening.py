@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError
 from .deadline import Deadline, Timeout
 from .local import LocalSource
 from .source import Source
+from .threads import DaemonThreads
+from .waiting import result_of
 
 if TYPE_CHECKING:
     from .header_cache import HeaderCache
@@ -67,6 +70,17 @@ def errors_about(ref: ModelRef) -> Iterator[None]:
         if ref.text.partition("@")[0] == ref.repo_id:  # not an address, so it could be either
             error.hint = f"there is no local path {ref.text} either; {error.hint}"
         raise
+
+
+def asked_ahead(source: Source) -> Callable[[], object]:
+    """Request a model's file list now; what is returned waits for it, and raises its error. On disk
+    it is listed by whoever needs it."""
+    if source.origin.kind not in ("hub", "cache"):
+        return lambda: None
+    thread = DaemonThreads(1)
+    future = thread.submit(source.list_files)
+    thread.shutdown(wait=False)
+    return partial(result_of, future)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ..._version import __version__
 from ...errors import UnauthorizedError, UnreadableError, UsageError
 from ..deadline import Deadline
 from .bounded import bound_client, limited
+from .environment import may_have_token
 from .translate import Asked, translate
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
@@ -29,11 +30,10 @@ def hub_headers(token: str | bool | None, asked: Asked) -> dict[str, str]:
     would be one more request to the Hub, a day.
     """
     from huggingface_hub import __version__ as hub_version
-    from huggingface_hub.utils._headers import get_token_to_send
 
     headers = {"user-agent": f"hfinspect/{__version__}; hf_hub/{hub_version}"}
     try:
-        secret = get_token_to_send(token)
+        secret = _token_to_send(token)
     except OSError as error:
         unreadable = UnreadableError(
             asked.subject, "the saved token cannot be read", hint=str(error)
@@ -49,6 +49,16 @@ def hub_headers(token: str | bool | None, asked: Asked) -> dict[str, str]:
     if secret:
         headers["authorization"] = f"Bearer {secret}"
     return headers
+
+
+def _token_to_send(token: str | bool | None) -> str | None:
+    """As huggingface_hub says; what finds a saved one is imported where there may be one."""
+    if token is False or (token is None and not may_have_token()):
+        return None
+    from huggingface_hub.utils._headers import get_token_to_send
+
+    found: str | None = get_token_to_send(token)
+    return found
 
 
 class Times(NamedTuple):
