@@ -43,6 +43,12 @@ def spelled(number: int) -> str:
     return str(number)
 
 
+def method_word(method: str) -> str:
+    """A method of quantisation as reports spell it: one that is called by its number format in the
+    letters of that format, as dtypes are (``FP8``, ``MXFP4``), any other as configs have it."""
+    return method.upper() if method in ("fp8", "mxfp4", "nvfp4", "mxfp8") else method
+
+
 def byte_size(nbytes: int) -> str:
     """Bytes in decimal units, as the Hub and disks count: 2.61 GB."""
     for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):

@@ -10,7 +10,7 @@ from ..analysis.count import per_layer
 from ..analysis.differences import Change, Comparison, Difference, ranges
 from ..core.overrides import titled
 from ..core.results import Inspection
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, method_word, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
 
 #: Rows of one table of differences; the rest is counted (all are in the JSON form).
@@ -88,8 +88,7 @@ def _lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
             if least != most:
                 yield _Line(f"{name}_per_layer_most", most)
     yield from line("dtypes", lambda m: ", ".join(m.dtypes), _text)
-    yield from line("quantization", _method, _text,
-                    "quantised")  # fmt: skip
+    yield from line("quantization", _method, _word, "quantised")
     yield from line("nbytes", lambda m: m.nbytes, _size, "bytes")
     yield from line("memory_16_bit", lambda m: m.memory.get("16-bit"), _size, "16-bit memory")
     yield from line("context", lambda m: m.facts.context, _known)
@@ -153,6 +152,10 @@ def _part(model: Inspection, name: str) -> int | None:
 
 def _text(cell: Cell) -> Cell:
     return "" if cell is None else cell
+
+
+def _word(cell: Cell) -> Cell:
+    return method_word(cell) if isinstance(cell, str) else ""
 
 
 def _count(cell: Cell) -> Cell:

@@ -10,7 +10,7 @@ from ..core.choices import Depth
 from ..core.explanation import Attention, Explanation, Row, Section, Share
 from ..core.formula import Formula
 from ..core.overrides import titled
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, method_word, spelled
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock
 from .reconciliation import (
     against_blocks,
@@ -110,7 +110,7 @@ def _as_stored(e: Explanation) -> str:
     if e.quantization is None:
         return ""
     size = "unknown" if e.nbytes is None else byte_size(e.nbytes)
-    return f"{size} as stored ({e.quantization}); "
+    return f"{size} as stored ({method_word(e.quantization)}); "
 
 
 def _by_layers(e: Explanation) -> str:

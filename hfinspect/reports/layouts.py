@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, method_word, spelled
 from .document import Cell, Column, Facts, Table
 from .headline import build
 
@@ -40,7 +40,7 @@ def ratio(pair: tuple[int, int] | None) -> str:
 
 def quantized(found: Quantization) -> str:
     """Method, bits and what they come to with all bookkeeping."""
-    text = found.method
+    text = method_word(found.method)
     if found.scheme and found.scheme.lower() != found.method.lower():
         text += f" ({found.scheme})"
     if found.effective_bits is None:

@@ -400,7 +400,7 @@ def test_every_command_gives_the_same_bytes() -> None:
     """inspect, explain, scan's row and compare; one that is not known is unknown in all."""
     unknown = {**twins.CONFIG, **section("torchao")}
     for config, size, method, shown in (
-        (GPT_OSS, GPT_OSS_BYTES, "mxfp4", "65.2 GB as stored (mxfp4)"),
+        (GPT_OSS, GPT_OSS_BYTES, "mxfp4", "65.2 GB as stored (MXFP4)"),
         (unknown, None, "torchao", "unknown as stored (torchao)"),
     ):
         found = hfinspect.inspect(config).to_dict()

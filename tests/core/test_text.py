@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.core.text import MAX_SHOWN, byte_size, clean, clean_lines, spelled
+from hfinspect.core.text import MAX_SHOWN, byte_size, clean, clean_lines, method_word, spelled
 
 ODD = "\N{REPLACEMENT CHARACTER}"
 
@@ -83,3 +83,7 @@ def test_words_are_within_half_a_percent(number: int) -> None:
     value = float(found[1]) * UNITS[found[2]]
     assert abs(value - number) <= number * 0.00501
     assert float(found[1]) < 1000 or found[2] == "T"
+
+
+def test_methods_named_after_a_format_are_spelled_as_it_is() -> None:
+    assert [method_word(m) for m in ("fp8", "mxfp4", "gptq")] == ["FP8", "MXFP4", "gptq"]
