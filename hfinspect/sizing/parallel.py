@@ -78,7 +78,7 @@ def parallel_wished(tensor: int, pipeline: int, expert: int, engine: str) -> Par
     if engine == "llama.cpp" and not found.alone:
         raise UsageError(
             "engine llama.cpp", "has no such parallelism: it gives each GPU some of the layers",
-            hint="name the GPUs: --on 2x24GB",
+            hint="name the GPUs, such as 2x24GB",
         )  # fmt: skip
     return found
 

@@ -166,7 +166,7 @@ def _weights_alone(base: Memory, found: Inspection, wish: Wish) -> Memory:
     if wish.parallel.pipeline > 1:
         raise UsageError(
             f"pipeline_parallel {wish.parallel.pipeline}",
-            "needs a decoder whose layers are known", hint="leave --pp out",
+            "needs a decoder whose layers are known", hint="leave it out",
         )  # fmt: skip
     if wish.parallel.alone or base.weights.nbytes is None:
         return base
