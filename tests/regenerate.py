@@ -27,7 +27,8 @@ def index_text() -> str:
     by_type, by_class = catalog.registered()
     types: dict[str, object] = {name: family.file for name, family in by_type.items()}
     classes: dict[str, object] = {
-        name: [family.file, (family.model_types or ("",))[0]] for name, family in by_class.items()
+        name: [family.file, next((t for t in family.model_types if by_type.get(t) is family), "")]
+        for name, family in by_class.items()
     }
     return _lines({"types": types, "classes": classes})
 

@@ -1,6 +1,7 @@
 """The catalog: which builder makes which class, found by exact name.
 
-A family file calls ``register`` once per model_type (or group of types that share all builders).
+A family file calls ``register`` once per model_type (or group of types that share all builders);
+a file of ``architectures/traced/`` is a family as data (``traced.py``).
 The files of ``architectures/`` are the catalog. ``index.json`` says which of them holds which type
 and class, so that one file is imported and not all; it is generated from what they register.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.resources
 import importlib.util
 import json
 import pkgutil
@@ -17,7 +19,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.config import ModelConfig
 from ..core.records import dataclass
@@ -29,6 +31,8 @@ Builder = Callable[[ModelConfig], Module]
 
 #: The room of the families: one file each.
 _FAMILIES = f"{__package__.rpartition('.')[0]}.architectures"
+#: The folder in it of those that are data.
+TRACED = "traced"
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Index(NamedTuple):
 
 _BY_TYPE: dict[str, Family] = {}
 _BY_CLASS: dict[str, Family] = {}
+_TRACED_LOADED: set[str] = set()
 
 
 def register(
@@ -93,13 +98,17 @@ def register(
         if model_type in _BY_TYPE:
             raise ValueError(f"two families for model_type {model_type!r}")
         _BY_TYPE[model_type] = family
-    for name in classes:
+    _add_classes(family)
+    return family
+
+
+def _add_classes(family: Family) -> None:
+    for name in family.classes:
         # Some types take the classes of another (internlm3: LlamaForCausalLM).
         if name not in _BY_CLASS or (
             family.gave_name(name) and not _BY_CLASS[name].gave_name(name)
         ):
             _BY_CLASS[name] = family
-    return family
 
 
 def _caller() -> str:
@@ -131,6 +140,17 @@ def load_all() -> None:
     package = importlib.import_module(_FAMILIES)
     for name in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
         _load(name)
+    for file in traced_files():
+        _load(file)
+
+
+def traced_files() -> list[str]:
+    """The families that are data: ``traced/<name>`` of each."""
+    folder = importlib.resources.files(_FAMILIES) / TRACED
+    if not folder.is_dir():
+        return []
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".json"))
+    return [f"{TRACED}/{name.removesuffix('.json')}" for name in names]
 
 
 def families() -> tuple[Family, ...]:
@@ -159,7 +179,33 @@ def find_class(class_name: str) -> Family | None:
 
 
 def _load(file: str) -> None:
-    importlib.import_module(f"{_FAMILIES}.{file}")
+    if not file.startswith(TRACED):
+        importlib.import_module(f"{_FAMILIES}.{file}")
+    elif file not in _TRACED_LOADED:
+        content = pkgutil.get_data(_FAMILIES, f"{file}.json")
+        assert content is not None
+        found = traced_family(json.loads(content), file)
+        _TRACED_LOADED.add(file)
+        for model_type in found.model_types:
+            # Where a family of the type is written, a trace adds the classes that it lacks.
+            if model_type not in index().types or index().types[model_type] == file:
+                _BY_TYPE.setdefault(model_type, found)
+        _add_classes(found)
+
+
+def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:
+    """The family that a trace describes."""
+    from .traced import builders
+
+    return Family(
+        (str(trace["model_type"]),),
+        builders(trace),
+        trace.get("base"),
+        str(trace.get("base_prefix", "")),
+        category=str(trace["category"]),
+        source=str(trace.get("library", "transformers")),
+        file=file,
+    )
 
 
 def _file_named_after(model_type: str) -> str | None:

@@ -1,0 +1,280 @@
+"""Families as data: the reader of ``architectures/traced/*.json``.
+
+A trace is recorded from the library's own constructor (``python -m tests.oracle.trace``). It has a
+table of nodes, and for each class the node at its root and the guards under which it is exact::
+
+    {"model_type": "pvt", "classes": {"PvtModel": {"root": 17, "guards": 0}}, "nodes": [...],
+     "guards": [{"hidden_act": {"is": ["gelu", "relu"]}}], "defaults": {"hidden_sizes": [...]}}
+
+A node is one of
+
+- a tensor: the list of its sizes, or ``{"shape": [...], "buffer": true, "dtype": "I64",
+  "tied": "other.name"}``
+- a module: ``{"class": "PvtLayer", "in": {"name": node, ...}}``
+- a list: ``{"class": "ModuleList", "count": expression, "pick": [[condition, node], ...]}``, of
+  whose members each is the first node whose condition holds (null: always)
+- a choice: ``{"if": condition, "then": node, "else": node or null}``
+- a number: the node of that place in the table, which must stand earlier.
+
+Expressions and conditions are those of ``arithmetic.py``. A guard that fails is a refusal that
+names the key: a trace is exact or says nothing. What is malformed is refused in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from ..core.components import Component, Role
+from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
+from ..core.dims import Dim
+from ..errors import ConfigError, UnknownArchitectureError
+from .arithmetic import NoValueError, Written, holds, value
+from .modules import Layers, Module, ModuleList, Parameter
+
+#: Ten times the nodes of the largest trace.
+MAX_NODES: Final = 20_000
+#: Members of one module or list, together: what one class may put out.
+MAX_BUILT: Final = 200_000
+_MISSING: Final = object()
+
+
+def builders(trace: Mapping[str, Any]) -> dict[str, Callable[[ModelConfig], Module]]:
+    """Class -> what builds its tree from a config.
+
+    A builder raises UnknownArchitectureError where a guard does not hold, and ConfigError.
+    """
+    return {str(name): partial(_built, trace, name) for name in trace["classes"]}
+
+
+def _malformed(where: str, problem: str) -> UnknownArchitectureError:
+    return UnknownArchitectureError(f"the trace {where}", problem, hint="record it again")
+
+
+def _built(trace: Mapping[str, Any], name: str, config: ModelConfig) -> Module:
+    """The module tree of one class at a config."""
+    try:
+        entry = trace["classes"][name]
+        guards = trace["guards"][entry["guards"]]
+        read = _Reading(config, name, {**trace["defaults"], **entry.get("defaults", {})})
+        for key, guard in guards.items():
+            read.check(key, guard)
+        root = _Building(read, trace["nodes"]).node(entry["root"])
+    except NoValueError as error:
+        raise ConfigError("config.json", f"gives {name} a size that {error}") from None
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise _malformed(name, f"is malformed ({type(error).__name__}: {error})") from None
+    if not isinstance(root, Module):
+        raise _malformed(name, "has no module at its root")
+    return root
+
+
+class _Reading:
+    """A config under a trace's keys: dotted ones reach into sections."""
+
+    def __init__(self, config: ModelConfig, name: str, defaults: Mapping[str, Written]) -> None:
+        self._config = config
+        self._name = name
+        self._defaults = defaults
+        self._sections: dict[str, ModelConfig] = {"": config}
+        self._reading: list[str] = []
+
+    def _place(self, key: str) -> tuple[ModelConfig, str]:
+        path, _, last = key.rpartition(".")
+        if path not in self._sections:
+            outer, name = self._place(path)
+            self._sections[path] = outer.section(name)
+        return self._sections[path], last
+
+    def given(self, key: str) -> bool:
+        config, last = self._place(key)
+        return config.has(last)
+
+    def raw(self, key: str) -> Any:
+        """What the config says, else the default."""
+        config, last = self._place(key)
+        found = config.raw(last)
+        if found is not None:
+            return found
+        default = self._defaults.get(key, _MISSING)
+        if default is _MISSING or (config.says(last) and isinstance(default, bool)):
+            return None  # a null that is written down is false
+        if config.says(last) and default is not None and not isinstance(default, (dict, str)):
+            raise self.refused(key, "null")
+        if isinstance(default, dict):
+            return self._computed(key, default["of"])
+        return default
+
+    def _computed(self, key: str, written: Written) -> int | float:
+        if key in self._reading:
+            raise NoValueError(f"is computed from itself ({key})")
+        self._reading.append(key)
+        found = value(written, self)
+        self._reading.pop()
+        return found
+
+    def number(self, key: str) -> int | float:
+        config, last = self._place(key)
+        if last == "num_labels" and config.has("num_labels", "id2label"):
+            return config.num_labels
+        if config.has(last) and isinstance(config.raw(last), float):
+            return config.number(last, default=0.0)
+        if config.has(last):
+            return config.dim(last, minimum=0)
+        found = self.raw(key)
+        if isinstance(found, bool) or not isinstance(found, (int, float)):
+            raise config.missing(last)
+        return found if isinstance(found, float) else config.dim(last, default=found, minimum=0)
+
+    def items(self, key: str) -> list[Any]:
+        found = self.raw(key)
+        if not isinstance(found, (list, tuple)) or len(found) > MAX_COUNT:
+            config, last = self._place(key)
+            raise config.error(last, found, "a list")
+        return list(found)
+
+    def check(self, key: str, guard: Mapping[str, Any]) -> None:
+        """Raises UnknownArchitectureError where the config leaves what the trace is exact for."""
+        if guard.get("absent"):
+            if self.given(key):
+                raise self.refused(key, self.raw(key))
+            return
+        found = self.raw(key)
+        if "is" in guard and not any(_same(found, allowed) for allowed in guard["is"]):
+            raise self.refused(key, found)
+        if "least" in guard and found is not None and self.number(key) < guard["least"]:
+            raise self.refused(key, found)
+        if "length" in guard and len(self.items(key)) != guard["length"]:
+            raise self.refused(key, found)
+        if "of" in guard and not all(
+            any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
+        ):
+            raise self.refused(key, found)
+
+    def refused(self, key: str, found: object) -> UnknownArchitectureError:
+        text = repr(found)
+        return UnknownArchitectureError(
+            f"{self._name} with {self._config.path}{key} = {text[:60]}",
+            "was not recorded",
+            hint="the headers of the weights can be read, or install hfinspect[transformers]",
+        )
+
+
+def _same(found: object, allowed: object) -> bool:
+    return found == allowed and isinstance(found, bool) == isinstance(allowed, bool)
+
+
+class _Building:
+    """Makes modules of nodes; a node of the table that says nothing of its place is made once."""
+
+    def __init__(self, read: _Reading, nodes: list[Any]) -> None:
+        if len(nodes) > MAX_NODES:
+            raise ValueError("too many nodes")
+        self._read = read
+        self._nodes = nodes
+        self._made: dict[int, Module | Parameter | None] = {}
+        self._left = MAX_BUILT
+
+    def node(self, node: Any, below: int | None = None) -> Module | Parameter | None:
+        """``below``: nodes of the table may be named that stand before this one."""
+        below = len(self._nodes) if below is None else below
+        if isinstance(node, int):
+            if not 0 <= node < below:
+                raise ValueError("a node names one that does not stand before it")
+            if node not in self._made:
+                self._made[node] = self.node(self._nodes[node], node)
+            return self._made[node]
+        self._left -= 1
+        if self._left < 0:
+            raise NoValueError("is more than can be listed")
+        if isinstance(node, list):
+            return Parameter(self._sizes(node))
+        if "if" in node:
+            return self._chosen(node, below)
+        if "shape" in node:
+            return self._tensor(node)
+        return self._list(node, below) if "count" in node else self._module(node, below)
+
+    def _chosen(self, node: Mapping[str, Any], below: int) -> Module | Parameter | None:
+        branch = node["then"] if holds(node["if"], self._read) else node.get("else")
+        return None if branch is None else self.node(branch, below)
+
+    def _sizes(self, shape: list[Written]) -> tuple[int, ...]:
+        if len(shape) > 8:
+            raise ValueError("a tensor of too many dimensions")
+        found = tuple(value(size, self._read) for size in shape)
+        if not all(isinstance(size, int) and 0 <= size <= MAX_DIM for size in found):
+            raise NoValueError("is no size")
+        return tuple(size for size in found if isinstance(size, int))
+
+    def _tensor(self, node: Mapping[str, Any]) -> Parameter:
+        active = node.get("active")
+        pair = None
+        if active is not None:
+            k, n = (int(value(part, self._read)) for part in active)
+            pair = (min(k, n), n) if k > 0 else None
+        return Parameter(
+            self._sizes(node["shape"]),
+            role=Role.BUFFER if node.get("buffer") else Role.PARAMETER,
+            dtype=node.get("dtype"),
+            tied_to=node.get("tied"),
+            component=_component(node),
+            kind=node.get("kind"),
+            active=pair,
+        )
+
+    def _module(self, node: Mapping[str, Any], below: int) -> Module:
+        children = {str(name): self.node(child, below) for name, child in node["in"].items()}
+        made = Module(
+            str(node["class"]),
+            children,
+            component=_component(node),
+            part=node.get("part"),
+            kind=node.get("kind"),
+        )
+        made.detail = _detail(made)
+        return made
+
+    def _list(self, node: Mapping[str, Any], below: int) -> Module:
+        count = value(node["count"], self._read)
+        if not isinstance(count, int) or not 0 <= count <= MAX_COUNT:
+            raise NoValueError("is no number of layers")
+        self._left -= count
+        members: list[Module] = []
+        for i in range(int(count)):
+            template = next(
+                (n for when, n in node["pick"] if when is None or holds(when, self._read, i)), None
+            )
+            member = self.node(template, below)
+            if not isinstance(member, Module):
+                raise ValueError("a list of what is no module")
+            members.append(member)
+        named = str(node["class"])
+        whole = count if isinstance(count, Dim) else None
+        if node.get("layers"):
+            return Layers(members, class_name=named, part=node.get("part"), count=whole)
+        return ModuleList(
+            members,
+            class_name=named,
+            component=_component(node),
+            part=node.get("part"),
+            kind=node.get("kind"),
+            count=whole,
+        )
+
+
+def _component(node: Mapping[str, Any]) -> Component | None:
+    named = node.get("as")
+    return None if named is None else Component(named)
+
+
+def _detail(module: Module) -> str:
+    """What stands between the parentheses of torch's own Linear and Embedding."""
+    weight = module.children.get("weight")
+    if not isinstance(weight, Parameter) or len(weight.shape) != 2:
+        return ""
+    rows, columns = map(int, weight.shape)
+    if module.class_name == "Linear":
+        return f"in_features={columns}, out_features={rows}, bias={'bias' in module.children}"
+    return f"{rows}, {columns}" if module.class_name == "Embedding" else ""

@@ -1,0 +1,270 @@
+"""Record families as data from the library's own constructors: ``architectures/traced/``.
+
+    pip install 'hfinspect[oracle]'
+    python -m tests.oracle.trace pvt hiera            # the classes that the catalog lacks
+    python -m tests.oracle.trace --again pvt          # a recorded family anew
+    python -m tests.oracle.trace --judge bert t5      # compare with what is written, write nothing
+    python -m tests.oracle.trace --refused            # the types that are refused by name
+    python -m tests.regenerate                        # then: the index of types and classes
+
+Each class is built on the meta device from a small config, then from the same config with one key
+changed after the other, then with several keys changed at once.  Numbers that remember how they
+were computed (``tracing/symbols.py``) propose expressions; ``tracing/fitting.py`` keeps those which
+explain every build; the reader of the package then has to say of thirty further random builds what
+the library would save.  What it gets wrong becomes an experiment, and the fit is made again; a key
+of which no explanation is found is guarded: the trace refuses any other value of it.  A class for
+which that fails is not written.
+
+Another library needs one class with the methods of ``tracing/library.py``'s ``Library``; give it to
+``record_family``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hfinspect.core.config import ModelConfig
+from hfinspect.errors import HfinspectError
+from hfinspect.trees.catalog import find_class, index
+from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.prediction import is_held
+from hfinspect.trees.traced import builders
+
+from .record import digest
+from .tracing.library import Library, transformers
+from .tracing.observing import Leaf, Node, flat
+from .tracing.recording import Failed, Recorded, Recording
+from .tracing.writing import Table, chosen, text
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACED = ROOT / "hfinspect" / "architectures" / "traced"
+FIXTURES = ROOT / "fixtures" / "oracle" / "traced"
+#: Types and classes that stay out, and why.
+LEFT_OUT = ROOT / "fixtures" / "oracle" / "left_out.json"
+#: Seconds of processor time for a class.
+SECONDS = 60.0
+
+
+def file_name(kind: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in kind)
+
+
+def record_classes(
+    library: Library, kind: str, names: Iterable[str], seconds: float = SECONDS
+) -> tuple[dict[str, Recorded], dict[str, str]]:
+    """Class -> what was recorded, and class -> why it was not."""
+    found: dict[str, Recorded] = {}
+    failed: dict[str, str] = {}
+    for name in names:
+        started = time.process_time()
+        recording = Recording(library, kind, name, seconds)
+        try:
+            found[name] = recording.solve()
+            outcome = f"{found[name].checked} builds, guards {len(found[name].guards)}"
+        except Failed as error:
+            outcome = failed[name] = str(error)
+        except Exception as error:
+            outcome = failed[name] = f"{type(error).__name__}: {error}"
+        print(f"{kind} {name}: {outcome} ({time.process_time() - started:.0f} s)", flush=True)
+    return found, failed
+
+
+def family_json(library: Library, kind: str, found: Mapping[str, Recorded]) -> dict[str, Any]:
+    """The trace of a family."""
+    about = library.about(kind)
+    part = {"vision": "vision", "audio": "audio"}.get(about["category"], "text")
+    table = Table()
+    rules: list[dict[str, Any]] = []
+    defaults: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
+    for name in sorted(found, key=_rank):
+        one = found[name]
+        table.keys = set(one.guards)
+        root = table.root(one.tree, part)
+        if one.guards not in rules:
+            rules.append(one.guards)
+        own = chosen(one.defaults, table.keys)
+        entry: dict[str, Any] = {
+            "root": root,
+            "guards": rules.index(one.guards),
+            "checked": one.checked,
+        }
+        differing = {k: v for k, v in own.items() if k in defaults and defaults[k] != v}
+        if differing:
+            entry["defaults"] = differing
+        defaults.update({k: v for k, v in own.items() if k not in defaults})
+        classes[name] = entry
+    return {
+        "format": 1, "library": library.name, "version": library.version, "model_type": kind,
+        "category": about["category"], "base": about["base"] if about["base"] in classes else None,
+        "base_prefix": about["base_prefix"], "classes": classes, "guards": rules,
+        "defaults": dict(sorted(defaults.items())), "nodes": table.nodes,
+    }  # fmt: skip
+
+
+#: Of a type whose config names no class, the first of these is taken.
+_FIRST = (
+    "ForConditionalGeneration", "ForCausalLM", "ForMaskedLM", "ForImageClassification",
+    "ForObjectDetection", "ForUniversalSegmentation", "ForSemanticSegmentation",
+    "ForDepthEstimation", "ForPreTraining", "ForPrediction", "ForCTC", "Model", "Encoder",
+)  # fmt: skip
+
+
+def _rank(name: str) -> tuple[int, str]:
+    return next((n for n, end in enumerate(_FIRST) if name.endswith(end)), len(_FIRST)), name
+
+
+def examples(library: Library, kind: str, found: Mapping[str, Recorded]) -> dict[str, Any]:
+    """Recordings of a few builds of each class: a count and a digest of what would be saved."""
+    records: dict[str, Any] = {}
+    for name, one in found.items():
+        for number, seen in enumerate(one.examples[:3]):
+            real = flat(seen.root)
+            lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in real.items()]
+            records[f"{name}-{number}"] = {
+                "library": library.name, "version": library.version, "model_type": kind,
+                "architecture": name, "given": seen.given, "parameters": _parameters(seen.root),
+                "count": len(lines), "digest": digest(lines),
+            }  # fmt: skip
+    return records
+
+
+def _parameters(node: Node | Leaf) -> int:
+    if isinstance(node, Node):
+        return sum(map(_parameters, node.children.values()))
+    size = 1
+    for n in node.shape:
+        size *= n
+    return 0 if node.buffer or node.tied else size
+
+
+def record_family(library: Library, kind: str, names: list[str], seconds: float = SECONDS) -> bool:
+    """Record these classes of a type and write its trace; what was recorded before stays."""
+    found, failed = record_classes(library, kind, names, seconds)
+    _leave_out(library.name, kind, names, failed)
+    if not found:
+        return False
+    TRACED.mkdir(exist_ok=True)
+    FIXTURES.mkdir(exist_ok=True)
+    trace = family_json(library, kind, found)
+    (TRACED / f"{file_name(kind)}.json").write_text(text(trace))
+    body = text({"recordings": examples(library, kind, found)})
+    (FIXTURES / f"{file_name(kind)}.json").write_text(body)
+    return True
+
+
+def _leave_out(library: str, kind: str, names: list[str], failed: Mapping[str, str]) -> None:
+    """Note which classes stay out and why; several recorders may run at once."""
+    LEFT_OUT.touch()
+    with LEFT_OUT.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        reasons = json.loads(file.read() or "{}")
+        mine = {k: v for k, v in reasons.get(library, {}).items() if k.partition(" ")[0] != kind}
+        old = reasons.get(library, {})
+        mine |= {k: v for k, v in old.items() if k.partition(" ")[2] not in names}
+        mine |= {f"{kind} {name}": why for name, why in failed.items()}
+        file.seek(0)
+        file.truncate()
+        file.write(json.dumps({**reasons, library: dict(sorted(mine.items()))}, indent=1) + "\n")
+
+
+def lacking(library: Library, kind: str) -> list[str]:
+    """The classes of a type that no written family has."""
+    known = index().classes
+    return [n for n in library.classes(kind) if n not in known or known[n][0].startswith("traced/")]
+
+
+def judge(library: Library, kind: str, seconds: float) -> Iterator[str]:
+    """How a trace of a written family answers its recordings: answered, refused, wrong."""
+    from tests.architectures import recordings
+
+    family = next((f for f in recordings.FAMILIES if f == file_name(kind)), None)
+    if family is None:
+        return
+    wanted = {
+        label: record for label, record in recordings.of(family).items()
+        if record["model_type"] == kind
+    }  # fmt: skip
+    names = sorted({r["architecture"] for r in wanted.values()} & set(library.classes(kind)))
+    found, failed = record_classes(library, kind, names, seconds)
+    trace = family_json(library, kind, found) if found else None
+    counts = {"answered": 0, "refused": 0, "wrong": 0}
+    for label, record in wanted.items():
+        if record["architecture"] in failed or record["architecture"] not in names:
+            counts["refused"] += record["architecture"] in failed
+            continue
+        for spelling, config in recordings.spellings(record).items():
+            outcome, why = _judged(trace, record, config)
+            counts[outcome] += 1
+            if outcome != "answered":
+                yield f"   {label} {spelling}: {outcome} {why}"
+    yield f"{kind}: {json.dumps(counts)}"
+
+
+def _judged(trace: Any, record: Any, config: Any) -> tuple[str, str]:
+    try:
+        root = builders(trace)[record["architecture"]](ModelConfig(config))
+    except HfinspectError as error:
+        return "refused", str(error)[:160]
+    mine = {s.name: s.shape for s in expected_tensors(root) if is_held(s)}
+    lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in mine.items()]
+    if "digest" in record:
+        same = digest(lines) == record["digest"]
+        return ("answered", "") if same else ("wrong", "digest")
+    real = {" ".join(line.split(" ")[:2]) for line in record["tensors"]}
+    differing = sorted(set(lines) ^ real)
+    return ("answered", "") if not differing else ("wrong", str(differing[:4]))
+
+
+def refused(library: Any) -> Iterator[tuple[str, list[str]]]:
+    """Types with classes that the catalog lacks, and these classes."""
+    from .record_config_keys import config_classes
+
+    for kind in sorted({*library.types(), *config_classes()}):
+        try:
+            names = [n for n in library.classes(kind) if find_class(n) is None]
+        except Exception as error:
+            print(f"{kind}: {type(error).__name__} {error}", file=sys.stderr)
+            continue
+        if names:
+            yield kind, names
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("types", nargs="*", help="model types")
+    parser.add_argument("--again", action="store_true", help="record what is recorded anew")
+    parser.add_argument("--judge", action="store_true", help="compare with written families")
+    parser.add_argument("--refused", action="store_true", help="list what the catalog lacks")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each class")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    library = transformers()
+    if options.refused:
+        for kind, names in refused(library):
+            print(kind, *names)
+        return 0
+    for kind in options.types:
+        if options.judge:
+            for line in judge(library, kind, options.seconds):
+                print(line, flush=True)
+            continue
+        if (TRACED / f"{file_name(kind)}.json").exists() and not options.again:
+            print(f"{kind}: is recorded")
+            continue
+        names = lacking(library, kind)
+        if names:
+            record_family(library, kind, names, options.seconds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Recording a family from the library's own constructor: see ``tests.oracle.trace``."""

@@ -1,0 +1,149 @@
+"""Keys of a config, and other values for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from ..mutating import _LISTED, _WORDS
+
+#: Keys of every config that no constructor makes a tensor of.
+IDLE = re.compile(
+    r"(^|\.)(model_type|architectures|transformers_version|dtype|torch_dtype|id2label|label2id|"
+    r"problem_type|return_dict|output_\w+|quantization_config|auto_map|_name_or_path|_\w+|"
+    r"attn_implementation|bos_token_id|eos_token_id|sep_token_id|decoder_start_token_id|"
+    r"use_cache|chunk_size_feed_forward|is_encoder_decoder|_diffusers_version|_class_name)$"
+)
+_STAGED = re.compile(r"depth|layers?$|blocks?$|repeats|num_stages|n_layer|experts|_per_")
+_PRIMES = (3, 5, 7, 11, 13)
+
+
+def flattened(values: Mapping[str, Any], sections: Mapping[str, str]) -> dict[str, Any]:
+    """Dotted keys; of nested mappings only sections are entered."""
+    found: dict[str, Any] = {}
+
+    def enter(inner: Mapping[str, Any], path: str) -> None:
+        for key, value in inner.items():
+            place = path + key
+            if place in sections and isinstance(value, Mapping):
+                enter(value, place + ".")
+            else:
+                found[place] = value
+
+    enter(values, "")
+    return found
+
+
+def nested(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with values put under dotted keys."""
+    found = {k: dict(v) if isinstance(v, dict) else v for k, v in base.items()}
+    for key, value in changes.items():
+        *path, last = key.split(".")
+        place = found
+        for name in path:
+            inner = place.get(name)
+            place[name] = dict(inner) if isinstance(inner, dict) else {}
+            place = place[name]
+        place[last] = value
+    return found
+
+
+def without(values: Mapping[str, Any], keys: set[str], path: str = "") -> dict[str, Any]:
+    """``values`` less the dotted keys."""
+    return {
+        key: without(v, keys, f"{path}{key}.") if isinstance(v, dict) else v
+        for key, v in values.items()
+        if path + key not in keys
+    }
+
+
+def alternatives(
+    key: str, value: Any, annotation: str, words: set[str], limits: set[int]
+) -> list[Any]:
+    """Other values of a key, the likeliest to be buildable first."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [v for v in dict.fromkeys(_ints(key, value, limits)) if v != value]
+    if isinstance(value, float):
+        return [v for v in (value * 2, value / 2, value * 3, 0.5, 1.0) if v != value]
+    if isinstance(value, str):
+        return _texts(key, value, annotation, words)
+    if value is None:
+        return _for_null(key, annotation, words)
+    if isinstance(value, list) and value:
+        return _lists(key, value)
+    if isinstance(value, dict) and "rope" in key:
+        return [{"rope_type": "default", "rope_theta": 777.0}]
+    return []
+
+
+def _ints(key: str, value: int, limits: set[int]) -> list[int]:
+    last = key.rpartition(".")[2]
+    near = [n for c in sorted(limits) for n in (c - 1, c, c + 1) if 0 <= n <= 4096]
+    if value <= 0:
+        return [1, 2, 3, 16, *near, 0]
+    if _LISTED.search(last) or _STAGED.search(last):
+        return [value + 1, value + 2, 1, 3, *near, 0]
+    half = [value // n for n in (2, 3) if value % n == 0]
+    return [value * 2, value * 3, *half, value + 1, value * 5, *near, 1, 0]
+
+
+def _texts(key: str, value: str, annotation: str, words: set[str]) -> list[Any]:
+    last = key.rpartition(".")[2]
+    literal = re.findall(r"'([^']+)'", annotation) if "Literal" in annotation else []
+    found = [*literal, *sorted(words), *_WORDS.get(last, ())]
+    if "act" in last:
+        found += ["relu", "gelu", "silu"]
+    if last == "layer_norm_type" or "norm" in last:
+        found += ["layer_norm", "batch_norm", "rms_norm"]
+    return [word for word in dict.fromkeys(found) if word != value][:6]
+
+
+def _for_null(key: str, annotation: str, words: set[str]) -> list[Any]:
+    if "list" in annotation or "tuple" in annotation or "dict" in annotation:
+        return [2, 3] if "int" in annotation.partition("list")[0] else []
+    if "bool" in annotation:
+        return [True, False]
+    if "int" in annotation:
+        return [8, 3, 16, 2, 64, 1]
+    if "float" in annotation:
+        return [0.5, 2.0]
+    return sorted(words)[:4] if "str" in annotation else []
+
+
+def _lists(key: str, value: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    kinds = {type(item) for item in value}
+    staged = bool(_STAGED.search(key.rpartition(".")[2]))
+    if kinds <= {int, float}:
+        found.append([_other(v, staged) for v in value])
+        for i in range(min(len(value), 5)):
+            changed = list(value)
+            changed[i] = _other(changed[i], staged)
+            found.append(changed)
+        found += [value[:-1], [*value, value[-1]]]
+    elif kinds == {bool}:
+        for i in range(min(len(value), 4)):
+            found.append([v != (i == j) for j, v in enumerate(value)])
+    elif kinds == {str}:
+        if len(set(value)) > 1:
+            found += [value[::-1], [value[-1], *value[:-1]], [value[0]] * len(value)]
+            found += [[value[-1]] * len(value)]
+        found += [value[:-1]] if len(value) > 1 else []
+    return [v for v in found if v and v != value]
+
+
+def _other(value: Any, staged: bool) -> Any:
+    if isinstance(value, float):
+        return value * 2
+    return value + 1 if staged or value < 2 else value * 2
+
+
+def at_random(rng: Random, value: Any, working: list[Any]) -> Any:
+    """A value for a random build: one known to build, or a prime multiple."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 1 and rng.random() < 0.5:
+        return value * rng.choice(_PRIMES) if value > 4 else value + rng.choice((1, 2, 3))
+    return rng.choice(working) if working else value

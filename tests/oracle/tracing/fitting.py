@@ -1,0 +1,497 @@
+"""One symbolic tree that gives every observed one: expressions, conditions, patterns of lists.
+
+An expression or condition is taken from what was proposed (``symbols.py``, and simple ones over
+the keys) when it fits every build that it has to explain.  What nothing fits raises ``NoFit``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from ast import literal_eval
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from hfinspect.trees.arithmetic import NoValueError, Written, holds
+
+from .observing import Leaf, Node
+
+Env = Mapping[str, Any]
+#: How deep choices may stand in choices at one place.
+DEPTH = 3
+
+
+class NoFit(Exception):  # noqa: N818
+    """Nothing proposed explains all builds. ``here``: of the place itself, not of one below."""
+
+    here = False
+
+
+class Build(NamedTuple):
+    """A build: what keys stood for, which of them were written down, and the tree."""
+
+    env: Env
+    written: frozenset[str]
+    root: Node
+
+
+class EnvValues:
+    """An environment as expressions read it."""
+
+    def __init__(self, env: Env, written: frozenset[str] = frozenset()) -> None:
+        self.env = env
+        self.written = written
+        self.numbers = {
+            k: v for k, v in env.items()
+            if isinstance(v, (int, float, list)) and not isinstance(v, bool)
+        }  # fmt: skip
+
+    def number(self, key: str) -> int | float:
+        found = self.env.get(key)
+        if isinstance(found, bool) or not isinstance(found, (int, float)):
+            raise NoValueError(f"{key} is no number")
+        return found
+
+    def items(self, key: str) -> list[Any]:
+        found = self.env.get(key)
+        if not isinstance(found, list):
+            raise NoValueError(f"{key} is no list")
+        return found
+
+    def raw(self, key: str) -> Any:
+        return self.env.get(key)
+
+    def given(self, key: str) -> bool:
+        return key in self.written
+
+
+def size_of(written: Written) -> int:
+    return 1 + sum(map(size_of, written)) if isinstance(written, list) else 1
+
+
+def evaluated(written: Written, values: EnvValues) -> Any:
+    """The number of an expression, None where it has none."""
+    if isinstance(written, (str, list)):
+        try:
+            return _compiled(repr(written))(values.numbers)
+        except (ArithmeticError, TypeError, IndexError, KeyError, ValueError):
+            return None
+    return written
+
+
+@cache
+def _compiled(text: str) -> Any:
+    """The reader's arithmetic as one function: thousands of expressions are tried."""
+    return eval(f"lambda e: {_python(literal_eval(text))}", {"math": math})
+
+
+@cache
+def _condition(text: str) -> Any:
+    """A condition on a member's place as a function."""
+    op, first, second = literal_eval(text)
+    if op == "kind":
+        made = f"e[{first!r}][i] == {second!r}"
+    elif op == "in":
+        made = f"i in e[{second!r}]"
+    else:
+        made = f"{_python(first)} {op} {_python(second)}"
+    return eval(f"lambda e, i: bool({made})", {"math": math})
+
+
+def _python(written: Written) -> str:
+    if isinstance(written, str):
+        return "i" if written == "i" else f"e[{written!r}]"
+    if not isinstance(written, list):
+        return repr(written)
+    op, *terms = written
+    texts = [_python(term) for term in terms]
+    if op == "[]":
+        return f"{texts[0]}[{texts[1]}]"
+    if op in ("ceil", "floor", "sqrt", "log2"):
+        return f"math.{op}({texts[0]})"
+    if len(op) <= 2:
+        return f"({op.join(texts)})"
+    return f"{op}({', '.join(texts)})"
+
+
+class Item(NamedTuple):
+    """A node of one build: its number, and the node or leaf (None: absent)."""
+
+    build: int
+    node: Any
+
+
+#: A member of a list: build, place in the list, the list's length, node.
+Member = tuple[int, int, int, Node]
+
+
+class Fitter:
+    """``expressions`` are tried in order; ``conditions`` too."""
+
+    def __init__(
+        self, builds: Sequence[Build], expressions: Iterable[Written],
+        conditions: Iterable[Written], lists: Sequence[str] = (), keys: Sequence[str] = (),
+        known: dict[Any, dict[str, Any]] | None = None,
+    ) -> None:  # fmt: skip
+        self.values = [EnvValues(b.env, b.written) for b in builds]
+        self.builds = builds
+        self.expressions = list(expressions)
+        self._names = [repr(written) for written in self.expressions]
+        known = {} if known is None else known
+        self._known = [known.setdefault(_print(b.env), {}) for b in builds]
+        self.lists = list(lists)
+        self.keys = list(keys)
+        self.conditions: list[tuple[Written, tuple[bool | None, ...]]] = []
+        seen: set[tuple[bool | None, ...]] = set()
+        for condition in conditions:
+            vector = tuple(self._holds(condition, values) for values in self.values)
+            if None in vector or len(set(vector)) < 2 or vector in seen:
+                continue
+            seen.add(vector)
+            seen.add(tuple(not x for x in vector))
+            self.conditions.append((condition, vector))
+        self._fits: dict[Any, Any] = {}
+        self._left = 15_000
+        self._index: dict[int, dict[Any, list[int]]] = {}
+
+    @staticmethod
+    def _holds(condition: Written, values: EnvValues, i: int | None = None) -> bool | None:
+        try:
+            return holds(condition, values, i)
+        except (NoValueError, ArithmeticError, TypeError):
+            return None
+
+    def root(self, which: Iterable[int]) -> Any:
+        """The symbolic tree of these builds."""
+        return self.node([Item(b, self.builds[b].root) for b in which])
+
+    # ---- numbers
+
+    def _value(self, expression: int, build: int) -> Any:
+        known, name = self._known[build], self._names[expression]
+        if name not in known:
+            known[name] = evaluated(self.expressions[expression], self.values[build])
+        return known[name]
+
+    def number(self, seen: Iterable[tuple[int, int]]) -> Written | None:
+        """The first expression that gives each build its number; None if none does."""
+        wanted = dict(seen)
+        if any(wanted[b] != v for b, v in seen):
+            return None
+        found = set(wanted.values())
+        constant = next(iter(found)) if len(found) == 1 else None
+        if constant is not None and (len(wanted) > 3 or constant in (1, 0)):
+            return constant
+        order = sorted(wanted.items(), key=lambda pair: -pair[1])
+        (largest, size), *rest = order
+        for number in self._giving(largest).get(size, ()):
+            if all(self._value(number, b) == v for b, v in rest):
+                return self.expressions[number]
+        return constant
+
+    def _giving(self, build: int) -> dict[Any, list[int]]:
+        """For a build: number -> the expressions that give it, in their order."""
+        found = self._index.get(build)
+        if found is None:
+            found = self._index[build] = {}
+            for number in range(len(self.expressions)):
+                found.setdefault(self._value(number, build), []).append(number)
+        return found
+
+    # ---- nodes
+
+    def node(self, items: list[Item], depth: int = 0) -> Any:
+        unique: dict[Any, Item] = {}
+        for item in items:
+            signature = item.node.signature if item.node is not None else None
+            unique.setdefault((item.build, signature), item)
+        key = (frozenset(unique), depth)
+        found = self._fits.get(key)
+        if found is None:
+            self._left -= 1
+            if self._left < 0:
+                raise NoFit("too much to try")
+            try:
+                found = self._node(list(unique.values()), depth)
+            except NoFit as error:
+                found = error
+            self._fits[key] = found
+        if isinstance(found, NoFit):
+            raise found
+        return found
+
+    def _node(self, items: list[Item], depth: int) -> Any:
+        nodes = [item.node for item in items]
+        if all(isinstance(node, Leaf) for node in nodes):
+            found = self._leaf(items)
+            if found is not None:
+                return found
+        elif all(isinstance(node, Node) for node in nodes) and len(
+            {node.class_name for node in nodes}
+        ) == 1:  # fmt: skip
+            try:
+                return self._module(items, depth)
+            except NoFit as error:
+                if depth or not error.here:
+                    raise
+            depth = DEPTH - 1
+        return self._choice(items, depth)
+
+    def _choice(self, items: list[Item], depth: int) -> Any:
+        """A condition that parts the builds, and what fits each side."""
+        builds = sorted({item.build for item in items})
+        if depth >= DEPTH or len(builds) < 2:
+            raise NoFit(_where(items))
+        sorts: dict[int, set[Any]] = {}
+        for item in items:
+            sorts.setdefault(item.build, set()).add(_sort(item.node))
+        mixed = len(set().union(*sorts.values())) > 1
+        if not mixed:
+            depth = max(depth, DEPTH - 1)  # sizes or a list differ: one condition, or none
+        tried: set[tuple[bool, ...]] = set()
+        ranked = self.conditions
+        if mixed:
+            # What parts the sorts at once comes first.
+            ranked = sorted(ranked, key=lambda c: _unsorted(c[1], sorts))
+        for condition, vector in ranked:
+            side = tuple(bool(vector[b]) for b in builds)
+            if len(set(side)) < 2 or side in tried:
+                continue
+            tried.add(side)
+            if mixed and _unsorted(vector, sorts) > (0 if depth == DEPTH - 1 else 1):
+                break
+            parts = [
+                [item for item in items if vector[item.build] is want] for want in (True, False)
+            ]
+            try:
+                then, other = (self._side(part, depth + 1) for part in parts)
+            except NoFit:
+                continue
+            if then is None:
+                condition, then, other = ["not", condition], other, None
+            return {"if": condition, "then": then, "else": other}
+        raise NoFit(_where(items))
+
+    def _side(self, items: list[Item], depth: int) -> Any:
+        return None if all(item.node is None for item in items) else self.node(items, depth)
+
+    def _leaf(self, items: list[Item]) -> Any:
+        first = items[0].node
+        if len({(leaf.buffer, leaf.dtype, leaf.tied, len(leaf.shape)) for _, leaf in items}) > 1:
+            return None
+        shape = []
+        for axis in range(len(first.shape)):
+            size = self.number([(item.build, item.node.shape[axis]) for item in items])
+            if size is None:
+                return None
+            shape.append(size)
+        found: dict[str, Any] = {"shape": shape, "label": first.label}
+        if first.buffer:
+            found["buffer"] = True
+        if first.dtype and first.buffer:
+            found["dtype"] = first.dtype
+        if first.tied:
+            found["tied"] = first.tied
+        return found
+
+    def _module(self, items: list[Item], depth: int) -> Any:
+        if all(item.node.members is not None for item in items):
+            return self._list(items, depth)
+        return self._children(items)
+
+    def _children(self, items: list[Item]) -> Any:
+        names: list[str] = []
+        for item in items:
+            at = 0
+            for name in item.node.children:
+                if name in names:
+                    at = names.index(name) + 1
+                else:
+                    names.insert(at, name)
+                    at += 1
+        inside = {
+            name: self.node([Item(i.build, i.node.children.get(name)) for i in items])
+            for name in names
+        }
+        return {"class": items[0].node.class_name, "in": inside}
+
+    # ---- lists
+
+    def _list(self, items: list[Item], depth: int) -> Any:
+        counts = [(item.build, len(item.node.members)) for item in items]
+        count = self.number(counts)
+        first = items[0].node
+        if count is None:
+            raise _here(f"count of {first.class_name}")
+        members = [
+            (item.build, i, len(item.node.members), member)
+            for item in items
+            for i, member in enumerate(item.node.members)
+        ]
+        found = {"class": first.class_name, "count": count}
+        if first.layers:
+            found["layers"] = True
+        same = len({n for _, n in counts}) == 1
+        if same and (counts[0][1] == 1 or not _uniform(members)):
+            inside = self._children(items)
+            if not first.layers:
+                return inside
+            n = counts[0][1]
+            found["pick"] = [
+                [["==", "i", i] if i < n - 1 else None, inside["in"][str(i)]] for i in range(n)
+            ]
+            return found
+        found["pick"] = [
+            [when, self.node([Item(b, m) for b, _, _, m in chosen])]
+            for when, chosen in self._pick(members, 0, list(self._conditions_of(members)))
+        ]
+        return found
+
+    def _pick(
+        self, members: list[Member], depth: int, conditions: list[Written]
+    ) -> list[tuple[Written, list[Member]]]:
+        """Conditions that part the members into equal ones, by what the members are alone."""
+        if _uniform(members):
+            return [(None, members)]
+        tried = set()
+        if depth == 0:
+            self._tries = 400
+            sorts: dict[int, set[Any]] = {}
+            for build, _, _, member in members:
+                sorts.setdefault(build, set()).add(member.signature)
+            if max(map(len, sorts.values())) > 4:
+                raise _here("members of a list")
+        for condition in conditions if depth < 3 else ():
+            self._tries -= 1
+            if self._tries < 0:
+                break
+            sides: tuple[list[Member], list[Member]] = ([], [])
+            there = _condition(repr(condition))
+            try:
+                for one in members:
+                    sides[there(self.values[one[0]].numbers, one[1])].append(one)
+            except (ArithmeticError, TypeError, IndexError, KeyError):
+                continue
+            parted = frozenset((b, i) for b, i, _, _ in sides[1]) if all(sides) else None
+            if parted is None or parted in tried or not _uniform(sides[1]):
+                continue
+            tried.add(parted)
+            try:
+                return [(condition, sides[1]), *self._pick(sides[0], depth + 1, conditions)]
+            except NoFit:
+                continue
+        raise _here("members of a list")
+
+    def _conditions_of(self, members: list[Member]) -> Iterable[Written]:
+        """Conditions on a member's place that its neighbours suggest."""
+        builds = sorted({b for b, *_ in members})
+        yield ["==", "i", 0]
+        longest = max(n for _, _, n, _ in members)
+        for key in self.lists:
+            if all(
+                len(self.values[b].env.get(key) or ()) >= n for b, _, n, _ in members
+            ):  # fmt: skip
+                entries = {
+                    repr(e): e for b in builds for e in self.values[b].env[key]
+                    if isinstance(e, (str, bool, int))
+                }  # fmt: skip
+                if len(entries) <= 8:
+                    yield from (["kind", key, entry] for entry in entries.values())
+            yield ["in", "i", key]
+        for key in self.keys:
+            held = [self.values[b].env.get(key) for b in builds]
+            found = [v for v in held if isinstance(v, int) and not isinstance(v, bool)]
+            if len(found) == len(held):
+                if all(0 <= v <= 4 * longest for v in found):
+                    yield ["<", "i", key]
+                if all(v >= 1 for v in found):
+                    yield ["==", ["%", "i", key], 0]
+                    yield ["==", ["%", ["+", "i", 1], key], 0]
+        for number, expression in enumerate(self.expressions[:80]):
+            sizes = [self._value(number, b) for b in builds]
+            if all(isinstance(v, int) and 0 < v <= longest for v in sizes):
+                yield ["==", ["+", "i", 1], expression]
+                yield ["<", "i", expression]
+        for period in (2, 3, 4, 5, 6):
+            for rest in range(period):
+                yield ["==", ["%", "i", period], rest]
+        yield from (["==", "i", place] for place in range(1, 4))
+
+
+def _print(env: Env) -> Any:
+    return hash(repr([(k, v) for k, v in env.items() if isinstance(v, (int, float, list))]))
+
+
+def _here(why: str) -> NoFit:
+    error = NoFit(why)
+    error.here = True
+    return error
+
+
+def _uniform(members: Iterable[Member]) -> bool:
+    seen: dict[int, Any] = {}
+    return all(seen.setdefault(b, m.signature) == m.signature for b, _, _, m in members)
+
+
+def _sort(node: Any) -> Any:
+    """What nodes have in common that one symbolic node can stand for."""
+    if isinstance(node, Leaf):
+        return (node.buffer, node.dtype, node.tied, len(node.shape))
+    return node.class_name if isinstance(node, Node) else None
+
+
+def _unsorted(vector: Sequence[bool | None], sorts: Mapping[int, set[Any]]) -> int:
+    """Of the two sides of a condition, how many hold nodes of more than one sort."""
+    sides: dict[Any, set[Any]] = {}
+    for build, found in sorts.items():
+        sides.setdefault(vector[build], set()).update(found)
+    return sum(len(found) > 1 for found in sides.values())
+
+
+def _where(items: list[Item]) -> str:
+    node = items[0].node
+    return node.class_name if isinstance(node, Node) else str(node)[:80]
+
+
+def proposed(
+    noted: Iterable[Written], sizes: Iterable[Written], env: Env, effective: Sequence[str]
+) -> list[Written]:
+    """Expressions in the order in which they are tried: sizes of tensors, keys, what was computed,
+    then simple combinations of the keys that change anything."""
+    found: dict[str, Written] = {}
+
+    def add(written: Written) -> None:
+        found.setdefault(repr(written), written)
+
+    for written in sorted(sizes, key=size_of):
+        add(written)
+    plain: list[Written] = []
+    for key in effective:
+        held = env.get(key)
+        if isinstance(held, list):
+            places = [["[]", key, i] for i in range(len(held))] + [["[]", key, -1]]
+            plain += [p for p in places if held]
+            add(["len", key])
+        elif held is None or (isinstance(held, (int, float)) and not isinstance(held, bool)):
+            plain.append(key)
+    for written in plain:
+        add(written)
+    for written in sorted(noted, key=size_of):
+        add(written)
+    # Half, double, one more: what conversions of fused tensors and heads make of a size.
+    for written in list(found.values()):
+        if size_of(written) <= 7:
+            for n in (2, 3, 4):
+                add(["*", n, written])
+                add(["//", written, n])
+            add(["+", written, 1])
+            add(["-", written, 1])
+    if len(plain) <= 16:
+        for a, b in itertools.combinations(plain, 2):
+            add(["*", a, b])
+            add(["+", a, b])
+        for a, b in itertools.permutations(plain, 2):
+            add(["//", a, b])
+            add(["-", a, b])
+    return list(found.values())

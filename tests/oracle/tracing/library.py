@@ -1,0 +1,356 @@
+"""The seam to a library: its types and classes, configs, builds, and the names that it saves.
+
+``Transformers`` is one. Another library gives the same methods; a ``given`` is always a plain
+mapping as config.json has it, without ``model_type``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Protocol
+
+from .. import deliberate, fuzz, mutating, saved
+from .observing import Saved
+
+Given = Mapping[str, Any]
+
+
+class Library(Protocol):
+    """What recording needs of a library."""
+
+    name: str
+    version: str
+    #: Modules in which ``int``, ``max`` and ``min`` keep numbers that remember their expression.
+    packages: tuple[str, ...]
+
+    def classes(self, kind: str) -> list[str]: ...
+    def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
+        """Configs to begin with, small ones first, the empty one last."""
+        ...
+
+    def full(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        """The config in full, what the library computes itself included."""
+        ...
+
+    def build(self, kind: str, class_name: str, given: Given) -> Saved: ...
+    def run(self, kind: str, class_name: str, given: Given) -> None:
+        """Only construct, on the current device: numbers of ``given`` may be symbols."""
+        ...
+
+    def sections(self, kind: str, class_name: str) -> dict[str, str]:
+        """Dotted key of each nested config -> the type that it has by default."""
+        ...
+
+    def optional(self, kind: str, class_name: str) -> dict[str, str]:
+        """Dotted key -> annotation, of keys that may be null."""
+        ...
+
+    def looked_at(self, kind: str, class_name: str, given: Given) -> set[str]:
+        """Names of config attributes that the model's code reads."""
+        ...
+
+    def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        """``given`` as config.json names it: with its type and class."""
+        ...
+
+    def about(self, kind: str) -> dict[str, Any]:
+        """``category``, ``base`` (the class of a section), ``base_prefix``."""
+        ...
+
+
+class Transformers:
+    """transformers: kinds are model types."""
+
+    name = "transformers"
+    packages: tuple[str, ...] = (
+        "transformers.models.",
+        "transformers.modeling",
+        "transformers.backbone",
+    )
+
+    def __init__(self) -> None:
+        import torch
+        import transformers
+
+        transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+        transformers.PreTrainedConfig.__repr__ = object.__repr__
+        torch.set_num_threads(1)
+        self.version = transformers.__version__
+
+    def _class(self, name: str) -> Any:
+        import transformers
+
+        return getattr(transformers, name)
+
+    def _config_class(self, kind: str) -> Any:
+        from transformers import CONFIG_MAPPING
+
+        if kind in CONFIG_MAPPING:
+            return CONFIG_MAPPING[kind]
+        from ..record_config_keys import config_classes
+
+        return config_classes()[kind]
+
+    def _config(self, kind: str, given: Given) -> Any:
+        return self._config_class(kind)(**given)
+
+    def types(self) -> list[str]:
+        from transformers import CONFIG_MAPPING
+
+        return sorted(CONFIG_MAPPING)
+
+    def classes(self, kind: str) -> list[str]:
+        from transformers import CONFIG_MAPPING
+
+        if kind in CONFIG_MAPPING:
+            names = saved.classes_of(kind)
+        else:
+            names = sorted(saved._public_classes().get(self._config_class(kind), ()))
+        own = self._config_class(kind)
+        return [name for name in names if self._class(name).config_class is own]
+
+    def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
+        cls = self._config_class(kind)
+        try:
+            given = mutating.shrunk(cls)
+            full = json.loads(cls().to_json_string(use_diff=False))
+            yield _without_stages(given, full)
+            yield given
+        except Exception as error:
+            print(f"{kind}: {type(error).__name__} of its default config", file=sys.stderr)
+        yield {}
+        yield {"prediction_length": 3}
+        stages = ["stage1", "stage2", "stage3", "stage4"]
+        resnet = {"model_type": "resnet", "depths": [1, 1, 1, 1]}
+        for out in (stages[-1:], stages[1:], stages):
+            section = {**resnet, "out_features": out}
+            yield {"backbone_config": section, "use_timm_backbone": False}
+        yield from fuzz.case_configs().get(kind, ())
+        try:
+            fields = _fields(cls())
+            empty = [k for k, t in fields if "int" in t and getattr(cls(), k, 0) is None]
+            yield dict.fromkeys(empty, 32)
+        except Exception as error:
+            print(f"{kind}: {type(error).__name__} of its default config", file=sys.stderr)
+
+    def full(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        config = self._config(kind, given)
+        values: dict[str, Any] = json.loads(config.to_json_string(use_diff=False))
+        values["num_labels"] = config.num_labels
+        return values
+
+    def build(self, kind: str, class_name: str, given: Given) -> Saved:
+        import torch
+        from transformers.core_model_loading import revert_weight_conversion
+        from transformers.initialization import no_init_weights
+        from transformers.modeling_utils import remove_tied_weights_from_state_dict
+
+        with torch.device("meta"), no_init_weights():
+            model = self._class(class_name)(self._config(kind, given))
+        state = dict(model.state_dict(keep_vars=True))
+        plain = kind in deliberate.MODULE_NAMES
+        if not plain:
+            for name in getattr(model, "_keys_to_ignore_on_save", None) or ():
+                state.pop(name, None)
+        held = dict(remove_tied_weights_from_state_dict(dict(state), model))
+        turned = held if plain else revert_weight_conversion(model, dict(held))
+        own_of = {id(tensor): name for name, tensor in held.items()}
+        own = {n: own_of[id(t)] for n, t in turned.items() if id(t) in own_of}
+        trained_own = {n for n, _ in model.named_parameters(remove_duplicate=False)}
+        leaves = {n.rpartition(".")[2] for n in state.keys() - trained_own}
+        leaves -= {n.rpartition(".")[2] for n in trained_own}
+        trained = {
+            n for n in turned
+            if (own[n] in trained_own if n in own else n.rpartition(".")[2] not in leaves)
+        }  # fmt: skip
+        tensors = {
+            n: (tuple(t.shape), str(t.dtype).removeprefix("torch.")) for n, t in turned.items()
+        }
+        tied = self._tied(model, state, held, turned, own, plain)
+        for name, (kept, first) in tied.items():
+            tensors[name] = tensors[kept]
+            own[name] = first
+            if kept in trained:
+                trained.add(name)
+        classes = {n: type(m).__name__ for n, m in model.named_modules(remove_duplicate=False)}
+        ordered = sorted(tensors, key=_place_of(state, own))
+        return Saved(
+            {name: tensors[name] for name in ordered}, own,
+            {name: kept for name, (kept, _) in tied.items()}, frozenset(trained), classes,
+        )  # fmt: skip
+
+    def _tied(
+        self, model: Any, state: Any, held: Any, turned: Any, own: Any, plain: bool
+    ) -> dict[str, tuple[str, str]]:
+        """Saved name left out -> (saved name kept, module's own name)."""
+        import torch
+        from transformers.core_model_loading import revert_weight_conversion
+
+        left = [name for name in state if name not in held]
+        if not left:
+            return {}
+        saved_as = {first: name for name, first in own.items()}
+        copies = {name: torch.empty_like(state[name]) for name in left}
+        names = {id(tensor): name for name, tensor in copies.items()}
+        try:
+            both = {**held, **copies}
+            after = both if plain else revert_weight_conversion(model, dict(both))
+        except Exception:
+            return {}
+        if {name for name in after if id(after[name]) not in names} != set(turned):
+            return {}
+        first_of = {id(state[name]): name for name in held}
+        found = {}
+        for name, tensor in after.items():
+            first = names.get(id(tensor))
+            kept = saved_as.get(first_of.get(id(state[first]), "")) if first else None
+            if first is not None and kept is not None:
+                found[name] = (kept, first)
+        return found
+
+    def run(self, kind: str, class_name: str, given: Given) -> None:
+        from transformers.initialization import no_init_weights
+
+        with no_init_weights():
+            self._class(class_name)(self._config(kind, given))
+
+    def sections(self, kind: str, class_name: str) -> dict[str, str]:
+        return _sections(self._config(kind, {}))
+
+    def optional(self, kind: str, class_name: str) -> dict[str, str]:
+        return dict(_fields(self._config(kind, {})))
+
+    def looked_at(self, kind: str, class_name: str, given: Given) -> set[str]:
+        import transformers
+
+        base = transformers.PreTrainedConfig
+        found: set[str] = set()
+        real = base.__getattribute__
+
+        def spy(self: Any, name: str) -> Any:
+            if not name.startswith("_"):
+                file = sys._getframe(1).f_code.co_filename
+                if "modeling" in file or "/configuration_" in file or "backbone" in file:
+                    found.add(name)
+            return real(self, name)
+
+        base.__getattribute__ = spy
+        try:
+            import torch
+
+            with torch.device("meta"):
+                self.run(kind, class_name, given)
+        finally:
+            base.__getattribute__ = real
+        return found
+
+    def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        return {"model_type": kind, "architectures": [class_name], **given}
+
+    def about(self, kind: str) -> dict[str, Any]:
+        from transformers.models.auto import modeling_auto
+
+        classes = self.classes(kind)
+        named = modeling_auto.MODEL_MAPPING_NAMES.get(kind)
+        named = named[0] if isinstance(named, tuple) else named
+        if named not in classes:
+            named = next((n for n in classes if n.endswith(("Model", "Encoder"))), None)
+        prefix = str(self._class(classes[0]).base_model_prefix or "") if classes else ""
+        return {
+            "base": named, "base_prefix": prefix, "category": self._category(kind, classes),
+        }  # fmt: skip
+
+    def _category(self, kind: str, classes: list[str]) -> str:
+        config = self._config_class(kind)
+        parts = {key.rpartition("_")[0] for key in config.sub_configs}
+        if len(parts & {"text", "vision", "audio", "language", "vq", "image", "qformer"}) > 1:
+            return "multimodal"
+        inputs = str(getattr(self._class(classes[0]), "main_input_name", "")) if classes else ""
+        if "pixel" in inputs or "vision" in kind or "image" in kind:
+            return "vision"
+        if inputs in ("input_values", "input_features", "spectrogram", "audio_values"):
+            return "audio"
+        if getattr(config, "is_encoder_decoder", False) is True:
+            return "encoder-decoder"
+        decodes = any(name.endswith("ForCausalLM") for name in classes)
+        return "text decoder" if decodes else "encoder"
+
+
+def _without_stages(given: Given, full: Given) -> dict[str, Any]:
+    """Without lists, and counts that lists of the config have an entry for each of."""
+    lengths = {len(v) for v in full.values() if isinstance(v, list)}
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if isinstance(value, dict):
+            found[key] = _without_stages(value, full.get(key) or {})
+        elif not isinstance(value, list) and full.get(key) not in lengths:
+            found[key] = value
+    return found
+
+
+def _place_of(state: Mapping[str, Any], own: Mapping[str, str]) -> Any:
+    """The order of the modules; what a conversion made comes where its parts stood."""
+    places = {name: number for number, name in enumerate(state)}
+    stems: dict[str, int] = {}
+    for name, number in places.items():
+        parts = name.split(".")
+        for depth in range(1, len(parts)):
+            stems.setdefault(".".join(parts[:depth]), number)
+
+    def place(name: str) -> tuple[Any, ...]:
+        found = places.get(own.get(name, name))
+        if found is None:
+            parts = name.split(".")
+            found = next(
+                (stems[".".join(parts[:d])] for d in range(len(parts), 0, -1)
+                 if ".".join(parts[:d]) in stems), len(places),
+            )  # fmt: skip
+        return found, tuple((int(p), "") if p.isdecimal() else (0, p) for p in name.split("."))
+
+    return place
+
+
+def _sections(config: Any, path: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key in type(config).sub_configs:
+        inner = getattr(config, key, None)
+        if inner is not None and hasattr(inner, "model_type"):
+            found[path + key] = inner.model_type
+            found.update(_sections(inner, f"{path}{key}."))
+    return found
+
+
+def _fields(config: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    import dataclasses
+
+    for field in dataclasses.fields(type(config)):
+        yield path + field.name, str(field.type)
+    for key in type(config).sub_configs:
+        inner = getattr(config, key, None)
+        if inner is not None and hasattr(inner, "model_type"):
+            yield from _fields(inner, f"{path}{key}.")
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError inside when it takes longer."""
+    import signal
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError("took too long")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@cache
+def transformers() -> Transformers:
+    return Transformers()

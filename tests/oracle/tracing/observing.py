@@ -1,0 +1,172 @@
+"""One build of a class: the tree of what would be saved, in the saved file's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hfinspect.analysis.labels.context import labeller
+from hfinspect.core.components import Component
+
+from ..module_kinds import kind_of
+
+_DTYPES = {
+    "float64": "F64", "complex64": "C64", "int64": "I64", "int32": "I32", "int8": "I8",
+    "uint8": "U8", "bool": "BOOL", "float16": "F16", "bfloat16": "BF16",
+}  # fmt: skip
+
+
+class Leaf(NamedTuple):
+    """A tensor. ``label`` is (component, part, kind), which no comparison looks at."""
+
+    shape: tuple[int, ...]
+    buffer: bool
+    dtype: str | None
+    tied: str | None
+    label: tuple[str, str, str | None]
+
+    @property
+    def signature(self) -> Any:
+        return self[:4]
+
+
+class Node:
+    """A module: class name and children; ``layers`` where its members are numbered as layers."""
+
+    __slots__ = ("_signature", "children", "class_name", "layers")
+
+    def __init__(self, class_name: str) -> None:
+        self.class_name = class_name
+        self.children: dict[str, Node | Leaf] = {}
+        self.layers = False
+        self._signature: Any = None
+
+    @property
+    def signature(self) -> Any:
+        """Equal for equal subtrees. Not to be taken before the tree is complete."""
+        if self._signature is None:
+            whole = (
+                self.class_name,
+                tuple((name, child.signature) for name, child in self.children.items()),
+            )
+            self._signature = hash(whole)
+        return self._signature
+
+    @property
+    def members(self) -> list[Node] | None:
+        """The members of a list of modules numbered from 0, or None."""
+        names = self.children.keys()
+        if not names or not all(isinstance(child, Node) for child in self.children.values()):
+            return None
+        if set(names) != {str(i) for i in range(len(names))}:
+            return None
+        return [self.children[str(i)] for i in range(len(names))]  # type: ignore[misc]
+
+
+class Saved(NamedTuple):
+    """What a library's seam gives of one model: saved name -> tensor (shape, dtype), the module's
+    own name of it where it is one, ties (name left out -> name kept), names of parameters,
+    classes of modules by their own path."""
+
+    tensors: Mapping[str, tuple[tuple[int, ...], str]]
+    own: Mapping[str, str]
+    tied: Mapping[str, str]
+    trained: frozenset[str]
+    classes: Mapping[str, str]
+
+
+def tree(saved: Saved) -> Node:
+    """The modules of the saved names, with labels."""
+    label = labeller((name, shape) for name, (shape, _) in saved.tensors.items())
+    root = Node(saved.classes[""])
+    lists: dict[str, bool] = {}
+    places: dict[str, Node] = {"": root}
+    for name, (shape, dtype) in saved.tensors.items():
+        segments = name.split(".")
+        classes = _classes(segments, saved.own.get(name, ""), saved.classes)
+        path, node = "", root
+        found = label(name)
+        for depth, segment in enumerate(segments[:-1]):
+            path = f"{path}.{segment}" if path else segment
+            inner = places.get(path)
+            if inner is None:
+                inner = places[path] = Node(classes[depth])
+                node.children[segment] = inner
+            elif inner.class_name == "Module":
+                inner.class_name = classes[depth]
+            node = inner
+        if found.position is not None:
+            lists[".".join(segments[: found.position])] = True
+        is_buffer = name not in saved.trained
+        component = found.component
+        known = kind_of(name, [root.class_name, *classes])
+        if known is not None:
+            component = Component(known)
+        node.children[segments[-1]] = Leaf(
+            tuple(shape), is_buffer, _DTYPES.get(dtype), saved.tied.get(name),
+            (component.value, found.part, _kind(segments, component)),
+        )  # fmt: skip
+    for path in lists:
+        if path in places and places[path].members:
+            places[path].layers = True
+    return root
+
+
+def flat(node: Node, prefix: str = "") -> dict[str, tuple[int, ...]]:
+    """Name -> shape of what a save holds."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name, child in node.children.items():
+        if isinstance(child, Node):
+            found.update(flat(child, f"{prefix}{name}."))
+        elif child.tied is None:
+            found[prefix + name] = child.shape
+    return found
+
+
+def _classes(segments: list[str], own: str, classes: Mapping[str, str]) -> list[str]:
+    """The class of each module that a saved name goes through; ``Module`` where the file's
+    nesting is not the model's."""
+    there = own.split(".") if own else []
+    found = ["Module"] * (len(segments) - 1)
+    for depth in range(min(len(segments), len(there)) - 1):
+        if segments[: depth + 1] != there[: depth + 1]:
+            break
+        found[depth] = classes.get(".".join(there[: depth + 1]), "Module")
+    for back in range(2, min(len(segments), len(there)) + 1):
+        here = len(segments) - back
+        if found[here] == "Module":
+            found[here] = classes.get(".".join(there[: len(there) - back + 1]), "Module")
+        if segments[here] != there[len(there) - back]:
+            break
+    return found
+
+
+_ATTENTION = {
+    "q_proj": "query", "query": "query", "q": "query", "wq": "query", "q_lin": "query",
+    "k_proj": "key", "key": "key", "k": "key", "wk": "key", "k_lin": "key",
+    "v_proj": "value", "value": "value", "v": "value", "wv": "value", "v_lin": "value",
+    "o_proj": "output", "out_proj": "output", "wo": "output", "out_lin": "output",
+    "qkv": "qkv", "qkv_proj": "qkv", "kv": "key_value", "in_proj": "qkv",
+}  # fmt: skip
+_EMBEDDING = {
+    "word_embeddings": "token", "embed_tokens": "token", "token_embedding": "token",
+    "position_embeddings": "position", "position_embedding": "position",
+    "embed_positions": "position", "token_type_embeddings": "segment", "cls_token": "class_token",
+    "mask_token": "mask_token", "register_tokens": "register_token",
+    "patch_embedding": "patch", "patch_embeddings": "patch", "patch_embed": "patch",
+}  # fmt: skip
+_MLP = {
+    "fc1": "up", "fc2": "down", "up_proj": "up", "down_proj": "down", "gate_proj": "gate",
+    "gate_up_proj": "gate_up", "wi": "up", "w1": "gate", "w3": "up", "w2": "down",
+}  # fmt: skip
+_HEAD = {"lm_head": "lm_head", "classifier": "classifier", "pooler": "pooler"}
+_KINDS = {
+    Component.ATTENTION: _ATTENTION, Component.EMBEDDING: _EMBEDDING, Component.MLP: _MLP,
+    Component.HEAD: _HEAD,
+}  # fmt: skip
+
+
+def _kind(segments: list[str], component: Component) -> str | None:
+    """The finer kind that the innermost segments name."""
+    table = _KINDS.get(component, {})
+    return next((table[word] for word in reversed(segments[-3:]) if word in table), None)

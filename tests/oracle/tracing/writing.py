@@ -1,0 +1,170 @@
+"""From a symbolic tree to the JSON of a trace: one table of nodes, labels where they change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from hfinspect.trees.arithmetic import Written
+
+_CONDITIONS = frozenset({"true", "null", "given", "kind", "is"})
+
+
+class Trace(NamedTuple):
+    """A class's symbolic tree, and what stands for keys that are not written down."""
+
+    tree: Any
+    defaults: Mapping[str, Any]
+
+    def as_json(self, kind: str, guards: Mapping[str, Any]) -> dict[str, Any]:
+        """A trace of this class alone."""
+        table = Table()
+        ((name, rules),) = guards.items()
+        root = table.root(self.tree, "text")
+        used = table.keys | set(rules)
+        return {
+            "model_type": kind,
+            "category": "",
+            "defaults": chosen(self.defaults, used),
+            "guards": [dict(rules)],
+            "nodes": table.nodes,
+            "classes": {name: {"root": root, "guards": 0}},
+        }
+
+
+def chosen(defaults: Mapping[str, Any], used: set[str]) -> dict[str, Any]:
+    """The defaults of the keys that are read, and of those that these are computed from."""
+    found: dict[str, Any] = {}
+    waiting = sorted(used)
+    while waiting:
+        key = waiting.pop()
+        if key in found or key not in defaults:
+            continue
+        default = defaults[key]
+        if isinstance(default, dict) and "of" not in default:
+            continue
+        found[key] = default
+        if isinstance(default, dict):
+            waiting += keys_of(default["of"])
+    return dict(sorted(found.items()))
+
+
+def keys_of(written: Written) -> Iterator[str]:
+    """The config keys in an expression or a condition."""
+    if isinstance(written, str):
+        if written != "i":
+            yield written
+    elif isinstance(written, list):
+        op, *rest = written
+        if op in ("is", "kind"):
+            rest = rest[:1]
+        for part in rest:
+            yield from keys_of(part)
+
+
+class Table:
+    """Nodes, each written once."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.keys: set[str] = set()
+        self._places: dict[str, int] = {}
+
+    def root(self, tree: Any, part: str) -> int:
+        return int(self._node(tree, ("other", "text", None), part))
+
+    def _note(self, written: Written) -> Written:
+        self.keys.update(keys_of(written))
+        return written
+
+    def _put(self, node: Any) -> int:
+        key = json.dumps(node)
+        if key not in self._places:
+            self._places[key] = len(self.nodes)
+            self.nodes.append(node)
+        return self._places[key]
+
+    def _node(self, node: Any, above: tuple[str, str, Any], part: str = "text") -> Any:
+        if node is None:
+            return None
+        if "if" in node:
+            chosen = {
+                "if": self._note(node["if"]),
+                "then": self._node(node["then"], above, part),
+            }
+            if node["else"] is not None:
+                chosen["else"] = self._node(node["else"], above, part)
+            return chosen
+        if "shape" in node:
+            return self._leaf(node, above)
+        return self._put(self._module(node, above, part))
+
+    def _leaf(self, node: Any, above: tuple[str, str, Any]) -> Any:
+        component, _, kind = node["label"]
+        shape = [self._note(size) for size in node["shape"]]
+        found = {"shape": shape, **{k: v for k, v in node.items() if k not in ("shape", "label")}}
+        if component != above[0]:
+            found["as"] = component
+        if kind and kind != above[2]:
+            found["kind"] = kind
+        return shape if len(found) == 1 else found
+
+    def _module(self, node: Any, above: tuple[str, str, Any], part: str) -> Any:
+        labels = list(_labels(node))
+        found: dict[str, Any] = {"class": node["class"]}
+        component, there, kind = above
+        components = {label[0] for label in labels}
+        if len(components) == 1 and components != {component} and not node.get("layers"):
+            component = found["as"] = components.pop()
+        parts = {part if label[1] == "text" else label[1] for label in labels}
+        if len(parts) == 1 and parts != {there}:
+            there = found["part"] = parts.pop()
+        kinds = {label[2] for label in labels}
+        if len(kinds) == 1 and kinds != {kind} and kinds != {None} and not node.get("layers"):
+            kind = found["kind"] = kinds.pop()
+        below = (component, there, kind)
+        if "count" in node:
+            found["count"] = self._note(node["count"])
+            found["pick"] = [
+                [None if when is None else self._note(when), self._node(inner, below, part)]
+                for when, inner in node["pick"]
+            ]
+            if node.get("layers"):
+                found["layers"] = True
+        else:
+            found["in"] = {n: self._node(c, below, part) for n, c in node["in"].items()}
+        return found
+
+
+def _labels(node: Any) -> Iterator[tuple[str, str, Any]]:
+    if node is None:
+        return
+    if "if" in node:
+        yield from _labels(node["then"])
+        yield from _labels(node["else"])
+    elif "shape" in node:
+        yield node["label"]
+    elif "count" in node:
+        for _, inner in node["pick"]:
+            yield from _labels(inner)
+    else:
+        for inner in node["in"].values():
+            yield from _labels(inner)
+
+
+def text(trace: Mapping[str, Any]) -> str:
+    """The file's text: a node, a guard and a class each on a line."""
+    parts = []
+    for key, held in trace.items():
+        if isinstance(held, list) and held:
+            body = ",\n".join(json.dumps(item, separators=(",", ":")) for item in held)
+            parts.append(f"{json.dumps(key)}: [\n{body}\n]")
+        elif isinstance(held, dict) and held:
+            body = ",\n".join(
+                f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in held.items()
+            )
+            parts.append(f"{json.dumps(key)}: {{\n{body}\n}}")
+        else:
+            parts.append(f"{json.dumps(key)}: {json.dumps(held)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -1,0 +1,161 @@
+"""Families as data: exact for what was recorded, refused by the key's name elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hfinspect
+from hfinspect.core.config import ModelConfig
+from hfinspect.errors import HfinspectError
+from hfinspect.trees.catalog import find_type, index, traced_files
+from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.prediction import predict
+from hfinspect.trees.traced import builders
+from tests.architectures.recordings import digest, line
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = sorted((ROOT / "fixtures" / "oracle" / "traced").glob("*.json"))
+
+#: A family in small: a list, a choice, a tie, a computed default and guards.
+SMALL: dict[str, Any] = {
+    "model_type": "small",
+    "category": "encoder",
+    "base": "SmallModel",
+    "base_prefix": "",
+    "classes": {"SmallModel": {"root": 2, "guards": 0}},
+    "guards": [
+        {
+            "act": {"is": ["gelu", "relu"]},
+            "width": {"least": 1},
+            "sizes": {"length": 2},
+            "kinds": {"of": ["full", "sliding"]},
+            "old_key": {"absent": True},
+        }
+    ],
+    "defaults": {
+        "act": "gelu", "width": 8, "heads": 2, "depth": 2, "bias": True, "sizes": [3, 5],
+        "head_dim": {"of": ["//", "width", "heads"]}, "kinds": ["full", "sliding"],
+    },
+    "nodes": [
+        {"class": "Linear", "as": "attention", "in": {
+            "weight": [["*", "heads", "head_dim"], "width"],
+            "bias": {"if": ["true", "bias"], "then": [["*", "heads", "head_dim"]]}}},
+        {"class": "Wide", "in": {"weight": [["[]", "sizes", 1], ["int", ["*", "width", 1.5]]]}},
+        {"class": "SmallModel", "in": {
+            "emb": {"class": "Embedding", "as": "embedding", "in": {"weight": [10, "width"]}},
+            "out": {"class": "Linear", "in": {
+                "weight": {"shape": [10, "width"], "tied": "emb.weight"}}},
+            "layers": {"class": "ModuleList", "count": "depth", "layers": True,
+                       "pick": [[["kind", "kinds", "i"], 0] if False else
+                                [["==", "i", 0], 0], [None, 1]]}}},
+    ],
+}  # fmt: skip
+
+
+def built(config: dict[str, Any], trace: dict[str, Any] = SMALL) -> dict[str, tuple[int, ...]]:
+    root = builders(trace)["SmallModel"](ModelConfig(config))
+    return {s.name: s.shape for s in expected_tensors(root) if s.tied_to is None}
+
+
+def test_a_trace_is_a_tree_of_the_config() -> None:
+    assert built({}) == {
+        "emb.weight": (10, 8), "layers.0.weight": (8, 8), "layers.0.bias": (8,),
+        "layers.1.weight": (5, 12),
+    }  # fmt: skip
+    found = built({"width": 6, "head_dim": 7, "bias": False, "depth": 1, "sizes": [1, 2]})
+    assert found == {"emb.weight": (10, 6), "layers.0.weight": (14, 6)}
+
+
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        ({"act": "xielu"}, "act"),
+        ({"width": 0}, "width"),
+        ({"sizes": [3, 5, 7]}, "sizes"),
+        ({"kinds": ["full", "linear"]}, "kinds"),
+        ({"old_key": 3}, "old_key"),
+        ({"width": "wide"}, "width"),
+        ({"depth": 10**6}, "number of layers"),
+        ({"heads": 0}, "value"),
+        ({"sizes": 7}, "sizes"),
+        ({"heads": None}, "heads"),
+    ],
+)
+def test_what_was_not_recorded_is_refused_by_its_name(config: dict[str, Any], key: str) -> None:
+    with pytest.raises(HfinspectError, match=key):
+        built(config)
+
+
+def test_a_formula_has_the_letters_of_the_config() -> None:
+    root = builders(SMALL)["SmallModel"](ModelConfig({}))
+    weight = root.children["layers"].children["0"].children["weight"]  # type: ignore[union-attr]
+    assert str(weight.shape[0].expr) == "heads * (width // heads)"  # type: ignore[union-attr]
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(SMALL["defaults"])), _VALUES))
+@settings(max_examples=60, deadline=None)
+def test_any_config_is_answered_or_refused(config: dict[str, Any]) -> None:
+    try:
+        built(config)
+    except HfinspectError:
+        pass
+
+
+@given(st.data())
+@settings(max_examples=120, deadline=None)
+def test_a_malformed_trace_is_refused(data: st.DataObject) -> None:
+    trace = json.loads(json.dumps(SMALL))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place: Any = trace[data.draw(st.sampled_from(["nodes", "guards", "defaults", "classes"]))]
+        for _ in range(data.draw(st.integers(0, 8))):
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            inner = place[data.draw(st.sampled_from(keys))] if keys else None
+            if not isinstance(inner, (dict, list)) or not inner:
+                break
+            place = inner
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        place[data.draw(st.sampled_from(keys))] = data.draw(_VALUES)
+    try:
+        for build in builders(trace).values():
+            expected_tensors(build(ModelConfig({})))
+    except HfinspectError:
+        pass
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: str(path.stem))
+def test_recorded_builds(path: Path) -> None:
+    records = json.loads(path.read_text())["recordings"]
+    for record in records.values():
+        head = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
+        found = predict({**head, **record["given"]})
+        lines = [line(spec.name, spec.shape) for spec in found.tensors]
+        assert len(lines) == record["count"], record["architecture"]
+        assert digest(lines) == record["digest"], record["architecture"]
+        assert found.parameters == record["parameters"], record["architecture"]
+
+
+def test_only_the_trace_that_is_wanted_is_read() -> None:
+    assert {file for file in index().types.values() if file.startswith("traced/")} <= {
+        *traced_files()
+    }
+    family = find_type("pvt")
+    assert family is not None and family.file == "traced/pvt"
+
+
+def test_a_trace_explains_with_the_keys_of_the_config() -> None:
+    config = {"model_type": "pvt", "architectures": ["PvtModel"]}
+    text = hfinspect.explain(config).to_dict()
+    assert "hidden_sizes[0]" in json.dumps(text)
