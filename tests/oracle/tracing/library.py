@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from .. import deliberate, fuzz, mutating, saved
+from ..module_kinds import kind_of
 from .observing import Saved
 
 Given = Mapping[str, Any]
@@ -80,6 +81,7 @@ class Transformers:
         transformers.PreTrainedConfig.__repr__ = object.__repr__
         torch.set_num_threads(1)
         self.version = transformers.__version__
+        self._kinds: dict[str, Any] = {}
 
     def _class(self, name: str) -> Any:
         import transformers
@@ -181,7 +183,26 @@ class Transformers:
         return Saved(
             {name: tensors[name] for name in ordered}, own,
             {name: kept for name, (kept, _) in tied.items()}, frozenset(trained), classes,
+            self._components(class_name, model, trained, own),
         )  # fmt: skip
+
+    def _components(
+        self, class_name: str, model: Any, trained: set[str], own: Mapping[str, str]
+    ) -> dict[str, str]:
+        modules: dict[str, Any] = {}
+        found = {}
+        for name in trained:
+            template = "".join("0" if c.isdecimal() else c for c in f"{class_name} {name}")
+            if template not in self._kinds:
+                modules = modules or dict(model.named_modules())
+                parts = own.get(name, "").split(".")
+                paths = (".".join(parts[:depth]) for depth in range(len(parts)))
+                around = [modules[path] for path in paths if path in modules]
+                known = kind_of(own[name], around, name) if name in own and around else None
+                self._kinds[template] = known
+            if self._kinds[template] is not None:
+                found[name] = self._kinds[template]
+        return found
 
     def _tied(
         self, model: Any, state: Any, held: Any, turned: Any, own: Any, plain: bool

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from hfinspect.analysis.labels.context import labeller
 from hfinspect.core.components import Component
 
-from ..module_kinds import kind_of
-
 _DTYPES = {
     "float64": "F64", "complex64": "C64", "int64": "I64", "int32": "I32", "int8": "I8",
     "uint8": "U8", "bool": "BOOL", "float16": "F16", "bfloat16": "BF16",
@@ -66,13 +64,14 @@ class Node:
 class Saved(NamedTuple):
     """What a library's seam gives of one model: saved name -> tensor (shape, dtype), the module's
     own name of it where it is one, ties (name left out -> name kept), names of parameters,
-    classes of modules by their own path."""
+    classes of modules by their own path; components that the modules say clearly."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
     tied: Mapping[str, str]
     trained: frozenset[str]
     classes: Mapping[str, str]
+    components: Mapping[str, str]
 
 
 def tree(saved: Saved) -> Node:
@@ -99,9 +98,8 @@ def tree(saved: Saved) -> Node:
             lists[".".join(segments[: found.position])] = True
         is_buffer = name not in saved.trained
         component = found.component
-        known = kind_of(name, [root.class_name, *classes])
-        if known is not None:
-            component = Component(known)
+        if name in saved.components:
+            component = Component(saved.components[name])
         node.children[segments[-1]] = Leaf(
             tuple(shape), is_buffer, _DTYPES.get(dtype), saved.tied.get(name),
             (component.value, found.part, _kind(segments, component)),
