@@ -490,7 +490,7 @@ class Recording:
     def _by_value(
         self, free: list[str], guards: dict[str, list[Any]], trace: Trace
     ) -> tuple[Trace, dict[str, list[Any]]]:
-        """Guarded texts and flags: the values besides the base's that fit after all."""
+        """Guarded texts and flags: the values other than that of the base which fit after all."""
         for key in list(guards):
             if not isinstance(self.base.env[key], (str, bool)):
                 continue
