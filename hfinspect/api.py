@@ -276,6 +276,7 @@ def explain_cache(
     engine: str = "logical",
     cache_dtype: str | None = None,
     encoder_tokens: int | None = None,
+    step_tokens: int | None = None,
     overrides: Mapping[str, Any] | None = None,
     revision: str | None = None,
     source: SourceChoice = "auto",
@@ -301,7 +302,7 @@ def explain_cache(
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
-        encoder_tokens=encoder_tokens, on=None,
+        encoder_tokens=encoder_tokens, step_tokens=step_tokens, on=None,
     )  # fmt: skip
     _check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
@@ -329,6 +330,7 @@ def memory(
     pipeline_parallel: int = 1,
     expert_parallel: int = 1,
     bandwidth: str | None = None,
+    step_tokens: int | None = None,
     train: str | None = None,
     rank: int = 16,
     targets: str | Sequence[str] | None = None,
@@ -355,8 +357,10 @@ def memory(
     ``context`` is in tokens (``4096``, ``"32k"``); without it the sum is given at 4,096, 32,768
     and the model's own. ``engine`` names whose rules the cache follows: ``logical`` (the least that
     any must hold), ``transformers``, ``transformers-static``, ``vllm``, ``sglang``, ``llama.cpp``.
-    ``cache_dtype`` is that of keys and values (default: the model's). ``encoder_tokens`` are those
-    of an encoder-decoder's input (default: as many as ``context``). ``on`` is a device: ``"24GB"``,
+    ``cache_dtype`` is that of keys and values (default: the model's). ``encoder_tokens`` are the
+    positions that the encoder gives out, after its convolutions (default: as many as ``context``;
+    for Whisper its fixed ones). ``step_tokens`` are those of one step: vLLM's
+    max_num_batched_tokens (8,192) or llama.cpp's ubatch (512). ``on`` is a device: ``"24GB"``,
     ``"2x80GB"``, ``"RTX 4090"``. ``tensor_parallel`` is the number of devices that share each
     layer, ``pipeline_parallel`` that of stages, ``expert_parallel`` that of devices that share the
     experts; bytes are then those of the fullest. With engine ``llama.cpp``, ``Memory.offload`` has
@@ -378,8 +382,9 @@ def memory(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
-        train=train, rank=rank, targets=targets, seq=seq, optimizer=optimizer, precision=precision,
-        gpus=gpus, zero=zero, checkpointing=checkpointing, attention=attention,
+        step_tokens=step_tokens, train=train, rank=rank, targets=targets, seq=seq,
+        optimizer=optimizer, precision=precision, gpus=gpus, zero=zero,
+        checkpointing=checkpointing, attention=attention,
     )  # fmt: skip
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
     return _planned(target, wish, access, revision, source, file, overrides)[0]

@@ -35,7 +35,17 @@ def memory(
     ] = None,
     encoder_tokens: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Tokens of the encoder, for cross-attention."),
+        typer.Option(
+            min=0, metavar="N", help="Positions that the encoder gives out, for cross-attention."
+        ),
+    ] = None,
+    step_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N",
+            help="Of one step: vLLM's max_num_batched_tokens, llama.cpp's ubatch.",
+            show_default="8,192 and 512",
+        ),
     ] = None,
     on: Annotated[
         str | None,
@@ -110,6 +120,7 @@ def memory(
             engine=engine,
             cache_dtype=kv_dtype,
             encoder_tokens=encoder_tokens,
+            step_tokens=step_tokens,
             on=on,
             tensor_parallel=tp,
             pipeline_parallel=pp,

@@ -119,6 +119,27 @@ class Settings:
     ubatch: int = 512
 
 
+#: Engines that cut a prompt into steps, and the tokens of a step at most.
+_STEPPING: Final = ("vllm", "sglang", "llama.cpp")
+_MAX_STEP: Final = 2**24
+
+
+def settings_of(engine: Engine, step_tokens: int | None) -> Settings:
+    """The engine's defaults, or a step of so many tokens. Raises UsageError."""
+    if step_tokens is None:
+        return Settings()
+    if engine.name not in _STEPPING:
+        raise UsageError(
+            f"step tokens {step_tokens}", f"are no setting of engine {engine.name}",
+            expected=" or ".join(_STEPPING),
+        )  # fmt: skip
+    if isinstance(step_tokens, bool) or not 1 <= step_tokens <= _MAX_STEP:
+        raise UsageError(
+            f"step tokens {step_tokens!r}", "are not possible", expected=f"1 to {_MAX_STEP:,}"
+        )
+    return Settings(batched_tokens=step_tokens, ubatch=step_tokens)
+
+
 def find_engine(name: str) -> Engine:
     """Raises UsageError for a name that is none."""
     return ENGINES[checked("engine", name.lower(), NAMES)]

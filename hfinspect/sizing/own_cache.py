@@ -28,7 +28,9 @@ from .kv_cache import Held, cache_size, kept_layers, unknown_layouts
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (4096, 32768)
 #: Endings of classes that write one token after the other.
-GENERATES: Final = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel")
+GENERATES: Final = (
+    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "ForSpeechToText",
+)  # fmt: skip
 #: Dtypes that a model computes in; its cache is in the same.
 FLOATS: Final = ("BF16", "F16", "F32")
 NOTHING_READ: Final[Mapping[str, Totals]] = MappingProxyType({})

@@ -13,7 +13,7 @@ from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .devices import Device, parse_device, parse_tokens, smallest_card
-from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine
+from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine, settings_of
 from .flops import count_flops
 from .kv_cache import (
     Held,
@@ -76,6 +76,7 @@ def wished(
     pipeline_parallel: int = 1,
     expert_parallel: int = 1,
     bandwidth: str | None = None,
+    step_tokens: int | None = None,
 ) -> Wish:
     """What a user wrote, checked. Raises UsageError."""
     if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
@@ -92,6 +93,7 @@ def wished(
         device=None if on is None else parse_device(on),
         parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules.name),
         bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
+        settings=settings_of(rules, step_tokens),
     )
 
 
