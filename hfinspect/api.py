@@ -298,7 +298,7 @@ def explain_cache(
     """
     from .explaining.kept_between import derived_cache
     from .sizing.kv_cache import kept_layers
-    from .sizing.plan import plan, wished
+    from .sizing.plan import held_of, plan, wished
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
@@ -314,7 +314,9 @@ def explain_cache(
     if kept is None or prediction is None or not kept.layers:
         reason = found.cache_unknown or "it keeps nothing between tokens"
         raise NothingToInspectError(found.target, f"has no cache to derive: {reason}")
-    return derived_cache(found, prediction, kept_layers(prediction.root), kept, wish.settings)
+    held, _ = held_of(found, prediction, wish)
+    held = replace(held, tokens=kept.tokens, batch=kept.batch)
+    return derived_cache(found, prediction, kept_layers(prediction.root), kept, held)
 
 
 def memory(

@@ -14,7 +14,7 @@ from ..core.cache_size import CacheSize
 from ..core.explanation import Letter
 from ..core.results import Inspection
 from ..sizing.engines import ENGINES, Engine, Settings, packed
-from ..sizing.kv_cache import KeptLayer, counted_keeps, layer_count
+from ..sizing.kv_cache import Held, KeptLayer, counted_keeps, in_pages, layer_count
 from ..trees.keeps import Keeps, KeysValues, State
 from ..trees.prediction import Prediction
 from .letters import assign, meaning_of
@@ -24,10 +24,10 @@ from .writer import Writer
 
 def derived_cache(
     found: Inspection, prediction: Prediction, layers: Sequence[KeptLayer], cache: CacheSize,
-    settings: Settings,
+    held: Held,
 ) -> CacheDerivation:  # fmt: skip
-    """The derivation of ``cache``, which is that of these layers."""
-    engine = ENGINES[cache.engine]
+    """The derivation of ``cache``, which is that of these layers as ``held`` says."""
+    layers, engine = in_pages(layers, ENGINES[cache.engine], held)
     kinds = list(counted_keeps(layers).items())
     every = layer_count(prediction.root)
     counts = [every if count == every == len(layers) else count for _, count in kinds]
@@ -50,7 +50,7 @@ def derived_cache(
                 layers=f"{count:,} of {len(layers):,}" if count < len(layers) else f"all {count:,}",
                 elements=writer.formula(sums[i]),
                 rows=group.rows if is_rows else cache.batch,
-                rows_formula=_rows(item, shown, engine, settings),
+                rows_formula=_rows(item, shown, engine, held.settings),
                 width=_width(group.nbytes, sums[i].value, group.rows or cache.batch, group.dtype),
                 dtype=group.dtype,
                 nbytes=group.nbytes,

@@ -249,7 +249,7 @@ def sizer(
         if isinstance(by_layer, Parts):
             held = [by_layer.whole]
     kept = [divided(layer, parallel.tensor, found) for layer in layers]
-    held_in, assumed = _held(found, prediction, wish)
+    held_in, assumed = held_of(found, prediction, wish)
     paged, engine = in_pages(kept, wish.engine, held_in)
     wish = replace(wish, engine=engine)
     size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
@@ -262,7 +262,7 @@ def sizer(
     )  # fmt: skip
 
 
-def _held(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held, str]:
+def held_of(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held, str]:
     """How a cache is held, at any context, and why in this dtype where nobody chose it."""
     dtype, assumed = wish.dtype or "", ""
     if not dtype:
