@@ -36,8 +36,10 @@ def fitted(
         return list(headers), [list(row) for row in rows]
     for width_of in (_cut, _broken):
         least = [
-            width if is_fixed else min(width, max(map(width_of, column)))
-            for width, is_fixed, column in zip(widths, fixed, columns, strict=True)
+            width if is_fixed else min(width, max(_cut(header) + 2, *map(width_of, cells), 0))
+            for width, is_fixed, header, (_, *cells) in zip(
+                widths, fixed, headers, columns, strict=True
+            )
         ]
         _narrowed(widths, least, room)
     cut = [
