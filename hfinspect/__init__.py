@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.hub.model_info import Listing
+    from .sources.login import Session
     from .sources.source import FileEntry
     from .trees.catalog import Family
     from .trees.modules import Module
@@ -80,6 +81,7 @@ _HOMES = {
     "compare": "api",
     "explain": "api",
     "inspect": "api",
+    "iter_tensors": "api",
     "memory": "api",
     "explain_cache": "api",
     "predict": "api",
@@ -157,6 +159,7 @@ _HOMES = {
     "HeaderCache": "sources.header_cache",
     "HubClient": "sources.hub.client",
     "Listing": "sources.hub.model_info",
+    "Session": "sources.login",
     "FileEntry": "sources.source",
     "Family": "trees.catalog",
     "Module": "trees.modules",
@@ -223,6 +226,7 @@ __all__ = [
     "Role",
     "Row",
     "Section",
+    "Session",
     "Share",
     "SourceChoice",
     "Stage",
@@ -248,6 +252,7 @@ __all__ = [
     "explain",
     "explain_cache",
     "inspect",
+    "iter_tensors",
     "memory",
     "predict",
     "scan",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from .inspecting.config_alone import predict as predict_config
 from .inspecting.overriding import changed
 from .inspecting.trip import inspect_opened, inspect_target, is_config, json_of, of_pipeline
 from .sources.deadline import Deadline, Timeout
+from .sources.login import Session, login
 from .sources.opening import Access, errors_about
 from .sources.source import Source
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .core.cache_derivation import CacheDerivation
     from .core.explanation import Explanation
     from .core.footprint import Memory
+    from .core.tensor import TensorInfo
     from .core.verdicts import AuditResult
     from .inspecting.pipelines import DeclaredPart
     from .reports.portrait import Portrait
@@ -63,6 +66,7 @@ def inspect(
     revision: str | None = None,
     source: SourceChoice = "auto",
     token: str | bool | None = None,
+    session: Session | None = None,
     file: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     endpoint: str | None = None,
@@ -79,18 +83,36 @@ def inspect(
     PreTrainedConfig). ``source``: ``checkpoint`` reads weight headers, ``config`` only config.json,
     ``auto`` headers if there are any. ``file`` picks one weight file. ``overrides`` change config
     keys (dotted for nested ones) and imply ``config``. ``token`` as in huggingface_hub: None is the
-    saved one, False none. ``timeout`` is in seconds, for everything that is read of the model (600
-    if None). ``client`` shares connections and rate limits between calls, ``cache`` keeps headers
-    between runs, ``listing`` is the Hub's file list of the target where it is known already.
+    saved one, False none; ``session`` is an object that has token and endpoint
+    (``huggingface_hub.HfApi``), in place of both. ``timeout`` is in seconds, for everything that is
+    read of the model (600 if None); a ``Deadline`` can be cancelled. ``client`` shares
+    connections and rate limits between calls, ``cache`` keeps headers between runs,
+    ``listing`` is the Hub's file list of the target where it is known already.
     ``progress`` is called while headers are read: see ``hfinspect.core.progress``.
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
+    token, endpoint = login(session, token, endpoint)
     _check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, listing, progress)
     return inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     ).inspection
+
+
+def iter_tensors(
+    target: Target, *, match: str | None = None, **options: Any
+) -> Iterator[TensorInfo]:
+    """The tensors of a model, one after the other: those of ``inspect(target).tensors``.
+
+    ``match`` is a pattern for names (``*.q_proj.*``); ``options`` are those of
+    ``inspect``. Nothing is read before the first is taken.
+
+    Raises what ``inspect`` raises.
+    """
+    for tensor in inspect(target, **options).tensors:
+        if match is None or fnmatchcase(tensor.name, match):
+            yield tensor
 
 
 def portrait(
@@ -188,6 +210,7 @@ def compare(
     source: SourceChoice = "auto",
     overrides: Mapping[str, Any] | None = None,
     token: str | bool | None = None,
+    session: Session | None = None,
     endpoint: str | None = None,
     timeout: float | None = None,
     cache: HeaderCache | None = None,
@@ -199,6 +222,7 @@ def compare(
     ``timeout`` is in seconds for each of them; ``cache`` keeps headers between runs; ``progress``
     is called with their sums. Raises UsageError for fewer than two, and what ``inspect`` raises.
     """
+    token, endpoint = login(session, token, endpoint)
     from .analysis.differences import compare as compared
     from .sources.pool import run_all
 
@@ -231,6 +255,7 @@ def explain(
     revision: str | None = None,
     source: SourceChoice = "auto",
     token: str | bool | None = None,
+    session: Session | None = None,
     file: str | None = None,
     endpoint: str | None = None,
     timeout: Timeout = None,
@@ -247,6 +272,7 @@ def explain(
     Raises what ``inspect`` raises, NothingToInspectError for a model without a config.json to
     derive from, and UnknownArchitectureError for one that is not in the catalog.
     """
+    token, endpoint = login(session, token, endpoint)
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
     from .explaining.reconcile import compared, parse_count
@@ -347,6 +373,7 @@ def memory(
     revision: str | None = None,
     source: SourceChoice = "auto",
     token: str | bool | None = None,
+    session: Session | None = None,
     file: str | None = None,
     endpoint: str | None = None,
     timeout: Timeout = None,
@@ -380,6 +407,7 @@ def memory(
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
+    token, endpoint = login(session, token, endpoint)
     wish = _memory_wish(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
@@ -462,6 +490,7 @@ def audit(
     pointers: bool = False,
     revision: str | None = None,
     token: str | bool | None = None,
+    session: Session | None = None,
     file: str | None = None,
     endpoint: str | None = None,
     timeout: Timeout = None,
@@ -484,6 +513,7 @@ def audit(
     Raises UsageError for unknown codes, AccessErrors where the target as a whole cannot be read,
     and what ``inspect`` raises for a ``reference`` that cannot.
     """
+    token, endpoint = login(session, token, endpoint)
     from .auditing.run import run_audit
     from .checkpoints.read import read_checkpoint
     from .sources.local import LocalSource
@@ -503,13 +533,16 @@ def audit(
         kind = PointerSource if pointers else LocalSource
         opened: Source = kind(Path(ref.path).expanduser())
     else:
-        opened = (replace(access, timeout=Deadline.never()) if deep else access).open(ref)
+        endless = deep and not isinstance(timeout, Deadline)
+        opened = (replace(access, timeout=Deadline.never()) if endless else access).open(ref)
     with closing(opened):
-        return run_audit(
+        result = run_audit(
             str(target), opened, select=select, ignore=ignore, deep=deep, file=ref.file or file,
             reference=base, reference_name=None if reference is None else str(reference),
             progress=progress,
         )  # fmt: skip
+    access.check(ref)
+    return result
 
 
 def predict(
@@ -517,6 +550,7 @@ def predict(
     *,
     revision: str | None = None,
     token: str | bool | None = None,
+    session: Session | None = None,
     overrides: Mapping[str, Any] | None = None,
     file: str | None = None,
     endpoint: str | None = None,
@@ -533,6 +567,7 @@ def predict(
     unknown overrides, and for a target AccessErrors; NothingToInspectError where there is no config
     or it is a model of several parts.
     """
+    token, endpoint = login(session, token, endpoint)
     given = config_given(config)
     if given is not None and not overrides:
         return predict_config(given)

@@ -16,6 +16,7 @@
     │   ├── OfflineError
     │   ├── RateLimitedError
     │   ├── RequestTimeoutError
+    │   ├── CancelledError                  somebody cancelled the deadline of the call
     │   ├── NetworkError
     │   └── MovedError                          the repo changed while it was read
     ├── MalformedError                      4   the bytes are not what they claim to be
@@ -195,6 +196,13 @@ class RequestTimeoutError(AccessError):
 
     kind = "timeout"
     usual_hint = "try again later"
+
+
+class CancelledError(AccessError):
+    """The deadline of the call was cancelled: see ``Deadline.cancel``."""
+
+    kind = "cancelled"
+    usual_hint = "call it again with a new deadline"
 
 
 class NetworkError(AccessError):

@@ -20,6 +20,7 @@ from ..inspecting.build import Inspected
 from ..inspecting.trip import inspect_target
 from ..sources.deadline import Deadline
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
+from ..sources.login import Session, login
 from ..sources.opening import Access
 from ..sources.threads import DaemonThreads
 from ..sources.waiting import SLICE
@@ -69,6 +70,7 @@ def scan(
     executor: Executor | None = ...,
     source: api.SourceChoice = ...,
     token: str | bool | None = ...,
+    session: Session | None = ...,
     endpoint: str | None = ...,
     timeout: float | None = ...,
     cache_dir: str | None = ...,
@@ -83,6 +85,7 @@ def scan(
     executor: Executor | None = ...,
     source: api.SourceChoice = ...,
     token: str | bool | None = ...,
+    session: Session | None = ...,
     endpoint: str | None = ...,
     timeout: float | None = ...,
     cache_dir: str | None = ...,
@@ -99,6 +102,7 @@ def scan(
     executor: Executor | None = None,
     source: api.SourceChoice = "auto",
     token: str | bool | None = None,
+    session: Session | None = None,
     endpoint: str | None = None,
     timeout: float | None = None,
     cache_dir: str | None = None,
@@ -122,6 +126,7 @@ def scan(
 
     Raises UsageError for a device, a context or another argument of memory that is none.
     """
+    token, endpoint = login(session, token, endpoint)
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
     wish = memory_wish(
         on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype

@@ -132,3 +132,10 @@ class Access:
         source = self.open(ref)
         with errors_about(ref), closing(source):
             yield source
+        self.check(ref)
+
+    def check(self, ref: ModelRef) -> None:
+        """Raises CancelledError where the deadline was cancelled: what was read until then would be
+        taken for all there is."""
+        if isinstance(self.timeout, Deadline) and self.timeout.cancelled:
+            raise self.timeout.error(ref.text)

@@ -17,6 +17,7 @@ from ...core.refs import masked
 from ...errors import HfinspectError, LimitError, NetworkError, OfflineError, RateLimitedError
 from ..deadline import Deadline, checked_timeout
 from ..descriptors import are_used_up
+from ..waiting import heeding
 from .answer import (
     Answer,
     BrokenAnswerError,
@@ -154,7 +155,10 @@ class HubClient:
                 hint="unset HF_HUB_OFFLINE to fetch it",
             )
         deadline = ask.deadline or Deadline()
-        ask = replace(ask, deadline=deadline)
+        with heeding(lambda: deadline.cancelled):
+            return self._fetch(replace(ask, deadline=deadline), deadline, handle)
+
+    def _fetch(self, ask: Ask, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
         failures, waited = 0, 0.0
         while True:
             deadline.grant(self.throttle.wait(ask.quota))
