@@ -359,6 +359,7 @@ def memory(
     expert_parallel: int = 1,
     bandwidth: str | None = None,
     step_tokens: int | None = None,
+    width: str | None = None,
     train: str | None = None,
     rank: int = 16,
     targets: str | Sequence[str] | None = None,
@@ -394,8 +395,8 @@ def memory(
     layer, ``pipeline_parallel`` that of stages, ``expert_parallel`` that of devices that share the
     experts; bytes are then those of the fullest. With engine ``llama.cpp``, ``Memory.offload`` has
     the weights by layer and what goes to the GPU. ``bandwidth`` of a device's memory
-    (``"3.35TB/s"``) gives an upper bound of tokens a second. The other arguments are those of
-    ``inspect``.
+    (``"3.35TB/s"``) limits tokens a second. ``width`` sizes the weights at another dtype than they
+    are stored in (``"int4"``, ``"q4_k"``). The other arguments are those of ``inspect``.
 
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
@@ -412,7 +413,7 @@ def memory(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
-        step_tokens=step_tokens, train=train, rank=rank, targets=targets, seq=seq,
+        width=width, step_tokens=step_tokens, train=train, rank=rank, targets=targets, seq=seq,
         optimizer=optimizer, precision=precision, gpus=gpus, zero=zero,
         checkpointing=checkpointing, attention=attention,
     )  # fmt: skip
@@ -460,6 +461,8 @@ def _memory_wish(*, train: str | None, **wishes: Any) -> Wish:
         return wish
     from .sizing.training import train_wished
 
+    if wish.width is not None:
+        raise UsageError("width", "is of weights that run; training has a precision")
     if not wish.parallel.alone:
         hint = "training divides by gpus and zero"
         raise UsageError("train", "does not go with parallel inference", hint=hint)

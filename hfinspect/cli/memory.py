@@ -58,6 +58,10 @@ def memory(
         str | None,
         typer.Option(metavar="RATE", help="Of a device's memory, 3.35TB/s: limits the speed."),
     ] = None,
+    width: Annotated[
+        str | None,
+        typer.Option(metavar="DTYPE", help="Of the weights, not as stored: int4, fp8, q4_k."),
+    ] = None,
     train: Annotated[
         str | None, typer.Option(metavar="HOW", help="What training needs: full, lora, qlora.")
     ] = None,
@@ -126,6 +130,7 @@ def memory(
             pipeline_parallel=pp,
             expert_parallel=ep,
             bandwidth=bandwidth,
+            width=width,
             train=train,
             rank=rank,
             targets=targets,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..core.cache_size import CacheGroup
 from ..core.footprint import AtContext, Memory
 from ..core.text import byte_size
+from ..sizing.devices import NOMINAL
 from .cache_lines import cost
 from .document import Block, Column, Document, Facts, Paragraph, Table
 from .offload_lines import lay_out_offload
@@ -70,9 +71,10 @@ def _summary(found: Memory) -> str:
 
 def _device(found: Memory) -> str:
     name, nbytes, count = found.device or ("", 0, 1)
-    size = (
-        "" if name.lower().replace(" ", "").endswith(("gb", "gib")) else f" ({byte_size(nbytes)})"
-    )
+    nominal = NOMINAL.get(name)
+    size = ""
+    if nominal is not None:
+        size = f" ({nbytes // 1024**2:,} MiB usable; {nominal} GB by the datasheet)"
     return f"{count} × {name}{size}" if count > 1 else f"{name}{size}"
 
 

@@ -27,6 +27,20 @@ CARDS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )  # fmt: skip
 
+#: Name -> GB on the vendor's datasheet (for most cards GiB): what is nominal. The driver and error
+#: correction take the difference. Sources: the vendors' datasheets of these products, such as
+#: "NVIDIA H100 Tensor Core GPU", "GeForce RTX 4090", "AMD Instinct MI300X Accelerator".
+NOMINAL: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "T4": 16, "V100": 16, "V100 32GB": 32, "A10": 24, "A10G": 24, "L4": 24, "A30": 24,
+        "A40": 48, "L40": 48, "L40S": 48, "A100": 40, "A100 80GB": 80, "H100": 80, "H200": 141,
+        "B200": 192, "RTX 3060": 12, "RTX 3080": 10, "RTX 3090": 24, "RTX 4060": 8,
+        "RTX 4060 Ti 16GB": 16, "RTX 4070": 12, "RTX 4080": 16, "RTX 4090": 24, "RTX 5080": 16,
+        "RTX 5090": 32, "RTX A4000": 16, "RTX A5000": 24, "RTX A6000": 48, "RTX 6000 Ada": 48,
+        "MI250X": 64, "MI300X": 192,
+    }
+)  # fmt: skip
+
 _UNITS: Final = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 #: More devices than any machine has; a larger number is a slip.

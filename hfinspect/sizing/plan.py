@@ -60,6 +60,7 @@ class Wish:
     device: Device | None = None
     parallel: Parallel = field(default_factory=Parallel)
     bandwidth: int | None = None
+    width: str | None = None
     settings: Settings = field(default_factory=Settings)
     train: TrainWish | None = None
 
@@ -77,6 +78,7 @@ def wished(
     expert_parallel: int = 1,
     bandwidth: str | None = None,
     step_tokens: int | None = None,
+    width: str | None = None,
 ) -> Wish:
     """What a user wrote, checked. Raises UsageError."""
     if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
@@ -94,7 +96,14 @@ def wished(
         parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules.name),
         bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
         settings=settings_of(rules, step_tokens),
+        width=None if width is None else _checked_width(width),
     )
+
+
+def _checked_width(width: str) -> str:
+    from .width import checked_width  # reads the tensor types of GGUF
+
+    return checked_width(width)
 
 
 def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
@@ -105,6 +114,10 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     """
     if prediction is not None and prediction.family is None:
         prediction = None
+    if wish.width is not None:
+        from .width import at_width
+
+        found = at_width(found, wish.width)
     weights = _weights(found)
     base = Memory(
         target=found.target, origin=found.origin, architecture=found.architecture,
@@ -178,6 +191,8 @@ def _weights_alone(base: Memory, found: Inspection, wish: Wish) -> Memory:
 
 def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
     notes = parallel_notes(wish.parallel, wish.engine.name, found)
+    if wish.width is not None:
+        notes.append(f"weights are sized at {wish.width}, not as they are stored")
     if not any(layer.keeps for layer in layers):
         notes.append("it keeps nothing between tokens")
     return notes

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.errors import UsageError
-from hfinspect.sizing.devices import CARDS, Device, parse_device, parse_tokens, smallest_card
+from hfinspect.sizing.devices import (
+    CARDS,
+    NOMINAL,
+    Device,
+    parse_device,
+    parse_tokens,
+    smallest_card,
+)
+
+from ..cli.program import ROOT
+from ..cli.program import hfinspect as program
 
 
 @pytest.mark.parametrize(
@@ -34,6 +44,19 @@ def test_sizes_and_cards(text: str, nbytes: int, count: int) -> None:
 def test_nonsense_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_device(text)
+
+
+def test_what_is_usable_is_no_more_than_the_datasheet_says() -> None:
+    """Error correction takes a sixteenth of some cards; H200's and B200's GB are 10^9 bytes."""
+    assert CARDS.keys() == NOMINAL.keys()
+    shares = {name: CARDS[name] / 1024 / NOMINAL[name] for name in CARDS}
+    assert [name for name, share in shares.items() if not 0.93 < share <= 1] == []
+
+
+def test_both_sizes_of_a_card_are_shown() -> None:
+    target = ROOT / "fixtures" / "models" / "gpt2"
+    shown = program("memory", target, "--on", "2x RTX 4090", env={"COLUMNS": "200"}).out
+    assert "2 × RTX 4090 (24,564 MiB usable; 24 GB by the datasheet)" in shown
 
 
 def test_the_nearest_card_is_named() -> None:
