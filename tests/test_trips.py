@@ -14,8 +14,8 @@ from types import CodeType, FrameType
 import hfinspect
 from hfinspect.core.results import Inspection
 from hfinspect.scanning.engine import ScanOptions
+from hfinspect.scanning.row_work import Item, RowWork
 from hfinspect.scanning.rows import Row
-from hfinspect.scanning.whole import Item, RowWork
 from hfinspect.sources.local import LocalSource
 from hfinspect.trees.prediction import predict
 

@@ -11,7 +11,7 @@ from ..core.records import dataclass
 from ..errors import UsageError
 from ..scanning import targets
 from ..scanning.engine import ScanOptions, shared
-from ..scanning.whole import Item
+from ..scanning.row_work import Item
 
 
 @dataclass(frozen=True)

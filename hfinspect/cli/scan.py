@@ -210,8 +210,8 @@ def _reported(
     """What the Hub's list says of itself, one request a page and no other."""
     from functools import partial
 
+    from ..scanning.row_work import reported
     from ..scanning.rows import chosen_columns
-    from ..scanning.whole import reported
     from .listing import listed
     from .scan_run import Job
 
@@ -236,8 +236,8 @@ def _inspected(
     columns: str | None, audit: bool, refresh: bool, wish: Wish | None,
 ) -> Job:  # fmt: skip
     """An inspection of every target."""
+    from ..scanning.row_work import RowWork
     from ..scanning.rows import AUDIT_COLUMNS, MEMORY_COLUMNS, chosen_columns
-    from ..scanning.whole import RowWork
     from ..sources.hub.search import INFO
     from .listing import listed, named
     from .scan_run import Job

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from ..errors import UnreadableError, UsageError
 from ..scanning import parquet
-from ..scanning import whole as session
+from ..scanning import row_work as session
 from ..scanning.journal import Journal
 from ..scanning.lines import FORMATS
 from ..scanning.lock import OutputLock
 from ..scanning.resume import Early, left_to_do, not_there, with_rows
+from ..scanning.row_work import Item
 from ..scanning.rows import Row, sorted_by, types_of
-from ..scanning.whole import Item
 from ..sources.descriptors import at_once, limit
 from .dask import executor_of
 from .output import checked_format

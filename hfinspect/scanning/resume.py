@@ -9,8 +9,8 @@ from ..core.text import clean
 from ..errors import UsageError
 from .journal import Journal, Kept
 from .lines import FORMATS
+from .row_work import Item
 from .rows import Row
-from .whole import Item
 
 
 def left_to_do(items: Iterable[Item], there: Sequence[Kept], path: Path) -> Iterator[Item]:

@@ -14,6 +14,7 @@ from hfinspect.errors import HfinspectError, UsageError
 from hfinspect.scanning.journal import Journal
 from hfinspect.scanning.lines import FORMATS
 from hfinspect.scanning.resume import Early
+from hfinspect.scanning.row_work import Item
 from hfinspect.scanning.rows import (
     AUDIT_COLUMNS,
     COLUMNS,
@@ -26,7 +27,6 @@ from hfinspect.scanning.rows import (
     types_of,
 )
 from hfinspect.scanning.targets import below, from_file, from_lines, part
-from hfinspect.scanning.whole import Item
 
 from ..cli.program import ROOT
 

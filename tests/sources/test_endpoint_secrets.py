@@ -13,7 +13,7 @@ import hfinspect
 from hfinspect.core.refs import masked
 from hfinspect.errors import HfinspectError, UsageError
 from hfinspect.scanning.engine import ScanOptions, lost
-from hfinspect.scanning.whole import RowWork
+from hfinspect.scanning.row_work import RowWork
 from hfinspect.sources.header_cache import HeaderCache
 from hfinspect.sources.hub.client import HubClient
 

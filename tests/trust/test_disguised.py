@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect
-from hfinspect.auditing.facts import look
+from hfinspect.auditing.facts import other_files
 from hfinspect.formats.torch import unpacking
 
 from ..auditing.sound import made, write
@@ -96,9 +96,9 @@ def test_on_the_hub_a_few_files_are_sniffed_and_the_rest_is_named(hub: HubServer
     hub.add("org/m", files)
     result = hfinspect.audit("org/m", client=client(hub))
     assert {f.file for f in result.findings if f.code == "HI401"} == {"evil", "notes.txt"}
-    left = 62 - look.MAX_REMOTE_SNIFFED
+    left = 62 - other_files.MAX_REMOTE_SNIFFED
     assert any(f"{left} more files" in item.what for item in result.unchecked)
-    assert hub.meter.count("hub") <= 12 + look.MAX_REMOTE_SNIFFED
+    assert hub.meter.count("hub") <= 12 + other_files.MAX_REMOTE_SNIFFED
 
 
 def test_an_archive_of_many_members_is_bounded_on_the_hub(hub: HubServer) -> None:
@@ -113,7 +113,7 @@ def test_an_archive_of_many_members_is_bounded_on_the_hub(hub: HubServer) -> Non
     result = hfinspect.audit("org/m", client=client(hub))
     severities = {f.severity for f in result.findings if f.code == "HI403"}
     assert severities == {"warning"}
-    assert hub.meter.count("cdn") <= look.MAX_REMOTE_READS + 2
+    assert hub.meter.count("cdn") <= other_files.MAX_REMOTE_READS + 2
 
 
 def test_limits_are_as_said() -> None:

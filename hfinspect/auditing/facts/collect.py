@@ -33,7 +33,7 @@ from .companions_read import (
 )
 from .deep import DeepScan
 from .folders import make_folders
-from .look import (
+from .other_files import (
     MAX_REMOTE_GRAPHS,
     PICKLE_SUFFIXES,
     Scans,

@@ -14,7 +14,7 @@ from ...formats.torch.legacy import is_plain_pickle
 from ...formats.torch.torch import scan_file
 from ...formats.window import Windows
 from ...sources.source import Source
-from .look import Scans
+from .other_files import Scans
 from .target import WeightFact
 
 #: Errors that say nothing about the file: nothing is known to be wrong with it.

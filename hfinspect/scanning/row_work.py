@@ -1,4 +1,4 @@
-"""A whole scan: what is asked of each target, and rows of all of them in order."""
+"""What a scan does for one target, and the rows of all of them in order."""
 
 from __future__ import annotations
 
