@@ -12,7 +12,7 @@ The Hub's multi-token-prediction blocks ``mtp.N``: SGLang, models/deepseek_v4_ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
@@ -21,7 +21,7 @@ from ..layers.blocks import activation
 from ..layers.experts import experts
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
-from ..trees.keeps import Unknown
+from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Buffer,
     Embedding,
@@ -136,8 +136,32 @@ def attention(c: ModelConfig, kind: str) -> Module:
             **_compressors(c, kind, head),
         },
         component=Component.ATTENTION,
-        keeps=(Unknown("its compressors keep a remainder that depends on the length"),),
+        keeps=_keeps(c, kind, head),
     )  # fmt: skip
+
+
+def _keeps(c: ModelConfig, kind: str, head: Dim) -> tuple[KeysValues, ...]:
+    """Keys that are the values too, of one head; and of the compressors one row for ``rate``
+    tokens, the tokens in no full group with their gates, and where groups overlap the last one.
+    Source: DeepseekV4HCACache and DeepseekV4CSACache, which hold keys and values as one tensor;
+    the plain windowed layer of transformers holds two."""
+    if kind == SLIDING:
+        return (KeysValues(head, 0, heads=1, latent=True, repeated=2),)
+    own = KeysValues(head, 0, heads=1, latent=True)
+    if kind == HEAVY:
+        return (own, *_compressed("compressor", head, _rate(c, HEAVY, "compress_rate_hca", 128), 1))
+    rate = _rate(c, LIGHT, "compress_rate_csa", 4)
+    index = c.dim("index_head_dim", default=128)
+    return (own, *_compressed("compressor", head, rate, 2), *_compressed("indexer", index, rate, 2))
+
+
+def _compressed(name: str, width: Dim, rate: Dim, series: int) -> Iterator[KeysValues]:
+    """``series``: 2 where a group takes part of the one before it."""
+    yield KeysValues(width, 0, heads=1, name=f"{name}'s keys", every=rate)
+    wide = width * series
+    yield KeysValues(wide, wide, heads=1, name=f"{name}'s remainder", every=rate, of="rest")
+    if series > 1:
+        yield KeysValues(width, width, heads=1, name=f"{name}'s last group", every=rate, of="last")
 
 
 # ---- experts
@@ -227,10 +251,13 @@ def model(c: ModelConfig) -> Module:
     count = int(c.count("num_hidden_layers", default=43))
     described = list(zip(attention_types(c, count), routing_types(c, count), strict=True))
     distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
+    window = c.dim("sliding_window", default=128)  # of every layer, whatever its compressor
     return Module(
         "DeepseekV4Model",
         embed_tokens=Embedding(c.dim("vocab_size", default=129280), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
+        layers=Layers(
+            (distinct[entry] for entry in described), windows=lambda layers: (window,) * layers
+        ),
         norm=_norm(c, _hidden(c)),
         hc_head=Module("DeepseekV4HyperHead", _joining(c, "hc_")),
     )

@@ -90,6 +90,10 @@ def _rows(item: Keeps, window: str, engine: Engine, settings: Settings) -> str:
         return "b"
     if item.cross:
         return "b·S"
+    if item.every > 1:
+        each = int(item.every)
+        texts = {"groups": f"b·⌊N/{each}⌋", "rest": f"b·(N mod {each})", "last": f"b·{each}"}
+        return texts[item.of]
     step = engine.cells
     if engine.name == "vllm":
         longest = f"min({window} − 1 + {settings.batched_tokens:,}, N)" if window else "N"

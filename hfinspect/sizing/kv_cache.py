@@ -137,9 +137,16 @@ def _stacks(module: Module, path: str, part: str) -> Iterator[tuple[str, str, La
             yield from _stacks(child, f"{path}{name}.", inner)
 
 
-def unknown_layouts(layers: Sequence[KeptLayer]) -> tuple[str, ...]:
+def unknown_layouts(layers: Sequence[KeptLayer], engine: str = "logical") -> tuple[str, ...]:
     """Why the bytes of some layers are not known, each reason once; empty where all are."""
     reasons = [item.reason for layer in layers for item in layer.keeps if isinstance(item, Unknown)]
+    shared = any(item.every > 1 for layer in layers for item in layer.keys_values)
+    if shared and engine not in ("logical", "transformers"):
+        reasons.append(
+            "transformers 5.23 has no StaticCache of compressed keys"
+            if engine == "transformers-static"
+            else f"how {engine} holds compressed keys is not known here"
+        )
     return tuple(dict.fromkeys(reasons))
 
 
@@ -220,14 +227,18 @@ def cache_size(
 
 def _growth(layers: Sequence[KeptLayer], engine: Engine, held: Held, tokens: int) -> int:
     """Bytes that one more token adds to a sequence of ``tokens``: windows that are full do not
-    grow. Where an engine holds blocks, it is the mean over a block."""
+    grow. Where an engine holds blocks, or tokens share a row, it is the mean over them."""
     return sum(
-        bytes_of_rows(item, 1, held.dtype, engine, held.heads)
+        bytes_of_rows(item, 1, held.dtype, engine, held.heads) // item.every
         for layer in layers
-        if layer.window is None
-        or tokens < window_full(engine, layer.window, held.batch, held.settings)
         for item in layer.keys_values
         if not item.cross
+        and item.of == "groups"
+        and (
+            layer.window is None
+            or item.every > 1
+            or tokens < window_full(engine, layer.window, held.batch, held.settings)
+        )
     )
 
 
@@ -270,7 +281,8 @@ def counted_keeps(layers: Sequence[KeptLayer]) -> dict[tuple[Keeps, int | None],
     counted: dict[tuple[Keeps, int | None], int] = {}
     for layer in layers:
         for item in layer.keeps:
-            key = (item, layer.window if isinstance(item, KeysValues) else None)
+            windowed = isinstance(item, KeysValues) and item.every == 1
+            key = (item, layer.window if windowed else None)
             counted[key] = counted.get(key, 0) + 1
     return counted
 
@@ -290,6 +302,8 @@ def bytes_held(counted: Mapping[tuple[Keeps, int | None], int], engine: Engine, 
 def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> int:
     if item.cross:
         return held.batch * held.seen
+    if item.every > 1:
+        return held.batch * item.rows_of_groups(held.tokens)
     return rows_held(engine, window, held.tokens, held.batch, held.settings)
 
 
@@ -368,6 +382,8 @@ def _of_state(item: State, count: int, engine: Engine, held: Held) -> CacheGroup
 
 
 def _label(item: KeysValues) -> str:
+    if item.every > 1:
+        return item.name
     if item.name:
         return f"{item.name} keys"
     if item.latent:

@@ -134,7 +134,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     layers: tuple[KeptLayer, ...] = ()
     if not reason and prediction is not None:
         layers = kept_layers(prediction.root)
-        reason = "; ".join(unknown_layouts(layers))
+        reason = "; ".join(unknown_layouts(layers, wish.engine.name))
     if reason or prediction is None:
         return replace(_weights_alone(base, found, wish), cache_unknown=reason)
     sized = sizer(found, prediction, layers, weights, wish)

@@ -6,6 +6,8 @@ and the projections of blocks that say nothing.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ..core.records import dataclass
 
 
@@ -16,7 +18,9 @@ class KeysValues:
     ``heads`` is the number of key/value heads where it is known. ``cross``: the tokens are the
     encoder's. ``latent``: one row for all heads, which tensor parallelism does not divide.
     ``repeated``: how often transformers holds each row (heads that it broadcasts before keeping).
-    ``dtype`` None is that of the cache.
+    ``dtype`` None is that of the cache. ``every``: so many tokens share a row, which no window
+    ends; ``of`` says whose rows these are: ``groups`` that are full, the ``rest`` of tokens in no
+    full one yet, or the tokens of the ``last`` full one, which the next still needs.
     """
 
     key: int
@@ -27,6 +31,16 @@ class KeysValues:
     name: str = ""
     repeated: int = 1
     dtype: str | None = None
+    every: int = 1
+    of: Literal["groups", "rest", "last"] = "groups"
+
+    def rows_of_groups(self, tokens: int) -> int:
+        """Rows of one sequence of so many tokens, where ``every`` share one."""
+        if self.of == "groups":
+            return tokens // self.every
+        if self.of == "rest":
+            return tokens % self.every
+        return self.every if tokens >= self.every else 0
 
 
 @dataclass(frozen=True)

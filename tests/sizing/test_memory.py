@@ -128,9 +128,23 @@ def test_what_fits_is_the_longest_that_fits() -> None:
 
 
 def test_an_unknown_layout_is_refused_by_its_reason() -> None:
-    found = hfinspect.memory({"model_type": "deepseek_v4", "num_hidden_layers": 3})
+    config = {"model_type": "deepseek_v4", "num_hidden_layers": 3}
+    found = hfinspect.memory(config, engine="transformers-static")
     assert found.at == ()
-    assert "compressors" in found.cache_unknown
+    assert "no StaticCache" in found.cache_unknown
+    assert "not known here" in hfinspect.memory(config, engine="vllm").cache_unknown
+    assert hfinspect.memory(config).cache is not None
+
+
+@pytest.mark.parametrize(("tokens", "nbytes"), [(64, 6_447_104), (128, 6_639_616)])
+def test_compressed_keys(tokens: int, nbytes: int) -> None:
+    """DeepSeek-V4's default: 43 windows of 128, 23 compressors of 128 tokens, 20 of 4 tokens with
+    an indexer next to them, as transformers 5.23 holds them."""
+    config = {"model_type": "deepseek_v4", "architectures": ["DeepseekV4ForCausalLM"],
+              "num_hidden_layers": 43, "dtype": "bfloat16"}  # fmt: skip
+    found = hfinspect.memory(config, context=tokens, engine="transformers")
+    assert found.cache is not None
+    assert found.cache.kv_bytes == found.cache.nbytes == nbytes
 
 
 @pytest.mark.parametrize(
@@ -196,7 +210,7 @@ def test_recorded_truths() -> None:
         if value != row["value"]:
             differing.append((row["id"], value, row["value"]))
     assert differing == []
-    assert compared >= 299
+    assert compared >= 301
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
