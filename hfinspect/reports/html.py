@@ -36,7 +36,7 @@ MAX_ROWS = 400
 #: page stays below 300 kB whatever it is about.
 MAX_BODY, MAX_DATA, MAX_FORM = 130_000, 60_000, 60_000
 #: A letter of a formula, between what a formula has around it.
-_LETTER = re.compile(r"[A-Za-z](?:_[A-Za-z0-9]+)?")
+_LETTER = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z](?:_[A-Za-z0-9]+)?(?![A-Za-z0-9_])")
 _SIGNS = "·×+−/=()⁰¹²³⁴⁵⁶⁷⁸⁹"
 _FORMULA = re.compile(rf"[A-Za-z0-9_ ,{_SIGNS}]*[·⁰¹²³⁴⁵⁶⁷⁸⁹][A-Za-z0-9_ ,{_SIGNS}]*")
 _KEY = re.compile(r'^(\s*)"([^"\\]+)"(?=:)', re.MULTILINE)
@@ -143,7 +143,8 @@ class _Page:
         for block in document.blocks:
             if before and not isinstance(block, Facts):
                 head.append(_made_by(command))
-                head.append(f'</header>\n<nav aria-label="Chapters"><ul>{links}</ul></nav>\n')
+                nav = f'<nav aria-label="Chapters"><ul>{links}</ul></nav>\n' if chapters else ""
+                head.append(f"</header>\n{nav}")
                 before = False
             (head if before else parts).append(self.block(block))
         if before:
@@ -257,7 +258,9 @@ class _Page:
         left = len(table.rows) - len(rows)
         more = f'<p class="note">{left:,} more rows: --format csv has all</p>\n' if left else ""
         name = _text(table.title)
-        caption = f"<caption>{self._formula(table.title) if name else ''}</caption>" if name else ""
+        # Of titles those have letters that say of how many layers one is shown.
+        marked = self._formula(clean(table.title)) if " = " in table.title else name
+        caption = f"<caption>{marked}</caption>" if name else ""
         tools = " data-tools" if table.tools else ""
         label = name or "table"
         return (

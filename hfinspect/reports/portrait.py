@@ -72,7 +72,8 @@ def lay_out(
     found = portrait.inspection
     folded = fold(found.tensors)
     whole = overview.lay_out(found, by=by, groups=groups, layers=per_layer(found.tensors))
-    head = [block for block in whole.blocks if isinstance(block, (Facts, Paragraph))]
+    facts = [item for block in whole.blocks if isinstance(block, Facts) for item in block.items]
+    remarks = [block for block in whole.blocks if isinstance(block, Paragraph)]
     tables = [block for block in whole.blocks if isinstance(block, Table)]
     chapters = (
         Chapter("where", "Where the parameters are", (*_where(portrait, folded), *tables)),
@@ -83,7 +84,8 @@ def lay_out(
         Chapter("tensors", "Tensors", tuple(_tensors(folded)), folded=True),
         Chapter("config", "config.json", tuple(_config(found.config)), folded=True),
     )
-    return Document(whole.title, (*head, *chapters), whole.main, whole.summary)
+    blocks: tuple[Block, ...] = (Facts(tuple(facts)), *remarks, *chapters)
+    return Document(whole.title, blocks, whole.main, whole.summary)
 
 
 # ---- where the parameters are
