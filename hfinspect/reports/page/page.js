@@ -1,6 +1,6 @@
 // What a page does with scripts on: a treemap to walk through, sliders for memory, letters that show
 // where they stand, tables to filter, sort and copy. All numbers come from the page's own data;
-// nothing is fetched, nothing is kept, and all text is set as text.
+// nothing is loaded, nothing is kept, and all text is set as text.
 'use strict';
 (() => {
 const $ = (id) => document.getElementById(id);
