@@ -339,7 +339,10 @@ def explain_cache(
     kept = plan(found, prediction, wish).cache
     if kept is None or prediction is None or not kept.layers:
         reason = found.cache_unknown or "it keeps nothing between tokens"
-        raise NothingToInspectError(found.target, f"has no cache to derive: {reason}")
+        raise NothingToInspectError(
+            found.target, f"has no cache to derive: {reason}",
+            hint="explain without it derives the parameters, memory sizes the weights",
+        )  # fmt: skip
     held, _ = held_of(found, prediction, wish)
     held = replace(held, tokens=kept.tokens, batch=kept.batch)
     return derived_cache(found, prediction, kept_layers(prediction.root), kept, held)
