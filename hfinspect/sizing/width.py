@@ -2,7 +2,7 @@
 
 Widths of a whole number of bits hold every parameter in them (a quantisation's scales come on top
 and are not known before it is made). GGML's block types hold matrices whole rows at a time, scales
-included; vectors stay in float32, and matrices whose rows are no whole blocks are F16, as
+included; vectors and routers stay in float32, and matrices whose rows are no whole blocks are F16, as
 ``llama-quantize --pure`` makes them. Buffers stay as they are.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..core.components import Role
+from ..core.components import Component, Role
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..core.tensor_copies import Copies
@@ -73,7 +73,7 @@ def _at_width(tensor: TensorInfo, width: str) -> TensorInfo:
     shape = tensor.shape
     if tensor.parameters != tensor.elements:
         raise UsageError(f"width {width}", f"needs the shape of {tensor.name}, which is packed")
-    if len(shape) < 2:
+    if len(shape) < 2 or tensor.component is Component.ROUTER:
         return tensor._replace(nbytes=4 * tensor.elements)
     kind = _BLOCKS[width]
     return tensor._replace(nbytes=(_F16 if shape[-1] % kind.block else kind).stored_bytes(shape))

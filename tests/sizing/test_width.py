@@ -58,6 +58,11 @@ def test_experts_and_layers_follow() -> None:
     assert [group.weights for group in planned.offload.layers] == [LAYER]
 
 
+def test_a_router_stays_in_float32(tmp_path: Path) -> None:
+    path = _file(tmp_path, experts=4)
+    assert _nbytes(path, "q8_0") == hfinspect.memory(path).weights.nbytes
+
+
 def test_nonsense_is_refused() -> None:
     for wrong in ({"width": "int3"}, {"width": "int4", "train": "lora"}):
         with pytest.raises(UsageError):
