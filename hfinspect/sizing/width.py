@@ -2,8 +2,8 @@
 
 Widths of a whole number of bits hold every parameter in them (a quantisation's scales come on top
 and are not known before it is made). GGML's block types hold matrices whole rows at a time, scales
-included; vectors and routers stay in float32, and matrices whose rows are no whole blocks are F16, as
-``llama-quantize --pure`` makes them. Buffers stay as they are.
+included; vectors and routers stay in float32, and matrices whose rows are no whole blocks are F16,
+as ``llama-quantize --pure`` makes them. Buffers stay as they are.
 """
 
 from __future__ import annotations
