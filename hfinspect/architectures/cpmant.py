@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.catalog import register
-from ..trees.keeps import Unknown
+from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Weight
 
 
@@ -39,7 +39,11 @@ def attention(c: ModelConfig) -> Module:
             attention_out=Linear(width, h, bias=False, kind="output"),
         ),
         component=Component.ATTENTION,
-        keeps=(Unknown("it keeps a prompt of its own before the tokens"),),
+        keeps=(
+            KeysValues(
+                width, width, heads=_heads(c), before=c.dim("prompt_length", default=32, minimum=0)
+            ),
+        ),
     )
 
 

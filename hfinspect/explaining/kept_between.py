@@ -94,6 +94,8 @@ def _rows(item: Keeps, window: str, engine: Engine, settings: Settings) -> str:
         each = int(item.every)
         texts = {"groups": f"b·⌊N/{each}⌋", "rest": f"b·(N mod {each})", "last": f"b·{each}"}
         return texts[item.of]
+    if item.before and not window and engine.cells == 1:
+        return f"b·(N + {int(item.before):,})"
     step = engine.cells
     if engine.name == "vllm":
         longest = f"min({window} − 1 + {settings.batched_tokens:,}, N)" if window else "N"

@@ -197,6 +197,12 @@ def cache_size(
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
     cross = sum(group.nbytes for group in groups if group.rows and not group.grows)
+    prompts = sum(
+        bytes_of_rows(item, int(item.before), held.dtype, engine, held.heads)
+        for layer in layers
+        for item in layer.keys_values
+        if item.before
+    )
     has_cross = any(item.cross for layer in layers for item in layer.keys_values)
     growing = [item for item in layers if any(not one.cross for one in item.keys_values)]
     full = {
@@ -214,7 +220,7 @@ def cache_size(
         nbytes=kv + state,
         kv_bytes=kv,
         state_bytes=state,
-        fixed=(state + cross) // held.batch,
+        fixed=(state + cross) // held.batch + prompts,
         per_token=_growth(growing, engine, held, held.tokens),
         per_token_first=first,
         knee=max(full) if full else None,
@@ -304,7 +310,7 @@ def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> i
         return held.batch * held.seen
     if item.every > 1:
         return held.batch * item.rows_of_groups(held.tokens)
-    return rows_held(engine, window, held.tokens, held.batch, held.settings)
+    return rows_held(engine, window, held.tokens + int(item.before), held.batch, held.settings)
 
 
 def in_pages(

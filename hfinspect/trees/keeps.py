@@ -20,7 +20,8 @@ class KeysValues:
     ``repeated``: how often transformers holds each row (heads that it broadcasts before keeping).
     ``dtype`` None is that of the cache. ``every``: so many tokens share a row, which no window
     ends; ``of`` says whose rows these are: ``groups`` that are full, the ``rest`` of tokens in no
-    full one yet, or the tokens of the ``last`` full one, which the next still needs.
+    full one yet, or the tokens of the ``last`` full one, which the next still needs. ``before``:
+    rows of a prompt of the model's own, in front of the tokens.
     """
 
     key: int
@@ -33,6 +34,7 @@ class KeysValues:
     dtype: str | None = None
     every: int = 1
     of: Literal["groups", "rest", "last"] = "groups"
+    before: int = 0
 
     def rows_of_groups(self, tokens: int) -> int:
         """Rows of one sequence of so many tokens, where ``every`` share one."""
