@@ -55,7 +55,11 @@ def _number(node: ast.expr | None) -> float | None:
             return left * right
         if isinstance(node.op, ast.Pow):
             return float(left**right) if isinstance(left, float) else int(left) ** int(right)
-        return left - right if isinstance(node.op, ast.Sub) else left + right
+        if isinstance(node.op, ast.LShift):
+            return int(left) << int(right)
+        if isinstance(node.op, (ast.Add, ast.Sub)):
+            return left + right if isinstance(node.op, ast.Add) else left - right
+        raise ValueError(f"a limit is computed by {type(node.op).__name__}")
     return None
 
 

@@ -30,6 +30,30 @@ def audit() -> str:
     return table_markdown()
 
 
+def names() -> str:
+    """The lists of names in pickles: how long each is, what it is and what it is not."""
+    from hfinspect.auditing.facts.pickle_names import read_list
+
+    rows = {
+        "weights_only": (
+            "allowed everywhere: what `torch.load(weights_only=True)` of torch 2.13 allows, whole",
+            "a list of ours: nothing is added, and no other name passes in a weight file",
+        ),
+        "libraries": (
+            "allowed outside of weight files (HI402): reviewed classes and constructors",
+            "a list of libraries: no name passes for its package, nor what a listed name holds",
+        ),
+        "runs_code": (
+            "refused by name (HI401): runs code, starts programs, or reaches files or the network",
+            "what decides: a name on no list is an error all the same (HI415)",
+        ),
+    }
+    lines = ["| list | lines | what it is | what it is not |", "| --- | ---: | --- | --- |"]
+    for name, (what, what_not) in rows.items():
+        lines.append(f"| `{name}.txt` | {len(read_list(name))} | {what} | {what_not} |")
+    return "\n".join(lines)
+
+
 def layers() -> str:
     """What families share: each public function and class, with the first line of its docstring."""
     lines = ["| file | name | what it is |", "| --- | --- | --- |"]
@@ -72,6 +96,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "fields": python_fields.tables,
     "limits": limits,
     "layers": layers,
+    "names": names,
     "verbs": python_fields.verbs,
 }
 

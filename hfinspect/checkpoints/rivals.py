@@ -17,6 +17,7 @@ from .filenames import Kind, WeightName
 #: Headers of other files that are read: a disk gives them in milliseconds, each costs the Hub two
 #: requests.
 MAX_LOCAL_FILES = 32
+#: The same on the Hub.
 MAX_HUB_FILES = 3
 
 #: Kinds that a header shows; training state is known by its name.

@@ -19,6 +19,7 @@ from ..errors import UnreadableError, UsageError
 _HELD: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EDEADLK, errno.EWOULDBLOCK})
 #: Windows locks bytes, which others then cannot read: one far behind the text.
 _FAR: Final = 1 << 20
+#: What a lock file holds: a process id.
 _MAX_TEXT: Final = 200
 
 

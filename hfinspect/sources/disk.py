@@ -1,12 +1,13 @@
 """What the operating system knows of local files, other than their bytes; for audits.
 
-Modes, where links lead, holes, and what an interrupted download left in hidden folders. Reads
-nothing of the files' content and changes nothing.
+Modes, where links lead, holes, what an interrupted download left in hidden folders, and what else
+the listing leaves out. Reads nothing of the files' content and changes nothing.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,17 @@ MAX_LEFTOVERS = 1_000
 
 #: Where `hf download --local-dir` keeps what it has not finished.
 _DOWNLOADS = Path(".cache") / "huggingface" / "download"
+
+#: What it writes into each folder of ``.cache/huggingface``; anything else is someone else's.
+_NOTES = {
+    "": re.compile(r"CACHEDIR\.TAG|\.gitignore"),
+    "download": re.compile(r".*\.(metadata|lock|incomplete)"),
+    "upload": re.compile(r".*\.(metadata|lock)"),
+    "trees": re.compile(r"[0-9a-f]{40}\.json(\.lock)?"),
+}
+
+#: Folders of such notes that are walked through: there is one for each folder of the repo.
+MAX_NOTE_FOLDERS = 10_000
 
 
 class DiskFact(NamedTuple):
@@ -140,6 +152,49 @@ def leftovers(source: LocalSource) -> list[str]:
                 if name.endswith(".incomplete") and len(found) < MAX_LEFTOVERS:
                     found.append(os.path.relpath(Path(directory) / name, root))
     return found
+
+
+def passed_over(source: Source) -> Mapping[str, list[str]]:
+    """What lies below a directory and is not in its listing: why -> paths, in order.
+
+    Not among them is what ``hf download --local-dir`` keeps in ``.cache/huggingface``, which
+    ``leftovers`` and ``recorded_hashes`` know. Empty for a file and for what the Hub lists.
+    """
+    inner: object = source
+    while inner is not None and not hasattr(inner, "passed_over"):
+        inner = getattr(inner, "inner", None)
+    folders: Mapping[str, str] = getattr(inner, "passed_over", {})
+    found: dict[str, list[str]] = {}
+    for path, why in folders.items():
+        paths = [path]
+        if path == ".cache" and isinstance(inner, LocalSource):
+            paths = _strangers(inner.root)
+        found.setdefault(why, []).extend(paths)
+    return {why: sorted(paths) for why, paths in found.items() if paths}
+
+
+def _strangers(root: Path) -> list[str]:
+    """What the Hub's client does not put into ``.cache``, at most MAX_LEFTOVERS of it."""
+    found: list[str] = []
+    cache = root / ".cache"
+    if cache.is_symlink():
+        return [".cache"]
+    walk = os.walk(cache, onerror=lambda error: found.append(_below(error.filename, root)))
+    for number, (directory, folders, names) in enumerate(walk):
+        here = Path(directory).relative_to(cache).parts
+        kind = here[1] if len(here) > 1 else ""
+        expected = {0: {"huggingface"}, 1: _NOTES.keys()}.get(len(here), set(folders))
+        strange = [n for n in names if not here or not _NOTES[kind].fullmatch(n)]
+        strange += [f for f in folders if f not in expected or (Path(directory) / f).is_symlink()]
+        found += [_below(Path(directory) / name, root) for name in sorted(strange)]
+        folders[:] = sorted(set(folders) - set(strange))
+        if len(found) > MAX_LEFTOVERS or number > MAX_NOTE_FOLDERS:
+            return [*found[:MAX_LEFTOVERS], ".cache"]
+    return found
+
+
+def _below(path: str | Path, root: Path) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
 
 
 def recorded_hashes(source: LocalSource) -> Mapping[str, str]:

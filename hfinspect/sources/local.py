@@ -28,6 +28,11 @@ MAX_FILES = 100_000
 #: Diffusers nest two deep, training runs three.
 MAX_DEPTH = 8
 
+#: Why a folder is not in the listing.
+HIDDEN = "what is hidden is not looked into"
+DEEP = f"more than {MAX_DEPTH} folders deep"
+OUTSIDE = "a link that leads out of the directory"
+
 #: What may describe a single file that lies next to it.
 COMPANIONS = (
     "config.json",
@@ -61,6 +66,8 @@ class LocalSource:
         self._listing: Mapping[str, FileEntry] | None = None
         #: Folders below the root that may not be read, with the error.
         self.refused: dict[str, HfinspectError] = {}
+        #: Folders below a directory that are not in its listing: path -> HIDDEN, DEEP or OUTSIDE.
+        self.passed_over: dict[str, str] = {}
 
     @property
     def origin(self) -> Origin:
@@ -74,9 +81,9 @@ class LocalSource:
         return Origin(kind, self._given, repo_id, None, commit, os.fspath(path))
 
     def list_files(self) -> Mapping[str, FileEntry]:
-        """Every file below the root, without hidden directories and those that may not be read
-        (``refused`` has these); for a single file that one, what describes it, and the directory's
-        other files if it is an index of them.
+        """Every file below the root, without directories that are hidden, too deep or outside
+        (``passed_over`` has these) or may not be read (``refused``); for a single file that one,
+        what describes it, and the directory's other files if it is an index of them.
 
         Raises EntryNotFoundError, UnreadableError, LimitError (more than MAX_FILES).
         """
@@ -98,6 +105,7 @@ class LocalSource:
         count = 0
         top = self._real(self.root)
         seen = {top}
+        skipped: dict[str, tuple[str, str]] = {}
         todo = [("", 0)]
         while todo:
             directory, level = todo.pop()
@@ -114,11 +122,16 @@ class LocalSource:
                     real = self._real(self.root / path)
                     inside = real == top or real.startswith(top.rstrip(os.sep) + os.sep)
                     hidden = entry.name.startswith(".")
-                    if level < depth and inside and not hidden and real not in seen:
+                    if hidden or not inside or level >= depth:
+                        why = HIDDEN if hidden else DEEP if inside else OUTSIDE
+                        skipped[path] = (real, why)
+                    elif real not in seen:
                         seen.add(real)
                         todo.append((f"{path}/", level + 1))
                 elif _is_file(entry):
                     yield self._entry(path, self.root / path)
+        if self.file is None:  # what a link with another name leads to has been listed
+            self.passed_over = {p: why for p, (real, why) in skipped.items() if real not in seen}
 
     def _scan(self, directory: str) -> list[os.DirEntry[str]]:
         try:

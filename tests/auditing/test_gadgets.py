@@ -151,3 +151,10 @@ def test_onnx_takes_nothing_from_outside(location: str) -> None:
     for data in (field(7, field(5, tensor)), in_attribute):
         (gadget,) = onnx_gadgets(BytesReader("m.onnx", data), len(data))
         assert (gadget.rule, gadget.severity) == ("onnx-outside", "error")
+
+
+@pytest.mark.parametrize("mark", ["\u202e", r"\u202E", "\u2066"])
+def test_marks_that_turn_text_in_a_template_of_its_own(mark: str, tmp_path: Path) -> None:
+    (tmp_path / "chat_template.jinja").write_text("{{ '" + mark + "x' }}", encoding="utf-8")
+    found = {(f.code, f.file) for f in hfinspect.audit(tmp_path).findings}
+    assert ("HI410", "chat_template.jinja") in found

@@ -16,11 +16,12 @@ from ...checkpoints.repo_layout import naming_files
 from ...checkpoints.weights import check_number
 from ...core.checkpoint import Checkpoint
 from ...core.progress import Count, Progress
+from ...core.text import clean
 from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
 from ...formats.strict_json import collector_paused
 from ...inspecting.declared_class import Predicted
-from ...sources.disk import directory_mode, disk_facts, leftovers, on_disk
+from ...sources.disk import directory_mode, disk_facts, leftovers, on_disk, passed_over
 from ...sources.source import FileEntry, Source
 from .companions_read import (
     CONFIGS,
@@ -58,6 +59,11 @@ MAX_POINTER_BYTES = 1024
 #: The header of a model card; lists of languages and data sets make some long.
 MAX_CARD_HEAD = 64 * 1024
 
+#: Folders that are named where they are not looked into; the rest is counted.
+SHOWN_PATHS = 3
+#: Characters of the name of each.
+MAX_SHOWN_PATH = 80
+
 #: Small files on the Hub are read only if they are of a kind that is kept in LFS.
 _KEPT_IN_LFS = (".model", ".spm", ".onnx", ".h5", ".msgpack", ".npz", ".keras", ".tflite", ".pb")
 
@@ -94,6 +100,7 @@ class Collector:
         single = self._single()
         self._note_foreign(names)
         self._note_archives(facts)
+        self._note_passed_over(single)
         disk = on_disk(self.source)
         return Facts(
             origin=self.source.origin,
@@ -335,6 +342,16 @@ class Collector:
         if zips and not is_local(self.source):
             what = "local headers of archive members that nothing else made it read"
             self.unchecked.append(Unchecked(what, "on the Hub each is a request"))
+
+    def _note_passed_over(self, single: bool) -> None:
+        """Folders on disk that are not in the listing: anything may lie there."""
+        found = {} if single else passed_over(self.source)
+        for why, paths in found.items():
+            shown = ", ".join(clean(path, MAX_SHOWN_PATH) for path in paths[:SHOWN_PATHS])
+            if len(paths) > SHOWN_PATHS:
+                shown += f" and {len(paths) - SHOWN_PATHS:,} more"
+            what = shown if len(paths) == 1 else f"{len(paths):,} paths: {shown}"
+            self.unchecked.append(Unchecked(what, why))
 
     def _note_foreign(self, names: Mapping[str, WeightName]) -> None:
         foreign: dict[str, list[str]] = {}

@@ -40,8 +40,9 @@ MAX_SNIFFED = 10_000
 MAX_REMOTE_SNIFFED = 16
 #: Requests for one file that is looked through on the Hub; an archive has many members.
 MAX_REMOTE_READS = 64
-#: Requests for one graph of another library, and graphs that are looked at on the Hub.
+#: Requests for one graph of another library.
 MAX_REMOTE_GRAPH_READS = 3
+#: Graphs of a repo on the Hub that are looked at.
 MAX_REMOTE_GRAPHS = 8
 #: A pickle of protocol 0 can begin with text of any length; so much of it is read to be sure.
 MAX_TEXT_BYTES = 16 * 1024 * 1024

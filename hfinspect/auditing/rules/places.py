@@ -80,9 +80,11 @@ def hidden_text(facts: Facts) -> Iterator[Found]:
 
     Fix: remove the characters.
     """
-    for fact in facts.json.values():
-        if any(mark in fact.text for mark in _BIDI_RAW) or _BIDI_ESCAPED.search(fact.text):
-            yield Found("holds characters that turn the direction of text", fact.path)
+    texts = [(fact.path, fact.text) for fact in facts.json.values()]
+    texts += [(path, text.encode()) for path, text in facts.templates.items()]
+    for path, text in texts:
+        if any(mark in text for mark in _BIDI_RAW) or _BIDI_ESCAPED.search(text):
+            yield Found("holds characters that turn the direction of text", path)
 
 
 _BIDI = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]

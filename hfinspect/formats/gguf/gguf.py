@@ -20,6 +20,7 @@ __all__ = ["FORMAT", "GgufFacts", "GgufFormat", "describe"]
 
 #: The largest headers (vocabularies of 260,000 tokens with merges) take about 15 MB.
 MAX_HEADER_BYTES = 128 * 1024 * 1024
+#: A thousand times as many as the largest models have there.
 MAX_TENSORS = 1_000_000
 #: ggml has GGML_MAX_NAME = 64 (128 in forks); anything longer cannot be loaded there.
 MAX_NAME_BYTES = 4_096

@@ -15,6 +15,7 @@ from ..window import Cursor
 
 #: A key is at most 65,535 bytes by the specification.
 MAX_KEY_BYTES = 65_535
+#: Real files have some fifty.
 MAX_KEYS = 65_536
 #: Numbers of an array that are kept: enough for one value of each layer.
 MAX_KEPT_NUMBERS = 1_024

@@ -19,6 +19,7 @@ ARRAY_WRAPPERS = frozenset(
 )
 #: NumPy's own limit is 64; it was 32 before version 2.
 MAX_DIMENSIONS = 64
+#: NumPy keeps sizes as int64.
 MAX_BYTES = 2**62
 #: Fields of a record, with those of the records in it; sklearn's trees have eight.
 MAX_FIELDS = 256

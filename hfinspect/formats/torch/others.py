@@ -24,6 +24,7 @@ _PLAIN = re.compile(r"[|<>=]?[?bBhHiIlLqQefdgFDGuUSVacmM]\d*(\[\w+\])?", re.ASCI
 _BLOCK = 512
 #: Members of a tar archive that are looked at.
 MAX_TAR_MEMBERS = 1_000
+#: Of the pickle in an array of objects; the finding says where it was cut.
 MAX_ARRAY_BYTES = 64 * 1024 * 1024
 #: What torch.load unpickles of the tar archives of versions before 0.1.10
 #: (torch/serialization.py, ``_legacy_load``); numbers lie between their pickles.

@@ -14,6 +14,7 @@ from .storages import Compound, Storage, View
 MAX_VISITS = 4_000_000
 #: A module tree is below 30 deep.
 MAX_DEPTH = 200
+#: Twice as many as the largest models have.
 MAX_TENSORS = 1_000_000
 #: All names together: 1,000,000 names of 128 characters.
 MAX_NAME_BYTES = 128 * 1024 * 1024

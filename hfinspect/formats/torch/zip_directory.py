@@ -20,6 +20,7 @@ from ..window import Windows
 TAIL_BYTES = 128 * 1024
 #: 500,000 tensors at about 100 bytes each; the largest known .bin has a few thousand.
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
+#: A member a tensor, and some more.
 MAX_ENTRIES = 600_000
 #: Where readers look for an end record: it takes 22 bytes, its comment at most 65,535.
 MAX_END_BYTES = 22 + 65_535

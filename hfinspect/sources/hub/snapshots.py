@@ -119,6 +119,12 @@ class CachedHubSource:
         """Whether ``list_files`` is known to name all files of the commit."""
         return self._opened().complete
 
+    @property
+    def passed_over(self) -> Mapping[str, str]:
+        """Folders of the snapshot that are not listed, where it alone says what there is."""
+        state = self._opened()
+        return state.local.passed_over if state.local and not state.complete else {}
+
     def list_files(self) -> Mapping[str, FileEntry]:
         return self._opened().files
 
