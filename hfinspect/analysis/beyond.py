@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ..core.components import Role
@@ -14,6 +15,8 @@ from .labels.place import Placed
 if TYPE_CHECKING:
     from .quantization.decoding import Decoded
 
+_SAVED = itemgetter(TensorSpec._fields.index("saved"))
+
 
 def with_beyond(
     placed: Placed, prediction: Prediction | None, decoded: Mapping[str, Decoded]
@@ -24,7 +27,7 @@ def with_beyond(
     load them. Any other tensor is only where the class lacks nothing: where one of its own is not
     in the files, a tensor that it does not know may be that one under another name.
     """
-    if prediction is None:
+    if prediction is None or _is_all_loaded(placed.told):
         return placed
     whole = _holds_all(placed, prediction)
     kinds: dict[int, str] = {}
@@ -48,6 +51,12 @@ def with_beyond(
     for at, kind in kinds.items():
         tensors[at] = tensors[at]._replace(beyond=kind)
     return placed._replace(tensors=tuple(tensors))
+
+
+def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
+    """Whether the tree knows every tensor, and the class loads it."""
+    known = [spec for spec in told if spec]
+    return len(known) == len(told) and all(map(_SAVED, known))
 
 
 def _holds_all(placed: Placed, prediction: Prediction) -> bool:

@@ -109,7 +109,9 @@ def scan(
         str | None, typer.Option(metavar="DTYPE", help="Of memory: bf16, fp8, q8_0.")
     ] = None,
     source: options.Source = "auto",
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Targets at once.", min=1, max=64)] = 16,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Targets at once.", min=1, max=256)
+    ] = 16,
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts of the list.")
     ] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,10 @@ from .overriding import promised
 
 if TYPE_CHECKING:
     from .adapter import Reach
+
+
+#: What reads weights: in a program that has read a model there is nothing left to import.
+_READING = f"{__package__.rpartition('.')[0]}.checkpoints.read"
 
 
 def inspect_target(
@@ -89,7 +94,7 @@ def _from_source(
 ) -> Inspected:
     # Not needed for a config alone, and a third of the time that it takes to start. Of the Hub the
     # list is on its way meanwhile.
-    listed = asked_ahead(opened)
+    listed = opened.list_files if _READING in sys.modules else asked_ahead(opened)
     from ..checkpoints.read import no_weights, read_model
     from ..checkpoints.repo_layout import config_folders
     from .model import inspect_read

@@ -80,6 +80,8 @@ _FULL_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 #: Reads at once of a model whose list is known: most of them, or all, are answered here.
 _AT_ONCE: Final = 16
+#: So many are not worth a thread.
+_FEW: Final = 3
 
 #: The owner of entries that anybody may read.
 EVERYBODY: Final = "everybody"
@@ -119,6 +121,7 @@ class CachingSource:
         self._owner: str | None = None
         self._origin: Origin | None = None
         self._out_of_reach = False
+        self._seen = False
         self._files: Mapping[str, FileEntry] | None = None
         self._segments: dict[str, Segments] = {}
         self._lock = threading.Lock()
@@ -167,7 +170,8 @@ class CachingSource:
             said = {"commit": origin.commit, "files": entries, "hub": hub}
             payload = json.dumps({**said, "public": self.inner.is_public()}).encode()
             key = self._list_key(self._owner or EVERYBODY)
-            if self.cache.get(key) != payload:
+            self._seen = self.cache.get(key) == payload
+            if not self._seen:
                 self.cache.put(key, payload)
 
     def _remembered(self) -> Mapping[str, FileEntry] | None:
@@ -268,8 +272,8 @@ class CachingSource:
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         if self._out_of_reach:  # nothing waits for a network
             return run_all(tasks, 1)
-        if self._origin is not None:
-            return run_all(tasks, _AT_ONCE)
+        if self._origin is not None or self._seen:  # few of them wait for a network, or none
+            return run_all(tasks, _AT_ONCE if len(tasks) > _FEW else 1)
         return self.inner.gather(tasks)
 
     def close(self) -> None:

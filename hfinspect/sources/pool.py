@@ -19,7 +19,7 @@ def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T | Hfinspec
     have are not waited for, so that Ctrl-C need not wait for a stalled server. Each call has
     threads of its own, so a task may itself call run_all.
     """
-    if len(tasks) <= 1:
+    if len(tasks) <= 1 or workers == 1:
         return [_result(task) for task in tasks]
     threads = DaemonThreads(min(workers, len(tasks)))
     try:

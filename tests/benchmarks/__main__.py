@@ -152,10 +152,10 @@ def main() -> int:
                 if re.search(options.only, one.title):
                     tables.append(table(one, measured(one, options.rounds, hub, folder)))
                     print("\n".join(tables[-1]), flush=True)
+                    if not options.only:
+                        PAGE.write_text(page(tables, options.rounds), encoding="utf-8")
     finally:
         hub.close()
-    if not options.only:
-        PAGE.write_text(page(tables, options.rounds), encoding="utf-8")
     return 0
 
 

@@ -11,7 +11,8 @@ def program(text: str, *arguments: str) -> list[str]:
 
 
 def hfinspect(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "hfinspect", *arguments]
+    """What the console script does."""
+    return program("from hfinspect.__main__ import main; main()", *arguments)
 
 
 IMPORT_TYPER = "import typer"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 
 from ...core.tensor import TensorSpec
@@ -10,6 +10,26 @@ from ...trees.prediction import Prediction
 
 #: A norm's scale and shift in TensorFlow's words, and in files converted from there (bert-base).
 _NORM_WORDS = {"gamma": "weight", "beta": "bias"}
+
+
+def specs_finder(
+    prediction: Prediction | None,
+) -> Callable[[Sequence[str]], list[TensorSpec | None]]:
+    """``spec_finder`` of many names: most are spelled as the tree spells them."""
+    if prediction is None:
+        return lambda names: [None] * len(names)
+    find = spec_finder(prediction)
+    by_name: dict[str, TensorSpec] = {}
+
+    def find_all(names: Sequence[str]) -> list[TensorSpec | None]:
+        if not by_name:
+            by_name.update((spec[0], spec) for spec in prediction.specs)
+        found = list(map(by_name.get, names))
+        if all(found):
+            return found
+        return [spec or find(name) for spec, name in zip(found, names, strict=True)]
+
+    return find_all
 
 
 def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | None]:

@@ -18,7 +18,7 @@ from ..shared_storage import sharing_of
 from .buffers import BUFFER_DTYPES
 from .by_name import NameLabels, layer_of
 from .context import labeller
-from .lookup import spec_finder as spec_finder
+from .lookup import specs_finder
 from .routing import Routing, is_routed
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class _Labels:
         surroundings: Iterable[tuple[str, Sequence[int]]],
     ) -> None:
         self.told: list[TensorSpec | None] = []
-        self._find = spec_finder(prediction)
+        self._find = specs_finder(prediction)
         self._routing = routing
         self._buffers = buffers
         self._surroundings = surroundings
@@ -163,7 +163,7 @@ class _Labels:
 
     def of(self, tensors: Sequence[StoredTensor], meant: Sequence[str]) -> list[TensorSpec]:
         """Labels of tensors that stand for what is called ``meant``."""
-        found = list(map(self._find, meant))
+        found = self._find(meant)
         self.told += found
         if None not in found:
             return cast("list[TensorSpec]", found)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 from ...core.checkpoint import Finding, Shard
@@ -71,6 +74,10 @@ class Module(NamedTuple):
         return f"{self.name}.{suffix}" if self.name else suffix
 
 
+#: A tensor's name as module, dot, last segment.
+_SPLIT = methodcaller("rpartition", ".")
+
+
 class Modules(Mapping[str, Module]):
     """All tensors of a checkpoint by module; a ``Module`` is made when needed, as of 50,000 most
     are only compared. Of a name in two shards the last counts, as loaded.
@@ -82,14 +89,15 @@ class Modules(Mapping[str, Module]):
     def __init__(self, shards: Iterable[Shard]) -> None:
         self.entries: dict[str, list[Any]] = {}
         entries = self.entries
-        numbers: dict[object, int] = {}
+        numbers: defaultdict[object, int] = defaultdict(itertools.count().__next__)
         for shard in shards:
-            for tensor in shard.tensors:
-                name, _, suffix = tensor[0].rpartition(".")
-                kind = (suffix, tensor[1:5])
-                number = numbers.get(kind)
-                if number is None:
-                    number = numbers[kind] = len(numbers)
+            if not shard.tensors:
+                continue
+            names, dtypes, shapes, elements, sizes, *_ = zip(*shard.tensors, strict=True)
+            modules, _, suffixes = zip(*map(_SPLIT, names), strict=True)
+            kinds = zip(suffixes, dtypes, shapes, elements, sizes, strict=True)
+            known = map(numbers.__getitem__, kinds)
+            for name, number, tensor in zip(modules, known, shard.tensors, strict=True):
                 if name in entries:
                     entries[name] += (number, tensor)
                 else:
