@@ -7,6 +7,7 @@ default and with small ones.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -98,12 +99,23 @@ def other_configs() -> dict[str, tuple[dict[str, Any], ...]]:
 
 def sized(family: registry.Family, class_name: str) -> Iterator[dict[str, Any]]:
     types = family.model_types or ("",)
+    if family.file.startswith(registry.TRACED):
+        # What the recorder built; of some classes the default config is no model.
+        yield from traced_configs(family.file, class_name)
+        return
     for model_type in types:
         sample = SAMPLES.get(model_type)
         if sample is not None:
             yield {**sample, **named(model_type, class_name)}
     if types[0] not in WITHOUT_DEFAULTS:
         yield named(types[0], class_name)
+
+
+def traced_configs(file: str, class_name: str) -> Iterator[dict[str, Any]]:
+    content = json.loads((recordings.RECORDED.parent / f"{file}.json").read_text())
+    for record in content["recordings"].values():
+        if record["architecture"] == class_name:
+            yield {**record["given"], **named(record["model_type"], class_name)}
 
 
 def reached(configs: Mapping[str, Iterable[dict[str, Any]]]) -> set[tuple[str, str]]:

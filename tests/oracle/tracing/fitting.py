@@ -186,7 +186,7 @@ class Fitter:
         order = sorted(wanted.items(), key=lambda pair: -pair[1])
         (largest, size), *rest = order
         for number in self._giving(largest).get(size, ()):
-            if all(self._value(number, b) == v for b, v in rest):
+            if all(self._value(number, b) == v and type(v) is int for b, v in rest):
                 return self.expressions[number]
         return constant
 
@@ -196,7 +196,9 @@ class Fitter:
         if found is None:
             found = self._index[build] = {}
             for number in range(len(self.expressions)):
-                found.setdefault(self._value(number, build), []).append(number)
+                given = self._value(number, build)
+                if isinstance(given, int):  # 64.0 is no size
+                    found.setdefault(given, []).append(number)
         return found
 
     # ---- nodes
@@ -206,7 +208,9 @@ class Fitter:
         for item in items:
             signature = item.node.signature if item.node is not None else None
             unique.setdefault((item.build, signature), item)
-        key = (frozenset(unique), depth)
+        # Equal tensors may be for different things: the first says what.
+        first = items[0].node
+        key = (frozenset(unique), depth, first.labels if first is not None else None)
         found = self._fits.get(key)
         if found is None:
             self._left -= 1

@@ -7,6 +7,7 @@ mapping as config.json has it, without ``model_type``.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from functools import cache
 from typing import Any, Protocol
 
 from .. import deliberate, fuzz, mutating, saved
-from ..module_kinds import kind_of
 from .observing import Saved
 
 Given = Mapping[str, Any]
@@ -35,6 +35,10 @@ class Library(Protocol):
 
     def full(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         """The config in full, what the library computes itself included."""
+        ...
+
+    def as_saved(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        """The config as the library would save it: what is default left out."""
         ...
 
     def build(self, kind: str, class_name: str, given: Given) -> Saved: ...
@@ -81,7 +85,8 @@ class Transformers:
         transformers.PreTrainedConfig.__repr__ = object.__repr__
         torch.set_num_threads(1)
         self.version = transformers.__version__
-        self._kinds: dict[str, Any] = {}
+        # The conversion of names compiles a pattern a tensor, the same ones in every build.
+        re._MAXCACHE = 200_000  # type: ignore[attr-defined]
 
     def _class(self, name: str) -> Any:
         import transformers
@@ -145,6 +150,10 @@ class Transformers:
         values["num_labels"] = config.num_labels
         return values
 
+    def as_saved(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        values: dict[str, Any] = json.loads(self._config(kind, given).to_json_string())
+        return values
+
     def build(self, kind: str, class_name: str, given: Given) -> Saved:
         import torch
         from transformers.core_model_loading import revert_weight_conversion
@@ -183,26 +192,7 @@ class Transformers:
         return Saved(
             {name: tensors[name] for name in ordered}, own,
             {name: kept for name, (kept, _) in tied.items()}, frozenset(trained), classes,
-            self._components(class_name, model, trained, own),
         )  # fmt: skip
-
-    def _components(
-        self, class_name: str, model: Any, trained: set[str], own: Mapping[str, str]
-    ) -> dict[str, str]:
-        modules: dict[str, Any] = {}
-        found = {}
-        for name in trained:
-            template = "".join("0" if c.isdecimal() else c for c in f"{class_name} {name}")
-            if template not in self._kinds:
-                modules = modules or dict(model.named_modules())
-                parts = own.get(name, "").split(".")
-                paths = (".".join(parts[:depth]) for depth in range(len(parts)))
-                around = [modules[path] for path in paths if path in modules]
-                known = kind_of(own[name], around, name) if name in own and around else None
-                self._kinds[template] = known
-            if self._kinds[template] is not None:
-                found[name] = self._kinds[template]
-        return found
 
     def _tied(
         self, model: Any, state: Any, held: Any, turned: Any, own: Any, plain: bool

@@ -27,17 +27,22 @@ class Leaf(NamedTuple):
     def signature(self) -> Any:
         return self[:4]
 
+    @property
+    def labels(self) -> Any:
+        return self.label
+
 
 class Node:
     """A module: class name and children; ``layers`` where its members are numbered as layers."""
 
-    __slots__ = ("_signature", "children", "class_name", "layers")
+    __slots__ = ("_labels", "_signature", "children", "class_name", "layers")
 
     def __init__(self, class_name: str) -> None:
         self.class_name = class_name
         self.children: dict[str, Node | Leaf] = {}
         self.layers = False
         self._signature: Any = None
+        self._labels: Any = None
 
     @property
     def signature(self) -> Any:
@@ -49,6 +54,13 @@ class Node:
             )
             self._signature = hash(whole)
         return self._signature
+
+    @property
+    def labels(self) -> Any:
+        """What the tensors below are for."""
+        if self._labels is None:
+            self._labels = hash(tuple((n, child.labels) for n, child in self.children.items()))
+        return self._labels
 
     @property
     def members(self) -> list[Node] | None:
@@ -64,14 +76,13 @@ class Node:
 class Saved(NamedTuple):
     """What a library's seam gives of one model: saved name -> tensor (shape, dtype), the module's
     own name of it where it is one, ties (name left out -> name kept), names of parameters,
-    classes of modules by their own path; components that the modules say clearly."""
+    classes of modules by their own path."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
     tied: Mapping[str, str]
     trained: frozenset[str]
     classes: Mapping[str, str]
-    components: Mapping[str, str]
 
 
 def tree(saved: Saved) -> Node:
@@ -97,12 +108,9 @@ def tree(saved: Saved) -> Node:
         if found.position is not None:
             lists[".".join(segments[: found.position])] = True
         is_buffer = name not in saved.trained
-        component = found.component
-        if name in saved.components:
-            component = Component(saved.components[name])
         node.children[segments[-1]] = Leaf(
             tuple(shape), is_buffer, _DTYPES.get(dtype), saved.tied.get(name),
-            (component.value, found.part, _kind(segments, component)),
+            (found.component.value, found.part, _kind(segments, found.component)),
         )  # fmt: skip
     for path in lists:
         if path in places and places[path].members:

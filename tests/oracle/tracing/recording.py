@@ -110,13 +110,27 @@ class Recording:
             except Exception as error:
                 reasons.append(f"{type(error).__name__}: {error}")
                 continue
-            given = without(given, self.without)
+            given = self._explicit(without(given, self.without))
             found = self.attempt(given, {})
             if isinstance(found, Seen):
                 self.base_given = dict(given)
                 return found
             reasons.append(found)
         raise Failed(f"no config to begin with builds: {reasons[0] if reasons else '?'}")
+
+    def _explicit(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """With sections that need their type written down: a part of one would be another's."""
+        found = dict(given)
+        try:
+            full = self.library.full(self.kind, self.name, given)
+        except Exception:
+            return found
+        for key in self.sections:
+            if "backbone" in key and "." not in key and isinstance(full.get(key), dict):
+                found[key] = {
+                    k: v for k, v in full[key].items() if k == "model_type" or not IDLE.search(k)
+                }
+        return found
 
     # ---- what the constructor looks at
 
@@ -449,7 +463,9 @@ class Recording:
         return checked
 
     def _in_full(self, some: list[Seen]) -> list[Seen]:
-        found = (self.attempt(self._spelled_in_full(s), s.changes) for s in some)
+        forms = [self._spelled_in_full(s) for s in some]
+        forms += [self.library.as_saved(self.kind, self.name, s.given) for s in some]
+        found = (self.attempt(form, {}) for form in forms)
         return [one for one in found if isinstance(one, Seen)]
 
     def _within(self, one: Seen, guards: Mapping[str, list[Any]]) -> bool:
@@ -530,6 +546,8 @@ class Recording:
                 guard = self._of_effective(key, value)
                 if guard:
                     found[key] = guard
+            elif isinstance(value, dict) and key not in self.annotations:
+                continue  # the class sets it itself, from keys that are tried
             elif key not in self.working and (key in self.looked or key in self._likely()):
                 # could not be changed at all; a mapping has no default in a trace
                 found[key] = {"is": [value, None] if isinstance(value, dict) else [value]}
