@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from . import python_fields
+from . import catalog_tables, python_fields
 
 ROOT = Path(__file__).resolve().parents[1]
 #: README and all of docs/.
@@ -93,9 +93,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "architectures": architectures,
     "audit": audit,
     "columns": columns,
+    "families": catalog_tables.families,
     "fields": python_fields.tables,
     "limits": limits,
     "layers": layers,
+    "left out": catalog_tables.left_out,
     "names": names,
     "verbs": python_fields.verbs,
 }

@@ -94,6 +94,8 @@ class _Reading:
     def raw(self, key: str) -> Any:
         """What the config says, else the default."""
         config, last = self._place(key)
+        if last == "num_labels" and config.has("num_labels", "id2label"):
+            return int(config.num_labels)
         found = config.raw(last)
         if found is not None:
             return found

@@ -42,6 +42,10 @@ class Library(Protocol):
         ...
 
     def build(self, kind: str, class_name: str, given: Given) -> Saved: ...
+    def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
+        """What the library's own way of saving writes: ``build`` has to give the same."""
+        ...
+
     def run(self, kind: str, class_name: str, given: Given) -> None:
         """Only construct, on the current device: numbers of ``given`` may be symbols."""
         ...
@@ -162,6 +166,7 @@ class Transformers:
 
         with torch.device("meta"), no_init_weights():
             model = self._class(class_name)(self._config(kind, given))
+            model.tie_weights()  # which comes with the initialisation that is left out
         state = dict(model.state_dict(keep_vars=True))
         plain = kind in deliberate.MODULE_NAMES
         if not plain:
@@ -222,6 +227,10 @@ class Transformers:
             if first is not None and kept is not None:
                 found[name] = (kept, first)
         return found
+
+    def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
+        cls, plain = self._class(class_name), kind in deliberate.MODULE_NAMES
+        return saved.shapes(cls, self._config(kind, given), module_names=plain)
 
     def run(self, kind: str, class_name: str, given: Given) -> None:
         from transformers.initialization import no_init_weights

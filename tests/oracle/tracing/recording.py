@@ -256,7 +256,9 @@ class Recording:
     def random(self, count: int, allowed: Mapping[str, list[Any]]) -> list[Seen]:
         """So many builds with several keys changed at once, guarded keys within their guard."""
         found: list[Seen] = []
-        effective = [k for k in self.effective() if k not in allowed and self.working.get(k)]
+        # Keys of an expression count too: alone they may change nothing.
+        known = dict.fromkeys([*self.effective(), *sorted(self._likely())])
+        effective = [k for k in known if k not in allowed and self.working.get(k)]
         idle = [k for k in self.working if k not in effective and k not in allowed]
         for _ in range(count * 4):
             if len(found) >= count or time.process_time() > self.until:
@@ -305,9 +307,10 @@ class Recording:
         envs = [dict(s.env) for s in seen]
         defaults: dict[str, Any] = {}
         derived = []
+        # All builds count: what is computed may change where no tensor does.
+        built = [s for s in self.cache.values() if isinstance(s, Seen)]
         for key in sorted({k for env in envs for k in env}):
-            pairs = zip(envs, seen, strict=True)
-            found = [env.get(key) for env, s in pairs if key not in s.written]
+            found = [s.env.get(key) for s in built if key not in s.written]
             if not found:
                 defaults[key] = self.unwritten.get(key)
             elif all(v == found[0] for v in found):
@@ -317,7 +320,7 @@ class Recording:
         keys = [k for k in needed if k not in derived]
         expressions = proposed(self.expressions.values(), self.sizes.values(), self.base.env, keys)
         for key in derived:
-            defaults[key] = self._computed(key, envs, seen, expressions, set(derived))
+            defaults[key] = self._computed(key, built, expressions, set(derived))
             if defaults[key] is None:
                 for env, s in zip(envs, seen, strict=True):
                     if key not in s.written:
@@ -336,13 +339,9 @@ class Recording:
         return self._unwritten
 
     def _computed(
-        self, key: str, envs: list[dict[str, Any]], seen: list[Seen],
-        expressions: list[Written], derived: set[str],
-    ) -> Any:  # fmt: skip
-        where = [
-            (EnvValues(e), e.get(key)) for e, s in zip(envs, seen, strict=True)
-            if key not in s.written
-        ]  # fmt: skip
+        self, key: str, built: list[Seen], expressions: list[Written], derived: set[str]
+    ) -> Any:
+        where = [(EnvValues(s.env), s.env.get(key)) for s in built if key not in s.written]
         if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for _, v in where):
             return None
         for written in expressions:
@@ -408,6 +407,9 @@ class Recording:
             raise Failed("counterexamples without end")
         if checked < CHECKED:
             checked = self._few(whole, guards, checked)
+        for one in (base, *answered[:2]):
+            if flat(one.root) != self.library.saved_names(self.kind, self.name, one.given):
+                raise Failed("a build differs from what is saved")
         default = self.attempt({}, {})
         if isinstance(default, Seen) and not self.agrees(whole, default):
             raise Failed("the default config differs")

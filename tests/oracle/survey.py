@@ -1,0 +1,104 @@
+"""Compare the installed libraries with the catalog: what is new, what changed, what went.
+
+    pip install 'hfinspect[oracle]'
+    python -m tests.oracle.survey              # classes and types: some seconds
+    python -m tests.oracle.survey --tensors    # recorded default configs are built again: minutes
+
+The worst comes first: classes that the library has no more, classes whose default config saves
+other tensors than were recorded, types that the catalog refuses, classes that it refuses.  A new
+type is recorded with ``python -m tests.oracle.trace TYPE``, or written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from hfinspect.trees.catalog import families, index
+
+from . import saved
+from .record import record_default
+from .trace import refused
+from .tracing.library import Transformers, transformers
+
+
+class Change(NamedTuple):
+    """``what`` is one of ``ORDER``."""
+
+    what: str
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.kind} {self.name}".rstrip()
+
+
+#: The worst first.
+ORDER = ("class went", "tensors changed", "not built", "new type", "new class")
+
+
+def survey(library: Transformers, *, tensors: bool) -> list[Change]:
+    """Every difference, the worst first."""
+    found = [*_gone(), *(_changed() if tensors else ()), *_new(library)]
+    return sorted(found, key=lambda change: (ORDER.index(change.what), change))
+
+
+def _gone() -> Iterator[Change]:
+    """Classes of families whose source is transformers, under the names it has today."""
+    for family in families():
+        if family.source != "transformers" or not family.model_types:
+            continue
+        for name in family.classes:
+            if saved._class(name) is None and _is_current(name):
+                yield Change("class went", family.model_types[0], name)
+
+
+def _is_current(name: str) -> bool:
+    """Not one of the older names that the catalog keeps for files on the Hub."""
+    from tests.architectures import recordings
+
+    return any(record["architecture"] == name for _, _, record in recordings.everything())
+
+
+def _changed() -> Iterator[Change]:
+    from tests.architectures import recordings
+
+    for _, _, record in recordings.everything():
+        if not recordings.is_default(record) or record["library"] != "transformers":
+            continue
+        place = record["model_type"], record["architecture"]
+        try:
+            now = record_default(record, record["architecture"])
+        except Exception as error:
+            yield Change("not built", place[0], f"{place[1]}: {type(error).__name__}")
+            continue
+        if now["digest"] != record["digest"]:
+            yield Change("tensors changed", *place)
+
+
+def _new(library: Transformers) -> Iterator[Change]:
+    for kind, names in refused(library):
+        if kind in index().types:
+            yield from (Change("new class", kind, name) for name in names)
+        else:
+            yield Change("new type", kind, " ".join(names))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tensors", action="store_true", help="build recorded defaults again")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    library: Any = transformers()
+    found = survey(library, tensors=options.tensors)
+    for change in found:
+        print(change)
+    print(f"transformers {library.version}: {len(found)} differences", file=sys.stderr)
+    return 1 if any(change.what in ORDER[:3] for change in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
