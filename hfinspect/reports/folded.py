@@ -10,7 +10,7 @@ from ..core.tensor import TensorInfo
 from ..explaining.count_tree import numbered
 
 #: A number between dots: of a layer, an expert, a stage.
-_NUMBER = re.compile(r"(?<![^./])\d+(?![^./])")
+_NUMBER = re.compile(r"(?<![^./])[0-9]{1,9}(?![^./])")
 
 
 class Fold(NamedTuple):

@@ -264,7 +264,7 @@ class _Page:
         tools = " data-tools" if table.tools else ""
         label = name or "table"
         return (
-            f'<div class="scroll" role="group" aria-label="{label}" tabindex="0"><table{tools}>'
+            f'<div class=scroll role=group aria-label="{label}" tabindex=0><table{tools}>'
             f"{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n{more}"
         )
 

@@ -4,6 +4,7 @@ there are so many, memory, audit, tensors, config."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..analysis.count import per_layer
@@ -36,9 +37,12 @@ MAX_LEAVES, MAX_ROWS = 240, 300
 #: Lists of layers that are drawn, and kinds of layers of one list.
 MAX_STACKS, MAX_KINDS = 8, 40
 #: Characters of config.json that a page holds.
-MAX_CONFIG = 24_000
+MAX_CONFIG = 16_000
 #: What the tiles of tensors are called that the class does not hold.
 BEYOND = "beyond"
+
+#: A list of plain values over several lines; a string of JSON has no line breaks of its own.
+_FLAT_LIST, _BREAK = re.compile(r"\[\n\s*([^\[\]{}]*?)\n\s*\]"), re.compile(r"\n\s*")
 
 _COMPONENTS = {component.value: i for i, component in enumerate(Component)}
 
@@ -273,6 +277,7 @@ def _config(config: Mapping[str, object] | None) -> Iterable[Block]:
         yield Paragraph("There is none, or it was not read.")
         return
     text = json.dumps(config, indent=1, ensure_ascii=False, default=str)
+    text = _FLAT_LIST.sub(lambda found: f"[{_BREAK.sub(' ', found[1])}]", text)
     yield Preformatted(text[:MAX_CONFIG], "json")
     if len(text) > MAX_CONFIG:
         left = byte_size(len(text) - MAX_CONFIG)
