@@ -128,9 +128,11 @@ def portrait(
     client: HubClient | None = None,
     cache: HeaderCache | None = None,
     progress: Progress | None = None,
+    brief: bool = False,
 ) -> Portrait:
     """All that a page about a model shows, from one trip to it: what ``inspect`` returns, the
-    derivation, memory at every context, and an audit of what was read.
+    derivation, memory at every context, and an audit of what was read. ``brief``: what a picture
+    of its areas shows, without these three.
 
     Arguments and errors are those of ``inspect``. What a model has no answer for is the reason as
     text; so is the audit of more than ``MAX_AUDITED`` tensors, which takes as long again.
@@ -139,6 +141,13 @@ def portrait(
 
     _check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    if brief:
+        from .reports.portrait import Portrait
+
+        found = inspect_target(
+            target, access, revision=revision, source=source, file=file, overrides=overrides
+        ).inspection
+        return Portrait(found, "", None, None, (), "")
     if config_given(target) is not None:
         whole = inspect_target(target, access, overrides=overrides)
         return _portrait(whole, "only a config was given")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +84,7 @@ def inspect(
     if update is not None and (output is not None or format_ not in ("table", "card")):
         raise UsageError("--update", "writes a card into its own file", hint="no -o, no -f with it")
     drawn = format_ in ("html", "svg") or update is not None
-    ask: Any = api.portrait if drawn else api.inspect
+    ask: Any = partial(api.portrait, brief=format_ != "html") if drawn else api.inspect
     with reading_line(models[0], revision=revision) as progress:
         found = ask(
             models[0], revision=revision, source=source, token=token, file=file,

@@ -35,7 +35,8 @@ from .kv_cache import (
     kept_layers,
     kept_where,
 )
-from .plan import Wish, sizer, step_tokens
+from .plan import Wish, held_of, sizer, step_tokens
+from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.
 _FIRST: Final = 128
@@ -98,10 +99,12 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
         return None
     contexts = tuple(_contexts(found.facts.context))
     layers = kept_layers(prediction.root)
+    # The tree is walked once, for all engines.
+    limit = sizer(found, prediction, layers, memory.weights, Wish(ENGINES["logical"])).workspace
     made = [
         curve
         for engine in ENGINES.values()
-        for curve in _of_engine(found, prediction, memory, layers, engine, contexts)
+        for curve in _of_engine(found, prediction, memory, layers, engine, contexts, limit)
     ]
     cards = tuple(
         (name if count == 1 else f"{count} × {name}", count * CARDS[name] * 1024**2)
@@ -112,30 +115,32 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
 
 def _of_engine(
     found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[KeptLayer],
-    engine: Engine, contexts: Sequence[int],
+    engine: Engine, contexts: Sequence[int], limit: WorkspaceLimit,
 ) -> Iterator[Curve]:  # fmt: skip
     """The curves of the dtypes that an engine has, the one that it takes by itself first."""
     wish = Wish(engine)
-    sized = sizer(found, prediction, layers, memory.weights, wish)
+    weights, (own, _) = memory.weights.nbytes, held_of(found, prediction, wish)
+    if engine.name == "llama.cpp" and len(found.parts) > 1:  # some are in a file of their own
+        weights = sizer(found, prediction, layers, memory.weights, wish).fullest_weights
     steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
     workspace = tuple(
-        corners([(tokens, sized.workspace.at(step, batch).nbytes) for tokens, step in steps])
+        corners([(tokens, limit.at(step, batch).nbytes) for tokens, step in steps])
         for batch in BATCHES
     )
     rows = [item for layer in layers for item in layer.keys_values]
-    for dtype in dict.fromkeys((sized.held.dtype, *DTYPES)):
+    for dtype in dict.fromkeys((own.dtype, *DTYPES)):
         with contextlib.suppress(UsageError):  # no dtype of this engine
-            if dtype != sized.held.dtype:
+            if dtype != own.dtype:
                 as_cache_dtype(dtype, engine)
             if any(not_held(item, dtype) for item in rows):
                 continue
-            held = replace(sized.held, dtype=dtype)
+            held = replace(own, dtype=dtype)
             paged, blocks = in_pages(layers, engine, held)
             counted = counted_keeps(paged)
             cache = tuple(
                 corners(_cache(counted, blocks, replace(held, batch=b), contexts)) for b in BATCHES
             )
-            yield Curve(engine.name, dtype, sized.fullest_weights, cache, workspace)
+            yield Curve(engine.name, dtype, weights, cache, workspace)
 
 
 def _cache(
