@@ -120,7 +120,7 @@ def _of_engine(
     """The curves of the dtypes that an engine has, the one that it takes by itself first."""
     wish = Wish(engine)
     weights, (own, _) = memory.weights.nbytes, held_of(found, prediction, wish)
-    if engine.name == "llama.cpp" and len(found.parts) > 1:  # some are in a file of their own
+    if engine.name == "llama.cpp":  # its table of tokens is not on the device
         weights = sizer(found, prediction, layers, memory.weights, wish).fullest_weights
     steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
     workspace = tuple(
