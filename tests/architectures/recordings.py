@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-RECORDED = Path(__file__).resolve().parents[2] / "fixtures" / "oracle" / "recorded"
+from ..oracle_folder import ORACLE
+
+RECORDED = ORACLE / "recorded"
 
 
 FAMILIES = sorted(path.stem for path in RECORDED.glob("*.json"))

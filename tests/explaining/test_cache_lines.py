@@ -17,10 +17,11 @@ from hfinspect.errors import NothingToInspectError
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
+from ..oracle_folder import ORACLE
 from ..schemas import conforms
 
 MODELS = ROOT / "fixtures" / "models"
-FAMILIES = sorted((ROOT / "fixtures" / "oracle" / "caches").glob("*.json"))
+FAMILIES = sorted((ORACLE / "caches").glob("*.json"))
 ENGINES = ("logical", "transformers", "transformers-static", "vllm", "sglang", "llama.cpp")
 GPT_OSS: dict[str, Any] = {
     "model_type": "gpt_oss", "num_hidden_layers": 36, "num_key_value_heads": 8, "head_dim": 64,

@@ -13,9 +13,10 @@ from hfinspect.core.results import Inspection
 
 from ..builders import write_safetensors
 from ..cli.program import hfinspect as run
+from ..oracle_folder import ORACLE
 from ..schemas import conforms
 
-RECORDED = Path(__file__).resolve().parents[2] / "fixtures" / "oracle" / "sentence_transformers"
+RECORDED = ORACLE / "sentence_transformers"
 CASES = sorted(path.stem for path in RECORDED.glob("*.json"))
 #: Cases with a module whose size is that of a tokenizer, which no config says.
 BY_HEADERS_ALONE = {"lstm", "lstm-one-way", "sparse-inference-free", "static", "word-weights"}

@@ -12,10 +12,9 @@ from hfinspect.errors import UsageError
 from hfinspect.sizing.lora import ALL_LINEAR, DEFAULT_TARGETS, adapted
 
 from ..cli.program import ROOT
+from ..oracle_folder import ORACLE
 
-CASES: list[dict[str, Any]] = json.loads(
-    (ROOT / "fixtures" / "oracle" / "adapters.json").read_text()
-)
+CASES: list[dict[str, Any]] = json.loads((ORACLE / "adapters.json").read_text())
 #: Refused by their reason: targets that are a pattern, and experts in one tensor.
 REFUSED = {("gemma4", "default"), ("llama4", ALL_LINEAR)}
 

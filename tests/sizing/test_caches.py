@@ -14,9 +14,9 @@ from hfinspect.sizing.engines import ENGINES
 from hfinspect.sizing.kv_cache import Held, cache_size, kept_layers, unknown_layouts
 from hfinspect.trees.prediction import predict
 
-from ..cli.program import ROOT
+from ..oracle_folder import ORACLE
 
-FOLDER = ROOT / "fixtures" / "oracle" / "caches"
+FOLDER = ORACLE / "caches"
 FAMILIES = sorted(FOLDER.glob("*.json"))
 BYTES = {"bfloat16": 2, "float16": 2, "float32": 4, "int64": 8}
 DTYPES = {"bfloat16": "BF16", "float32": "F32"}

@@ -21,13 +21,14 @@ from hfinspect.sizing.zero import deepspeed_estimate, divides, share
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
+from ..oracle_folder import ORACLE
 from ..schemas import conforms
 from .recordings import BASE, FLOPS
 
 MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
 TRUTHS = ROOT.parent / "shared" / "truths"
-KEPT = json.loads((ROOT / "fixtures" / "oracle" / "activations.json").read_text())
+KEPT = json.loads((ORACLE / "activations.json").read_text())
 
 
 def _training(target: Any, how: str = "full", **more: Any) -> Training:

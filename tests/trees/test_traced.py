@@ -20,8 +20,10 @@ from hfinspect.trees.prediction import predict
 from hfinspect.trees.traced import builders
 from tests.architectures.recordings import digest, line
 
+from ..oracle_folder import ORACLE
+
 ROOT = Path(__file__).resolve().parents[2]
-RECORDED = sorted((ROOT / "fixtures" / "oracle" / "traced").glob("*.json"))
+RECORDED = sorted((ORACLE / "traced").glob("*.json"))
 
 #: A family in small: a list, a choice, a tie, a computed default and guards.
 SMALL: dict[str, Any] = {
