@@ -12,10 +12,10 @@ import pytest
 
 import hfinspect
 
-from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
+from ..oracle_folder import ORACLE
 
-FACTS: dict[str, Any] = json.loads((ROOT / "fixtures/oracle/engine_facts.json").read_text())
+FACTS: dict[str, Any] = json.loads((ORACLE / "engine_facts.json").read_text())
 CONFIGS: dict[str, dict[str, Any]] = FACTS["configs"]
 ROWS: list[dict[str, Any]] = FACTS["rows"]
 
