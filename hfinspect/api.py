@@ -168,12 +168,12 @@ def _audited(
     source: str,
 ) -> AuditResult | str:  # fmt: skip
     """The audit of what was inspected, or why there is none."""
-    from .auditing.run import run_audit
-    from .sources.local import LocalSource
-
-    if whole.inspection.overrides or source == "config":
+    found = whole.inspection
+    if found.overrides or source == "config":
         return "only the config was to be read"
-    if len(whole.inspection.tensors) > MAX_AUDITED:
+    if found.source == "config" and not found.findings and not found.other_files:
+        return "no weight file was read, and nothing is odd so far; the command audit looks closer"
+    if len(found.tensors) > MAX_AUDITED:
         return (
             f"of more than {MAX_AUDITED:,} tensors it takes as long as the rest of this page; the "
             "command audit does it"
@@ -181,6 +181,9 @@ def _audited(
     picked = ref.file or file
     if is_config(picked) or is_config(ref.path):
         return "only the config was read"
+    from .auditing.run import run_audit  # a hundred rules: a third of the time of a page
+    from .sources.local import LocalSource
+
     try:
         if ref.path is not None:
             return run_audit(name, LocalSource(ref.path), file=picked)
