@@ -59,6 +59,7 @@ def test_every_public_name_says_what_it_is() -> None:
         name: thing.__doc__
         for name, thing in public.items()
         if inspect.isclass(thing) or inspect.isfunction(thing) or inspect.ismodule(thing)
+        if not hasattr(thing, "__origin__")  # Python 3.10 takes some aliases for classes
     }
     assert [name for name, text in described.items() if not text] == []
 

@@ -47,8 +47,9 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
     """
 
     def chosen(ctx: typer.Context, param: typer.CallbackParam, value: str | None) -> str | None:
-        output = ctx.params.get("output")
-        meant = SUFFIXES.get(output.suffix.lower(), ()) if isinstance(output, Path) else ()
+        given_path = ctx.params.get("output")  # a text still in older versions of typer
+        output = None if given_path is None else Path(given_path)
+        meant = SUFFIXES.get(output.suffix.lower(), ()) if output is not None else ()
         if not meant:
             return value
         source: Any = ctx.get_parameter_source(param.name or "")
