@@ -72,4 +72,4 @@ def judge(
     found = from_checkpoint(
         "", Origin("directory", ""), checkpoint, prediction, decoding, config=values
     )
-    return Judged(found.inspection, prediction, decoding, error)
+    return Judged(found.inspection, prediction, decoding, error, values, companions)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ...analysis.quantization.declared import declared_in
 from ...analysis.quantization.decoding import Decoding
 from ...checkpoints.filenames import Kind, WeightName
 from ...checkpoints.one_file import IndexRead, Read
@@ -23,6 +24,9 @@ from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
+
+if TYPE_CHECKING:
+    from ...analysis.quantization.packing import Packing
 
 
 class Gadget(NamedTuple):
@@ -160,13 +164,25 @@ class Judged:
     """A checkpoint next to what its config predicts.
 
     ``inspection`` is None where nothing could be compared; ``prediction`` where the architecture is
-    not in the catalog or its config broken (``config_error``).
+    not in the catalog or its config broken (``config_error``). ``companions`` are the files next to
+    the config that say how weights are packed.
     """
 
     inspection: Inspection | None = None
     prediction: Prediction | None = None
     decoding: Decoding = field(default_factory=Decoding)
     config_error: HfinspectError | None = None
+    config: Mapping[str, object] | None = None
+    companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @cached_property
+    def packing(self) -> Packing | None:
+        """How the config says that the predicted tensors are packed; None if it does not."""
+        if self.prediction is None or not declared_in(self.config, self.companions).method:
+            return None
+        from ...analysis.quantization.packing import packing
+
+        return packing(self.prediction, self.config, self.companions)
 
     @cached_property
     def specs(self) -> Mapping[str, TensorSpec]:

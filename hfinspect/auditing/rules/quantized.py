@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
-from ...core.tensor import StoredTensor
+from ...analysis.quantization.declared import declared_in
+from ...analysis.quantization.decoding import Holds
+from ...analysis.quantization.packing import Packing
+from ...core.tensor import StoredTensor, TensorSpec
+from ..facts.compared import shape_text
 from ..facts.target import Copy, Facts, Folder
 from ..registry import Found, rule
 
@@ -19,27 +23,28 @@ _SMALL_DTYPES = ("U8", "I8", "I32", "U32", "F4")
 #: Methods whose checkpoints are packed; with others the loader packs plain weights itself.
 _MUST_BE_PACKED = frozenset({"gptq", "awq", "compressed-tensors", "modelopt", "mxfp4", "fp8"})
 
+#: Parts of the names of factors that weights are unpacked without.
+_OPTIONAL = ("input", "output", "activation", "k_scale", "v_scale")
+
 #: Bits of one packed 32-bit word.
 _WORD = 32
 
 
 def _settings(folder: Folder) -> Mapping[str, object] | None:
     """What config.json or a file next to it says of the quantisation."""
-    for config in (folder.config, _inner(folder.config)):
-        found = config.get("quantization_config") if config is not None else None
-        if isinstance(found, dict):
-            return found
-    for name in ("hf_quant_config.json", "quantize_config.json", "quant_config.json",
-                 "quantization_config.json"):  # fmt: skip
-        found = folder.mapping(name)
-        if found is not None:
-            return found
-    return None
-
-
-def _inner(config: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    found = config.get("text_config") if config is not None else None
-    return found if isinstance(found, dict) else None
+    files = {
+        name: found
+        for name in ("hf_quant_config.json", "quantize_config.json")
+        if (found := folder.mapping(name)) is not None
+    }
+    said = declared_in(folder.config, files)
+    if said.method:
+        return said.values
+    named = (folder.config or {}).get("quantization_config")
+    if isinstance(named, dict):
+        return named
+    others = (folder.mapping(name) for name in ("quant_config.json", "quantization_config.json"))
+    return next((other for other in others if other is not None), None)
 
 
 def _is_packed(tensor: StoredTensor) -> bool:
@@ -75,10 +80,20 @@ def not_quantised(facts: Facts) -> Iterator[Found]:
             continue
         if any(_is_packed(t) or _is_small(t) for t in copy.tensors.values()):
             continue
+        if _packs_nothing(folder):
+            continue
         method = settings.get("quant_method")
         must = isinstance(method, str) and method in _MUST_BE_PACKED
         text = f"quantization_config says {method!s:.40}, and no tensor is packed"
         yield Found(text, folder.config_path, severity=None if must else "warning")
+
+
+def _packs_nothing(folder: Folder) -> bool:
+    """Whether the config names a method and excludes every module that it could pack."""
+    packing = folder.judged.packing
+    if packing is None or packing.specs is None:
+        return False
+    return all(spec.packed is None for spec, _ in packing.tensors.counted())
 
 
 def _is_small(tensor: StoredTensor) -> bool:
@@ -104,21 +119,102 @@ def quantisation_unsaid(facts: Facts) -> Iterator[Found]:
 
 @rule("HI313", "packing", "error")
 def packing(facts: Facts) -> Iterator[Found]:
-    """Bits or group size in the config contradict the shapes of packed tensors.
+    """Packed tensors are not those that the config's method, bits and group size lead to.
 
     Why: every weight is unpacked wrongly, or loading fails.
 
-    Fix: correct bits and group_size in quantization_config.
+    Fix: correct bits and group_size in quantization_config, or restore the tensor.
     """
     for folder, copy in _weights(facts):
-        seen = set()
+        seen: set[str | None] = set()
         for found in _by_shapes(folder, copy):
             seen.add(found.tensor)
             yield found
         for finding in folder.judged.decoding.findings:
             if finding.rule == "quantization-mismatch" and finding.tensor not in seen:
                 file = copy.file_of.get(finding.tensor or "", copy.label)
+                seen.add(finding.tensor)
                 yield Found(finding.text, file, finding.tensor)
+        yield from _by_prediction(folder, copy, {_module(name) for name in seen if name})
+
+
+def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[Found]:
+    """Modules whose packed weight is there: what is missing next to it or of another shape.
+
+    A weight that is stored as it was is no finding here: which modules a tool left out is the part
+    of a config that is most often incomplete. Factors of activations and of the cache are optional
+    to loaders, and so is the order of GPTQ's groups.
+    """
+    packing, found = folder.judged.packing, folder.judged.inspection
+    if packing is None or packing.specs is None or not copy.readable:
+        return
+    reshaped = found.expectation.reshaped if found is not None and found.expectation else {}
+    seen = seen | {_module(name) for name in reshaped}
+    pieces: dict[str, list[TensorSpec]] = {}
+    for spec in packing.tensors:
+        if spec.packed is not None and not spec.packed.varies and _module(spec.name) not in seen:
+            pieces.setdefault(_module(spec.name), []).append(spec)
+    others = _other_layouts(packing, copy)
+    for module, specs in pieces.items():
+        if module in others or not any(_is_stored_packed(spec, copy) for spec in specs):
+            continue
+        for spec in specs:
+            stored, expected = copy.tensors.get(spec.name), shape_text(spec.shape)
+            if stored is not None:
+                if _differ(spec, stored):
+                    text = f"is {shape_text(stored.shape)}"
+                    where = f"{expected} by quantization_config"
+                    yield Found(text, copy.file_of[spec.name], spec.name, where)
+            elif _is_needed(spec, module):
+                text = "no file holds it, and the packed weight next to it needs it"
+                yield Found(text, copy.label, spec.name, expected)
+
+
+def _other_layouts(packing: Packing, copy: Copy) -> set[str]:
+    """Modules whose files follow another writer of the same method: with factors of other names, or
+    with integers where floats are predicted."""
+    predicted = {spec.name: spec for spec in packing.tensors}
+    found = set()
+    for name, stored in copy.tensors.items():
+        spec = predicted.get(name)
+        if spec is None:
+            is_other = not name.endswith(".bias")
+        else:
+            is_other = spec.packed is not None and _is_whole(spec.dtype) != _is_whole(stored.dtype)
+        if is_other:
+            found.add(_module(name))
+    return found
+
+
+def _is_whole(dtype: str | None) -> bool:
+    """Whether it is one of integers; None is the model's own, of floats."""
+    return dtype is not None and dtype[0] in "UI"
+
+
+def _module(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _is_stored_packed(spec: TensorSpec, copy: Copy) -> bool:
+    """Whether ``spec`` is a packed weight that a file holds in the predicted dtype."""
+    stored = copy.tensors.get(spec.name)
+    is_weight = spec.packed is not None and spec.packed.holds == Holds.WEIGHTS.value
+    return is_weight and stored is not None and stored.dtype == spec.dtype
+
+
+def _differ(spec: TensorSpec, stored: StoredTensor) -> bool:
+    """Whether the shapes do, sizes of one aside; a scale for the whole matrix may be finer."""
+    expected = [size for size in spec.shape if size != 1]
+    return bool(expected) and expected != [size for size in stored.shape if size != 1]
+
+
+def _is_needed(spec: TensorSpec, module: str) -> bool:
+    """Whether the weight cannot be unpacked without it."""
+    assert spec.packed is not None
+    last = spec.name.removeprefix(f"{module}.")
+    if spec.packed.holds not in (Holds.SCALES.value, Holds.ZERO_POINTS.value):
+        return False
+    return not any(mark in last for mark in _OPTIONAL)
 
 
 def _by_shapes(folder: Folder, copy: Copy) -> Iterator[Found]:
