@@ -120,6 +120,9 @@ class _Reading:
         config, last = self._place(key)
         if last == "num_labels" and config.has("num_labels", "id2label"):
             return config.num_labels
+        if self._reading and config.fields.raw(last) != config.raw(last):
+            # Classes compute before they look at aliases; which of both they took is not recorded.
+            raise self.refused(key, config.raw(last))
         if config.has(last) and isinstance(config.raw(last), float):
             return config.number(last, default=0.0)
         if config.has(last):

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from .. import deliberate, fuzz, mutating, saved
+from .changing import without
 from .observing import Saved
 
 Given = Mapping[str, Any]
@@ -127,7 +128,9 @@ class Transformers:
     def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
         cls = self._config_class(kind)
         try:
-            given = mutating.shrunk(cls)
+            # What the class computes where it is absent stays absent.
+            computed = {key for key, kind in _fields(cls()) if "None" in kind}
+            given = without(mutating.shrunk(cls), computed)
             full = json.loads(cls().to_json_string(use_diff=False))
             yield _without_stages(given, full)
             yield given

@@ -95,6 +95,8 @@ class Recording:
             plain = flattened(given, self.sections)
             env.update({k: v for k, v in plain.items() if v is not None})
             written = {k for k, v in plain.items() if v is not None}
+            if "id2label" in written:
+                written.add("num_labels")  # which they count
             written |= {k.rpartition(".")[0] for k in plain if "." in k}
             self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), found)
         return self.cache[key]
@@ -271,13 +273,19 @@ class Recording:
                     value = self.rng.choice(values)
                     if value is not None:
                         changes[key] = value
-            one = self.changed(changes)
+            one = self.attempt(nested(self._less(changes), changes), changes)
             if isinstance(one, str):  # halve the changes until it builds
                 kept = self.rng.sample(sorted(changes), (len(changes) + 1) // 2)
                 one = self.changed({k: changes[k] for k in kept})
             if isinstance(one, Seen) and one not in found:
                 found.append(one)
         return found
+
+    def _less(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The base less some of what it writes down: what is absent may be computed."""
+        there = [k for k in flattened(self.base_given, self.sections) if k not in changes]
+        absent = {k for k in there if not k.endswith("model_type") and self.rng.random() < 0.2}
+        return without(self.base_given, absent)
 
     # ---- the fit
 
