@@ -76,7 +76,9 @@ def lay_out(
     found = portrait.inspection
     folded = fold(found.tensors)
     whole = overview.lay_out(found, by=by, groups=groups, layers=per_layer(found.tensors))
-    facts = [item for block in whole.blocks if isinstance(block, Facts) for item in block.items]
+    known = [item for block in whole.blocks if isinstance(block, Facts) for item in block.items]
+    # A page is shown around: where the model lies on this disk is in its JSON form alone.
+    facts = [item for item in known if item[0] != "path"]
     remarks = [block for block in whole.blocks if isinstance(block, Paragraph)]
     tables = [block for block in whole.blocks if isinstance(block, Table)]
     chapters = (
