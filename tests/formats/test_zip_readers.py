@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -165,9 +166,9 @@ def test_sizes_that_follow_the_data_are_no_difference(tmp_path: Path) -> None:
         member.write(BENIGN)
     wide = path.read_bytes()
     assert all(scan.error is None for _, scan in scan_file(BytesReader("x.bin", wide)))
-    written = struct.pack("<Q", len(BENIGN))
-    if written not in wide[:200]:  # Python 3.10 leaves the sizes of this header at nothing
+    if sys.version_info < (3, 11):  # whose zipfile writes the sizes of this header otherwise
         return
+    written = struct.pack("<Q", len(BENIGN))
     other = wide.replace(written, struct.pack("<Q", 5), 1)
     assert any("other sizes" in str(s.error) for _, s in scan_file(BytesReader("x.bin", other)))
 
