@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,8 +155,14 @@ def test_a_compressed_body_that_is_cut_is_broken(cut: int) -> None:
 
 def test_a_gzip_bomb_stops_at_the_limit() -> None:
     bomb = gzip.compress(bytes(50_000_000))
-    with pytest.raises(TooLongError):
-        _answer(200, {"content-encoding": "gzip"}, bomb, piece=len(bomb)).whole(100_000)
+    answer = _answer(200, {"content-encoding": "gzip"}, bomb, piece=len(bomb))
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLongError):
+            answer.whole(100_000)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000  # never inflated whole
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.binary(max_size=60))

@@ -20,6 +20,10 @@ from ..formats.torch_files import torch_zip
 from .attacks import EVIL_PICKLE, OPEN, Sample
 
 SAVED_MODELS = Path(__file__).parents[2] / "fixtures" / "trust" / "saved_models.json"
+LAMBDA = SAVED_MODELS.with_name("keras_lambda.json")
+
+#: Outside of the folder of an ONNX file.
+OUTSIDE = ("empty/../../outside", "../outside", "./../outside")
 
 TEMPLATE = "{{ cycler.__init__.__globals__.os.popen('touch canary').read() }}"
 #: What is a finding, but no error, as it runs only where the user has said so.
@@ -28,8 +32,16 @@ ALLOWED = "runs where the user allows it"
 
 def gadgets() -> list[Sample]:
     """Those that are errors."""
-    every = [*_keras(), *_onnx(), *_saved_models(), *_templates(), *_classes()]
+    every = [*_keras(), *_onnx(*OUTSIDE), *_saved_models(), *_templates(), *_classes()]
     return [s._replace(category="other loaders", title=f"{s.category}: {s.title}") for s in every]
+
+
+def later() -> Iterator[Sample]:
+    """Errors too, which the published comparison of scanners was made without."""
+    yield from _onnx("/tmp/hfinspect-outside")
+    packed = json.loads(LAMBDA.read_text(encoding="utf-8"))["files"]["lambda.h5"]
+    data = lzma.decompress(base64.b64decode(packed))
+    yield Sample("Keras", "a Lambda layer in HDF5", "m.h5", "keras", data)
 
 
 def _keras_file(layer: Mapping[str, object]) -> bytes:
@@ -94,9 +106,9 @@ def _field(number: int, value: bytes | int) -> bytes:
     return bytes([number << 3 | 2, len(value)]) + value
 
 
-def _onnx() -> Iterator[Sample]:
+def _onnx(*locations: str) -> Iterator[Sample]:
     """The canary is that bytes of a file outside of the folder are in the model."""
-    for location in ("empty/../../outside", "../outside", "./../outside"):
+    for location in locations:
         entry = _field(1, b"location") + _field(2, location.encode())
         tensor = _field(1, 4) + _field(2, 2) + _field(8, b"w") + _field(13, entry) + _field(14, 1)
         kind = _field(2, _field(1, _field(1, 2) + _field(2, _field(1, _field(1, 4)))))
@@ -139,6 +151,8 @@ def allowed() -> Iterator[Sample]:
     """With trust_remote_code alone: warnings."""
     auto = {"model_type": "mine", "auto_map": {"AutoConfig": "evil.Config"}}
     yield Sample(ALLOWED, "auto_map", "config.json", "auto class", json.dumps(auto).encode())
+    code = f"{OPEN}\ndef generate(model, **settings):\n    pass\n".encode()
+    yield Sample(ALLOWED, "custom_generate", "custom_generate/generate.py", "custom generate", code)
     modules = [{"idx": 0, "name": "0", "path": "", "type": "evil.Thing"}]
     yield Sample(ALLOWED, "modules.json", "modules.json", "sentence", json.dumps(modules).encode())
     index = {"_class_name": ["evil", "Mine"], "_diffusers_version": "0.30.0"}

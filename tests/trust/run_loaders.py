@@ -15,6 +15,7 @@ import pickle
 import signal
 import sys
 import tarfile
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -127,7 +128,8 @@ def load_onnx(file: str) -> None:
     import onnxruntime
 
     outside = Path("../outside")
-    outside.write_bytes(b"1234")
+    for path in (outside, Path(tempfile.gettempdir()) / "hfinspect-outside"):
+        path.write_bytes(b"1234")
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
     if session.run(None, {})[0].tobytes() == outside.read_bytes():
         Path("canary").touch()
@@ -169,6 +171,16 @@ def load_peft(file: str) -> None:
     peft.AutoPeftModel.from_pretrained(str(Path(file).resolve().parent))
 
 
+def load_custom_generate(file: str) -> None:
+    """A model that the library itself makes, next to the code of the repo."""
+    import transformers
+
+    folder = str(Path(file).resolve().parents[1])
+    config = transformers.GPT2Config(n_layer=1, n_embd=4, n_head=1, vocab_size=4, n_positions=4)
+    transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    transformers.AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
+
+
 def load_auto_class(file: str) -> None:
     import transformers
 
@@ -197,7 +209,7 @@ LOADERS: dict[str, Callable[[str], None]] = {
     "keras": load_keras, "onnx": load_onnx, "keras of today": load_keras_of_today,
     "tensorflow": load_saved_model, "gguf template": load_gguf_template,
     "config template": load_config_template, "peft": load_peft, "auto class": load_auto_class,
-    "sentence": load_sentence, "pipeline": load_pipeline,
+    "custom generate": load_custom_generate, "sentence": load_sentence, "pipeline": load_pipeline,
 }  # fmt: skip
 
 #: What some samples need next to them; each does the same harmless thing.

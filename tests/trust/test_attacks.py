@@ -13,7 +13,7 @@ from hfinspect.errors import NothingToInspectError
 from .attacks import Sample
 from .benign import benign_files
 from .disguised import every_sample
-from .gadgets import allowed
+from .gadgets import allowed, later
 
 SAMPLES = every_sample()
 #: Where the audit says that a file runs code, or might for all that is known.
@@ -44,9 +44,16 @@ def _errors(sample: Sample, folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("sample", list(allowed()), ids=lambda sample: str(sample.title))
 def test_what_runs_where_the_user_allows_it_is_a_warning(sample: Sample, tmp_path: Path) -> None:
+    (tmp_path / sample.file).parent.mkdir(exist_ok=True)
     (tmp_path / sample.file).write_bytes(sample.data)
     found = hfinspect.audit(str(tmp_path)).findings
-    assert {f.code for f in found if f.severity == "warning"} & {"HI404", "HI406", "HI416"}
+    codes = {f.code for f in found if f.severity == "warning"}
+    assert codes & {"HI404", "HI406", "HI416", "HI418"}
+
+
+@pytest.mark.parametrize("sample", list(later()), ids=lambda sample: str(sample.title))
+def test_attack_added_to_the_samples(sample: Sample, tmp_path: Path) -> None:
+    assert _errors(sample, tmp_path)
 
 
 @pytest.mark.parametrize("library", sorted({name.split("/")[0] for name in benign_files()}))

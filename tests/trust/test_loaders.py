@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from .disguised import every_sample
-from .gadgets import allowed
+from .gadgets import allowed, later
 
 #: What some loaders need.
 NEEDED = {
@@ -32,7 +32,7 @@ NEEDED = {
 
 @pytest.mark.loaders
 def test_every_sample_runs_in_its_loader(tmp_path: Path) -> None:
-    every = [*every_sample(), *allowed()]
+    every = [*every_sample(), *later(), *allowed()]
     missing = {
         loader
         for variable, loaders in NEEDED.items()
@@ -43,7 +43,7 @@ def test_every_sample_runs_in_its_loader(tmp_path: Path) -> None:
     manifest = []
     for number, sample in enumerate(every):
         folder = tmp_path / str(number)
-        folder.mkdir()
+        (folder / sample.file).parent.mkdir(parents=True)
         (folder / sample.file).write_bytes(sample.data)
         manifest.append([str(number), sample.file, sample.loader])
     python = os.environ.get("HFINSPECT_LOADERS_PYTHON", sys.executable)
