@@ -22,30 +22,25 @@ if TYPE_CHECKING:
     from .core.components import Component, Role
     from .core.config import HasConfig, Reads
     from .core.expectation import Assumed, Beyond, Expectation
-    from .core.explanation import (
-        Against,
-        Approximation,
-        Attention,
-        Candidate,
-        Convention,
-        Explanation,
-        Letter,
-        Measurement,
-        NameSize,
-        Projection,
-        Row,
-        Section,
-        Share,
-        TensorDifference,
-        Term,
-    )
+    from .core.explanation import Attention, Explanation, Projection
     from .core.extents import Extent
     from .core.flop_count import Flops
     from .core.footprint import AtContext, Memory, Stage, WeightBytes, Workspace
     from .core.formula import Formula, Tree
     from .core.hub_info import HubInfo
+    from .core.ledger_lines import Letter, Row, Section, Share
     from .core.model_facts import ModelFacts
     from .core.offload_plan import LayerBytes, Offload, OffloadPlan
+    from .core.other_counts import (
+        Against,
+        Approximation,
+        Candidate,
+        Convention,
+        Measurement,
+        NameSize,
+        TensorDifference,
+        Term,
+    )
     from .core.overrides import Override
     from .core.progress import Progress
     from .core.refs import Origin
@@ -99,21 +94,21 @@ _HOMES = {
     "Assumed": "core.expectation",
     "Beyond": "core.expectation",
     "Expectation": "core.expectation",
-    "Against": "core.explanation",
-    "Approximation": "core.explanation",
+    "Against": "core.other_counts",
+    "Approximation": "core.other_counts",
     "Attention": "core.explanation",
-    "Candidate": "core.explanation",
-    "Convention": "core.explanation",
+    "Candidate": "core.other_counts",
+    "Convention": "core.other_counts",
     "Explanation": "core.explanation",
-    "Letter": "core.explanation",
-    "Measurement": "core.explanation",
-    "NameSize": "core.explanation",
+    "Letter": "core.ledger_lines",
+    "Measurement": "core.other_counts",
+    "NameSize": "core.other_counts",
     "Projection": "core.explanation",
-    "Row": "core.explanation",
-    "Section": "core.explanation",
-    "Share": "core.explanation",
-    "TensorDifference": "core.explanation",
-    "Term": "core.explanation",
+    "Row": "core.ledger_lines",
+    "Section": "core.ledger_lines",
+    "Share": "core.ledger_lines",
+    "TensorDifference": "core.other_counts",
+    "Term": "core.other_counts",
     "Extent": "core.extents",
     "Flops": "core.flop_count",
     "AdaptedGroup": "core.training_bytes",

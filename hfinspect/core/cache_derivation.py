@@ -7,8 +7,8 @@ from typing import Any
 
 from .cache_size import CacheSize
 from .display import Shown
-from .explanation import Letter
 from .formula import Formula
+from .ledger_lines import Letter
 from .refs import Origin
 from .results import SCHEMA_VERSION
 

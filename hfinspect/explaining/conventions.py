@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
-from ..core.explanation import Candidate
+from ..core.other_counts import Candidate
 from .confusions import attention_and_mlp, confused, layers
 from .count_tree import Branch, Leaf, counted, counted_tree, leaves
 from .derivation import Derivation

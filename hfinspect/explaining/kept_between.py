@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.cache_derivation import CacheDerivation, CacheLine
 from ..core.cache_size import CacheSize
-from ..core.explanation import Letter
+from ..core.ledger_lines import Letter
 from ..core.results import Inspection
 from ..sizing.engines import ENGINES, Engine, Settings, packed
 from ..sizing.kv_cache import Held, KeptLayer, counted_keeps, in_pages, layer_count

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..core.components import Component
-from ..core.explanation import Row, Section, Share
 from ..core.formula import Formula
+from ..core.ledger_lines import Row, Section, Share
 from ..core.records import dataclass
 from .count_tree import Branch, Kind, Leaf, Node, Stack, counted, leaves, numbered
 from .polynomials import ONE, Polynomial, Quantity, number, total

@@ -9,8 +9,9 @@ from decimal import Decimal
 from itertools import combinations
 from typing import NamedTuple
 
-from ..core.explanation import Against, Convention, Explanation, Term
+from ..core.explanation import Explanation
 from ..core.formula import Formula
+from ..core.other_counts import Against, Convention, Term
 from ..errors import UsageError
 from .conventions import ways_of
 from .derivation import Derivation

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..core.choices import Depth
-from ..core.explanation import Attention, Explanation, Row, Section, Share
+from ..core.explanation import Attention, Explanation
 from ..core.formula import Formula
+from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
 from ..core.text import byte_size, method_word, spelled
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import hfinspect
-from hfinspect.core.explanation import Explanation, Section
+from hfinspect.core.explanation import Explanation
+from hfinspect.core.ledger_lines import Section
 
 from ..cli.program import ROOT
 from .golden_explain import DIRECTORY, EXAMPLES, output_of

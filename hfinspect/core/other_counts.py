@@ -1,0 +1,250 @@
+"""Other counts next to the exact one of a derivation: the approximation 12·L·H², the size in the
+name, what headers hold, and the number that ``--against`` names, with the usual ways to count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from .formula import Formula
+from .records import dataclass
+from .results import dict_of
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """``12·L·H²`` next to the truth, and what is left: total − embedding − 12·L·H².
+
+    Fields:
+        formula: 12·L·H²
+        embedding [parameters]: unique ones of embeddings
+        non_embedding [parameters]: all others
+        total [parameters]: the exact count
+        rest: what is left over, as a formula; None where it is too long
+    """
+
+    formula: Formula
+    embedding: int
+    non_embedding: int
+    total: int
+    rest: Formula | None
+
+    @property
+    def left_over(self) -> int:
+        return self.total - self.embedding - self.formula.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "formula": self.formula.to_dict(),
+            "embedding": self.embedding,
+            "non_embedding": self.non_embedding,
+            "left_over": self.left_over,
+            "left_over_formula": dict_of(self.rest),
+        }
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to count, and what it comes to.
+
+    Fields:
+        name: the way to count
+        value [parameters]: what it comes to
+    """
+
+    name: str
+    value: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"convention": self.name, "parameters": self.value}
+
+
+@dataclass(frozen=True)
+class NameSize:
+    """A size in the model's name. ``reached`` are the counts that round to it; where none does,
+    ``nearest`` is the one that comes closest.
+
+    Fields:
+        text: as the name has it, such as ``7B``
+        low [parameters]: the first count that rounds to it
+        high [parameters]: the first one after it that does not
+        says: what the size means
+        reached: the counts that round to it
+        nearest: the count that comes closest
+    """
+
+    text: str
+    low: int
+    high: int
+    says: str
+    reached: tuple[Candidate, ...]
+    nearest: Candidate
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "text": self.text,
+            "says": self.says,
+            "low": self.low,
+            "high": self.high,
+            "reached": [c.to_dict() for c in self.reached],
+            "nearest": self.nearest.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class TensorDifference:
+    """A tensor that is held and not predicted (positive), or predicted and not held (negative).
+
+    Fields:
+        tensor: its name
+        reason: why it differs
+        parameters [parameters]: held minus predicted
+    """
+
+    tensor: str
+    reason: str
+    parameters: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"tensor": self.tensor, "reason": self.reason, "parameters": self.parameters}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the headers hold next to what was derived. ``unexplained`` is what the differences,
+    tensor by tensor, do not account for.
+
+    Fields:
+        parameters [parameters]: unique ones in the headers; None where a packing is unknown
+        components [parameters]: by component
+        differences: tensors that differ
+        unexplained [parameters]: what the differences leave open; None where unknown
+        complete: False if a shard is missing
+    """
+
+    parameters: int | None
+    components: Mapping[str, int | None] = field(hash=False)
+    differences: tuple[TensorDifference, ...]
+    unexplained: int | None
+    complete: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "parameters": self.parameters,
+            "components": dict(self.components),
+            "complete": self.complete,
+            "unexplained": self.unexplained,
+            "differences": [one.to_dict() for one in self.differences],
+        }
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A usual way to count otherwise: what it adds to (or takes from) the exact total.
+
+    Fields:
+        name: the way to count
+        text: what it does, in a few words
+        delta: what it adds or takes, as a formula; None where it is too long
+        value [parameters]: what it adds, negative where it takes
+    """
+
+    name: str
+    text: str
+    delta: Formula | None
+    value: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "text": self.text,
+            "delta": dict_of(self.delta),
+            "value": self.value,
+        }
+
+
+@dataclass(frozen=True)
+class Term:
+    """One monomial of a closed form: its coefficient in the right one and in the other.
+
+    Fields:
+        text: the monomial
+        value: what it stands for
+        right: its coefficient in the exact closed form
+        other: its coefficient in the other one
+    """
+
+    text: str
+    value: int
+    right: str
+    other: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"term": self.text, "value": self.value, "right": self.right, "other": self.other}
+
+
+@dataclass(frozen=True)
+class Against:
+    """``--against``: the smallest sets of conventions that lead from the exact total to a number.
+
+    ``text`` is the number as written; ``fits`` are the counts, from the first up to the second,
+    which is not one of them, that it stands for: several where it is rounded (``124M``).
+    ``closed`` and ``other`` are the closed forms of the two, in the same letters; ``terms`` where
+    they differ. Without ``readings`` none was found among ``searched`` conventions.
+
+    Fields:
+        number [parameters]: the count that was given
+        difference [parameters]: given minus exact
+        readings: the smallest sets of conventions that lead to it
+        searched [conventions]: how many were tried
+        at_most [conventions]: how many were combined
+        text: the number as it was written
+        fits [parameters]: first count that it stands for, first one after that it does not
+        closed: the exact closed form; None where it is too long
+        other: the closed form of the other count; None where there is none
+        terms: where the two differ
+    """
+
+    number: int
+    difference: int
+    readings: tuple[tuple[Convention, ...], ...]
+    searched: int
+    at_most: int
+    text: str
+    fits: tuple[int, int]
+    closed: Formula | None = None
+    other: Formula | None = None
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def rounded(self) -> bool:
+        return self.fits[1] - self.fits[0] > 1
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the exact total is what was asked about."""
+        return self.fits[0] <= self.number - self.difference < self.fits[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "text": self.text,
+            "number": self.number,
+            "rounds_from": self.fits[0],
+            "rounds_to": self.fits[1] - 1,
+            "difference": self.difference,
+            "readings": [[c.to_dict() for c in reading] for reading in self.readings],
+            "searched": self.searched,
+            "at_most": self.at_most,
+            "closed_form": dict_of(self.closed),
+            "other_form": dict_of(self.other),
+            "terms": [term.to_dict() for term in self.terms],
+        }
