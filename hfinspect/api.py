@@ -1,4 +1,5 @@
-"""The verbs. The only module that joins the rooms."""
+"""The verbs, which join the rooms. Those that only pages and pictures need are in
+``pictures.py``."""
 
 from __future__ import annotations
 
@@ -12,20 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .checkpoints.one_file import read_config
-from .core.choices import SOURCES, SourceChoice, checked
+from .core.choices import SourceChoice, check_source
 from .core.config import HasConfig, config_given
 from .core.progress import Progress, joined
-from .core.refs import ModelRef, Origin
+from .core.refs import Origin
 from .core.results import Inspection, Member
-from .errors import HfinspectError, NothingToInspectError, UsageError
-from .inspecting.build import Inspected
+from .errors import HfinspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
 from .inspecting.overriding import changed
-from .inspecting.trip import inspect_opened, inspect_target, is_config, json_of, of_pipeline
+from .inspecting.trip import inspect_target, is_config, json_of, of_pipeline
 from .sources.deadline import Deadline, Timeout
 from .sources.login import Session, login
-from .sources.opening import Access, errors_about
+from .sources.opening import Access
 from .sources.source import Source
 
 # What only one verb needs is imported by it: a command starts in a third of a second.
@@ -37,22 +37,15 @@ if TYPE_CHECKING:
     from .core.tensor import TensorInfo
     from .core.verdicts import AuditResult
     from .inspecting.pipelines import DeclaredPart
-    from .reports.portrait import Portrait
-    from .sizing.curves import Curves
-    from .sizing.plan import Wish
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.hub.model_info import Listing
-    from .sources.remembering import RememberingSource
     from .trees.prediction import Prediction
 
 Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
 
 #: Models that are compared are read at once, up to so many.
 _AT_ONCE = 8
-#: A portrait has an audit of models up to so many tensors; a second reading of more takes longer
-#: than everything else on the page.
-MAX_AUDITED = 20_000
 
 __all__ = [
     "SourceChoice", "audit", "compare", "explain", "explain_cache", "inspect", "memory", "predict",
@@ -93,7 +86,7 @@ def inspect(
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
     token, endpoint = login(session, token, endpoint)
-    _check_source(source, overrides)
+    check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, listing, progress)
     return inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
@@ -113,108 +106,6 @@ def iter_tensors(
     for tensor in inspect(target, **options).tensors:
         if match is None or fnmatchcase(tensor.name, match):
             yield tensor
-
-
-def portrait(
-    target: Target,
-    *,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    file: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-    brief: bool = False,
-) -> Portrait:
-    """All that a page about a model shows, from one trip to it: what ``inspect`` returns, the
-    derivation, memory at every context, and an audit of what was read. ``brief``: what a picture
-    of its areas shows, without these three.
-
-    Arguments and errors are those of ``inspect``. What a model has no answer for is the reason as
-    text; so is the audit of more than ``MAX_AUDITED`` tensors, which takes as long again.
-    """
-    from .sources.remembering import RememberingSource
-
-    _check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, cache, progress=progress)
-    if brief:
-        from .reports.portrait import Portrait
-
-        found = inspect_target(
-            target, access, revision=revision, source=source, file=file, overrides=overrides
-        ).inspection
-        return Portrait(found, "", None, None, (), "")
-    if config_given(target) is not None:
-        whole = inspect_target(target, access, overrides=overrides)
-        return _portrait(whole, "only a config was given")
-    ref = of_pipeline(access.resolve(target, revision))
-    access = access.started()
-    opened = access.open(ref)
-    remembering = RememberingSource(opened)
-    with errors_about(ref), closing(remembering):
-        whole = inspect_opened(
-            str(target), ref, remembering if ref.path is None else opened, access, source=source,
-            file=file, overrides=overrides,
-        )  # fmt: skip
-        return _portrait(whole, _audited(str(target), ref, file, remembering, whole, source))
-
-
-def _audited(
-    name: str, ref: ModelRef, file: str | None, opened: RememberingSource, whole: Inspected,
-    source: str,
-) -> AuditResult | str:  # fmt: skip
-    """The audit of what was inspected, or why there is none."""
-    found = whole.inspection
-    if found.overrides or source == "config":
-        return "only the config was to be read"
-    if found.source == "config" and not found.findings and not found.other_files:
-        return "no weight file was read, and nothing is odd so far; the command audit looks closer"
-    if len(found.tensors) > MAX_AUDITED:
-        return (
-            f"of more than {MAX_AUDITED:,} tensors it takes as long as the rest of this page; the "
-            "command audit does it"
-        )
-    picked = ref.file or file
-    if is_config(picked) or is_config(ref.path):
-        return "only the config was read"
-    from .auditing.run import run_audit  # a hundred rules: a third of the time of a page
-    from .sources.local import LocalSource
-
-    try:
-        if ref.path is not None:
-            return run_audit(name, LocalSource(ref.path), file=picked)
-        opened.only_answer()
-        return run_audit(name, opened, file=picked)
-    except HfinspectError as error:
-        return str(error)
-
-
-def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
-    from .explaining.derivation import Derivation
-    from .explaining.derive import explained
-    from .reports.portrait import Portrait
-    from .sizing.curves import curves, held_by_layers
-    from .sizing.engines import find_engine
-    from .sizing.plan import Wish, plan
-
-    found, prediction = whole.inspection, whole.prediction
-    explanation: Explanation | str
-    if prediction is None or found.config is None:
-        several = f"it is a {found.layout} of several parts"
-        no_class = (
-            "its architecture is not in the catalog" if found.config else "there is no config"
-        )
-        explanation = several if found.members else no_class
-    else:
-        explanation = explained(found.target, found, Derivation(prediction, found.config))
-    memory = plan(found, prediction, Wish(find_engine("logical")))
-    drawn = None if prediction is None else curves(found, prediction, memory)
-    held = () if prediction is None or drawn is None else held_by_layers(found, prediction, memory)
-    return Portrait(found, explanation, memory, drawn, held, audit)
 
 
 def compare(
@@ -240,7 +131,7 @@ def compare(
 
     if len(targets) < 2:
         raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
-    _check_source(source, overrides)
+    check_source(source, overrides)
     changes = [*[None] * (len(targets) - 1), overrides or None]
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
     access = Access(token, endpoint, timeout, cache=cache)
@@ -291,7 +182,7 @@ def explain(
     from .inspecting.pipelines import several_models
 
     asked = None if against is None else parse_count(against)
-    _check_source(source, overrides)
+    check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
@@ -334,30 +225,19 @@ def explain_cache(
     Raises what ``memory`` raises, and NothingToInspectError for a model that keeps nothing between
     tokens or whose layout no rule knows.
     """
-    from .explaining.kept_between import derived_cache
-    from .sizing.kv_cache import kept_layers
-    from .sizing.plan import held_of, plan, wished
+    from .explaining.kept_between import cache_explained
+    from .sizing.wish import wished
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, step_tokens=step_tokens, on=None,
     )  # fmt: skip
-    _check_source(source, overrides)
+    check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
-    found, prediction = whole.inspection, whole.prediction
-    kept = plan(found, prediction, wish).cache
-    if kept is None or prediction is None or not kept.layers:
-        reason = found.cache_unknown or "it keeps nothing between tokens"
-        raise NothingToInspectError(
-            found.target, f"has no cache to derive: {reason}",
-            hint="explain without it derives the parameters, memory sizes the weights",
-        )  # fmt: skip
-    held, _ = held_of(found, prediction, wish)
-    held = replace(held, tokens=kept.tokens, batch=kept.batch)
-    return derived_cache(found, prediction, kept_layers(prediction.root), kept, held)
+    return cache_explained(whole.inspection, whole.prediction, wish)
 
 
 def memory(
@@ -424,7 +304,10 @@ def memory(
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
     token, endpoint = login(session, token, endpoint)
-    wish = _memory_wish(
+    from .sizing.plan import plan
+    from .sizing.wish import memory_wished
+
+    wish = memory_wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
@@ -432,70 +315,12 @@ def memory(
         optimizer=optimizer, precision=precision, gpus=gpus, zero=zero,
         checkpointing=checkpointing, attention=attention,
     )  # fmt: skip
+    check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
-    return _planned(target, wish, access, revision, source, file, overrides)[0]
-
-
-def memory_drawn(
-    target: Target,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    file: str | None = None,
-    timeout: Timeout = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-    **wishes: Any,
-) -> tuple[Memory, Curves | None]:
-    """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
-    model on one device; None where its cache is not known."""
-    from .sizing.curves import curves
-
-    access = Access(token, timeout=timeout, cache=cache, progress=progress)
-    found, whole = _planned(
-        target, _memory_wish(**wishes), access, revision, source, file, overrides
-    )
-    return found, None if whole.prediction is None else curves(
-        whole.inspection, whole.prediction, found
-    )
-
-
-def _memory_wish(*, train: str | None, **wishes: Any) -> Wish:
-    """What a user wrote, checked. Raises UsageError."""
-    from .sizing.plan import wished
-
-    training = {
-        name: wishes.pop(name)
-        for name in ("rank", "targets", "seq", "optimizer", "precision", "gpus", "zero",
-                     "checkpointing", "attention")
-    }  # fmt: skip
-    wish = wished(**wishes)
-    if train is None:
-        return wish
-    from .sizing.training import train_wished
-
-    if wish.width is not None:
-        raise UsageError("width", "is of weights that run; training has a precision")
-    if not wish.parallel.alone:
-        hint = "training divides by gpus and zero"
-        raise UsageError("train", "does not go with parallel inference", hint=hint)
-    return replace(wish, train=train_wished(train, batch=wishes["batch"], **training))
-
-
-def _planned(
-    target: Target, wish: Wish, access: Access, revision: str | None, source: SourceChoice,
-    file: str | None, overrides: Mapping[str, Any] | None,
-) -> tuple[Memory, Inspected]:  # fmt: skip
-    """The sum, and what it was made from."""
-    from .sizing.plan import plan
-
-    _check_source(source, overrides)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
-    return plan(whole.inspection, whole.prediction, wish), whole
+    return plan(whole.inspection, whole.prediction, wish)
 
 
 def audit(
@@ -651,12 +476,6 @@ def predict_parts(
             refuse_models_below(opened.origin, files)
             raise no_config(str(target), files)
         return (_only_part(config, overrides),), opened.origin
-
-
-def _check_source(source: str, overrides: Mapping[str, Any] | None) -> None:
-    checked("source", source, SOURCES)
-    if overrides and source == "checkpoint":
-        raise UsageError("overrides", "change the config, but only headers were to be read")
 
 
 def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:

@@ -28,6 +28,7 @@ HEIGHTS = {
     "auditing": 8,
     "reports": 9,
     "api": 10,
+    "pictures": 11,
     "scanning": 11,
     "cli": 12,
     "__main__": 13,

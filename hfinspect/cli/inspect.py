@@ -84,7 +84,11 @@ def inspect(
     if update is not None and (output is not None or format_ not in ("table", "card")):
         raise UsageError("--update", "writes a card into its own file", hint="no -o, no -f with it")
     drawn = format_ in ("html", "svg") or update is not None
-    ask: Any = partial(api.portrait, brief=format_ != "html") if drawn else api.inspect
+    ask: Any = api.inspect
+    if drawn:
+        from ..pictures import portrait
+
+        ask = partial(portrait, brief=format_ != "html")
     with reading_line(models[0], revision=revision) as progress:
         found = ask(
             models[0], revision=revision, source=source, token=token, file=file,

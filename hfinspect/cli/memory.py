@@ -108,7 +108,7 @@ def memory(
     --train says what a step of training holds. Exit code 1 if the device named by --on does not
     hold it (with --train: the training). GB is 10^9 bytes, GiB 2^30.
     """
-    from .. import api
+    from .. import api, pictures
     from ..core.overrides import parse_overrides
     from ..reports.footprint_lines import lay_out
     from .output import checked_format, emit
@@ -116,7 +116,7 @@ def memory(
 
     checked_format(format_)
     with reading_line(model, revision=revision) as progress:
-        ask: Any = api.memory_drawn if format_ == "html" else api.memory
+        ask: Any = pictures.memory_drawn if format_ == "html" else api.memory
         found = ask(
             model,
             context=context,

@@ -16,7 +16,7 @@ from . import options
 
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
-    from ..sizing.plan import Wish
+    from ..sizing.wish import Wish
     from .listing import HubQuery
     from .scan_run import Job, Plan
 

@@ -6,8 +6,8 @@ The library checks them, the command line shows and completes them. Formats are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from ..errors import UsageError
 
@@ -43,3 +43,10 @@ def checked(name: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise UsageError(f"{name} {value!r}", "is unknown", expected=listed(choices))
     return value
+
+
+def check_source(source: str, overrides: Mapping[str, Any] | None) -> None:
+    """Raises UsageError for a source that is none, and for headers of a config that changed."""
+    checked("source", source, SOURCES)
+    if overrides and source == "checkpoint":
+        raise UsageError("overrides", "change the config, but only headers were to be read")

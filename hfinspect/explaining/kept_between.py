@@ -7,14 +7,18 @@ every family with a recorded cache.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core.cache_derivation import CacheDerivation, CacheLine
 from ..core.cache_size import CacheSize
 from ..core.ledger_lines import Letter
 from ..core.results import Inspection
+from ..errors import NothingToInspectError
 from ..sizing.engines import ENGINES, Engine, Settings, packed
-from ..sizing.kv_cache import Held, KeptLayer, counted_keeps, in_pages, layer_count
+from ..sizing.kv_cache import Held, KeptLayer, counted_keeps, in_pages, kept_layers, layer_count
+from ..sizing.plan import held_of, plan
+from ..sizing.wish import Wish
 from ..trees.keeps import Keeps, KeysValues, State
 from ..trees.prediction import Prediction
 from .letters import assign, meaning_of
@@ -22,7 +26,27 @@ from .polynomials import Polynomial, number, of_shape, of_size, with_widths
 from .writer import Writer
 
 
-def derived_cache(
+def cache_explained(
+    found: Inspection, prediction: Prediction | None, wish: Wish
+) -> CacheDerivation:
+    """The derivation of the cache that ``sizing`` plans for this wish.
+
+    Raises NothingToInspectError for a model that keeps nothing between tokens, or whose layout no
+    rule knows.
+    """
+    kept = plan(found, prediction, wish).cache
+    if kept is None or prediction is None or not kept.layers:
+        reason = found.cache_unknown or "it keeps nothing between tokens"
+        raise NothingToInspectError(
+            found.target, f"has no cache to derive: {reason}",
+            hint="explain without it derives the parameters, memory sizes the weights",
+        )  # fmt: skip
+    held, _ = held_of(found, prediction, wish)
+    held = replace(held, tokens=kept.tokens, batch=kept.batch)
+    return _derived(found, prediction, kept_layers(prediction.root), kept, held)
+
+
+def _derived(
     found: Inspection, prediction: Prediction, layers: Sequence[KeptLayer], cache: CacheSize,
     held: Held,
 ) -> CacheDerivation:  # fmt: skip

@@ -28,7 +28,7 @@ from .time_limit import within
 
 if TYPE_CHECKING:
     from ..core.footprint import Memory
-    from ..sizing.plan import Wish
+    from ..sizing.wish import Wish
     from ..sources.hub.client import HubClient
     from ..sources.hub.model_info import Listing
 
@@ -145,7 +145,7 @@ def memory_wish(
 
     Raises UsageError, also for choices that need a device or a context next to them.
     """
-    from ..sizing.plan import wished
+    from ..sizing.wish import wished
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype, encoder_tokens=None,

@@ -7,7 +7,8 @@ from dataclasses import replace
 from ..core.footprint import Memory
 from ..errors import UsageError
 from ..inspecting.build import Inspected
-from ..sizing.plan import Wish, plan
+from ..sizing.plan import plan
+from ..sizing.wish import Wish
 from .rows import MEMORY_COLUMNS, Row
 
 

@@ -21,7 +21,7 @@ from ..errors import (
 from ..inspecting.build import Inspected
 from ..inspecting.declared_class import Predicted
 from ..inspecting.trip import inspect_opened, of_pipeline
-from ..sizing.plan import Wish
+from ..sizing.wish import Wish
 from ..sources.deadline import Deadline
 from ..sources.hub.model_info import Listing
 from ..sources.hub.search import ListedModel

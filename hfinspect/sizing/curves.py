@@ -35,7 +35,8 @@ from .kv_cache import (
     kept_layers,
     kept_where,
 )
-from .plan import Wish, held_of, sizer, step_tokens
+from .plan import held_of, sizer
+from .wish import Wish, step_tokens
 from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.

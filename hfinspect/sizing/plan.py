@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
 
 from ..core.cache_size import SEVERAL, CacheSize
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
@@ -12,8 +11,8 @@ from ..core.records import dataclass
 from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.prediction import Prediction
-from .devices import Device, parse_device, parse_tokens, smallest_card
-from .engines import Engine, Settings, as_cache_dtype, bytes_an_element, find_engine, settings_of
+from .devices import smallest_card
+from .engines import bytes_an_element
 from .flops import count_flops
 from .kv_cache import (
     Held,
@@ -34,76 +33,10 @@ from .own_cache import (
     recurrent_dtype,
     state_dtype,
 )
-from .parallel import Parallel, divided, parallel_notes, parallel_wished, stage_weights, stages
-from .reading import count_reading, parse_bandwidth
+from .parallel import divided, parallel_notes, stage_weights, stages
+from .reading import count_reading
+from .wish import MAX_BATCH, MAX_CONTEXT, Wish, step_tokens
 from .workspace import WorkspaceLimit
-
-if TYPE_CHECKING:
-    from .training import TrainWish
-
-#: Tokens of a prompt that are worked on at once where no engine says it: engines cut longer ones.
-PREFILL_TOKENS: Final = 2048
-#: Where the search for the longest context ends.
-MAX_CONTEXT: Final = 2**31
-MAX_BATCH: Final = 2**20
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What is to be sized: the choices of ``hfinspect memory``."""
-
-    engine: Engine
-    context: int | None = None
-    batch: int = 1
-    dtype: str | None = None
-    encoder_tokens: int | None = None
-    device: Device | None = None
-    parallel: Parallel = field(default_factory=Parallel)
-    bandwidth: int | None = None
-    width: str | None = None
-    settings: Settings = field(default_factory=Settings)
-    train: TrainWish | None = None
-
-
-def wished(
-    *,
-    engine: str,
-    context: int | str | None,
-    batch: int,
-    cache_dtype: str | None,
-    encoder_tokens: int | None,
-    on: str | None,
-    tensor_parallel: int = 1,
-    pipeline_parallel: int = 1,
-    expert_parallel: int = 1,
-    bandwidth: str | None = None,
-    step_tokens: int | None = None,
-    width: str | None = None,
-) -> Wish:
-    """What a user wrote, checked. Raises UsageError."""
-    if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
-        raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
-    if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
-        raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
-    rules = find_engine(engine)
-    return Wish(
-        engine=rules,
-        context=None if context is None else parse_tokens(context),
-        batch=batch,
-        dtype=None if cache_dtype is None else as_cache_dtype(cache_dtype, rules),
-        encoder_tokens=encoder_tokens,
-        device=None if on is None else parse_device(on),
-        parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules.name),
-        bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
-        settings=settings_of(rules, step_tokens),
-        width=None if width is None else _checked_width(width),
-    )
-
-
-def _checked_width(width: str) -> str:
-    from .width import checked_width  # reads the tensor types of GGUF
-
-    return checked_width(width)
 
 
 def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
@@ -383,15 +316,6 @@ class Sizer:
             )
             for i, stage in enumerate(self.stages)
         )  # fmt: skip
-
-
-def step_tokens(wish: Wish) -> int:
-    """Tokens of each sequence that one step works on at most."""
-    steps = {
-        "logical": PREFILL_TOKENS, "sglang": wish.settings.batched_tokens,
-        "vllm": wish.settings.batched_tokens, "llama.cpp": wish.settings.ubatch,
-    }  # fmt: skip
-    return steps.get(wish.engine.name, MAX_CONTEXT)
 
 
 # ---- what fits

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
-from hfinspect import api
+from hfinspect import pictures
 from hfinspect.analysis.kinds import fold
 from hfinspect.core.components import Component
 from hfinspect.core.results import Inspection
@@ -67,7 +67,7 @@ class _Parsed(HTMLParser):
 
 
 def page_of(target: object, **options: Any) -> str:
-    found = api.portrait(target, **options)  # type: ignore[arg-type]
+    found = pictures.portrait(target, **options)  # type: ignore[arg-type]
     return html.render(portrait.lay_out(found), found.inspection.to_dict(), "hfinspect MODEL")
 
 
@@ -197,7 +197,7 @@ def test_a_hostile_model_is_text_and_small(hostile: Path) -> None:
     held = json.loads(parsed.blocks["script"][0])
     assert held["target"].endswith("<i>model")
     assert "left out" in text
-    picture = svg.render(portrait.lay_out(api.portrait(hostile)))
+    picture = svg.render(portrait.lay_out(pictures.portrait(hostile)))
     assert len(picture.encode()) <= 15_000
     ElementTree.fromstring(picture)
     assert "alert" not in picture.replace("&lt;script&gt;alert", "")
@@ -281,7 +281,7 @@ def test_only_inspect_draws_an_svg() -> None:
 
 def test_a_page_has_a_text_form() -> None:
     """One document: the same blocks as a table and as Markdown."""
-    drawn = portrait.lay_out(api.portrait(MODELS / "mixtral-8x7b"))
+    drawn = portrait.lay_out(pictures.portrait(MODELS / "mixtral-8x7b"))
     for text in (table.render(drawn), markdown.render(drawn).replace("\\", "")):
         for said in ("layers 0-31", "model.layers.[0-31].block_sparse_moe.experts.[0-7].w1.weight",
                      "Where the parameters are", "closed form", "46,702,792,704"):  # fmt: skip
@@ -336,7 +336,7 @@ def test_corners_give_every_point_exactly(values: list[int]) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "mixtral-8x7b", "deepseek-v3"])
 def test_curves_are_what_memory_says(name: str) -> None:
-    found = api.portrait(MODELS / name)
+    found = pictures.portrait(MODELS / name)
     drawn, config = found.curves, found.inspection.config
     assert drawn is not None
     assert config is not None

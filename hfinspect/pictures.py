@@ -1,0 +1,167 @@
+"""The verbs behind pages and pictures: all that one shows, from one trip to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from .core.choices import SourceChoice, check_source
+from .core.config import config_given
+from .core.progress import Progress
+from .core.refs import ModelRef
+from .errors import HfinspectError
+from .inspecting.build import Inspected
+from .inspecting.trip import inspect_opened, inspect_target, is_config, of_pipeline
+from .sources.deadline import Timeout
+from .sources.opening import Access, errors_about
+
+# What only one of them needs is imported by it.
+if TYPE_CHECKING:
+    from .api import Target
+    from .core.explanation import Explanation
+    from .core.footprint import Memory
+    from .core.verdicts import AuditResult
+    from .reports.portrait import Portrait
+    from .sizing.curves import Curves
+    from .sources.header_cache import HeaderCache
+    from .sources.hub.client import HubClient
+    from .sources.remembering import RememberingSource
+
+#: A portrait has an audit of models up to so many tensors; a second reading of more takes longer
+#: than everything else on the page.
+MAX_AUDITED = 20_000
+
+
+def portrait(
+    target: Target,
+    *,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    endpoint: str | None = None,
+    timeout: Timeout = None,
+    client: HubClient | None = None,
+    cache: HeaderCache | None = None,
+    progress: Progress | None = None,
+    brief: bool = False,
+) -> Portrait:
+    """All that a page about a model shows, from one trip to it: what ``inspect`` returns, the
+    derivation, memory at every context, and an audit of what was read. ``brief``: what a picture
+    of its areas shows, without these three.
+
+    Arguments and errors are those of ``inspect``. What a model has no answer for is the reason as
+    text; so is the audit of more than ``MAX_AUDITED`` tensors, which takes as long again.
+    """
+    from .sources.remembering import RememberingSource
+
+    check_source(source, overrides)
+    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    if brief:
+        from .reports.portrait import Portrait
+
+        found = inspect_target(
+            target, access, revision=revision, source=source, file=file, overrides=overrides
+        ).inspection
+        return Portrait(found, "", None, None, (), "")
+    if config_given(target) is not None:
+        whole = inspect_target(target, access, overrides=overrides)
+        return _portrait(whole, "only a config was given")
+    ref = of_pipeline(access.resolve(target, revision))
+    access = access.started()
+    opened = access.open(ref)
+    remembering = RememberingSource(opened)
+    with errors_about(ref), closing(remembering):
+        whole = inspect_opened(
+            str(target), ref, remembering if ref.path is None else opened, access, source=source,
+            file=file, overrides=overrides,
+        )  # fmt: skip
+        return _portrait(whole, _audited(str(target), ref, file, remembering, whole, source))
+
+
+def _audited(
+    name: str, ref: ModelRef, file: str | None, opened: RememberingSource, whole: Inspected,
+    source: str,
+) -> AuditResult | str:  # fmt: skip
+    """The audit of what was inspected, or why there is none."""
+    found = whole.inspection
+    if found.overrides or source == "config":
+        return "only the config was to be read"
+    if found.source == "config" and not found.findings and not found.other_files:
+        return "no weight file was read, and nothing is odd so far; the command audit looks closer"
+    if len(found.tensors) > MAX_AUDITED:
+        return (
+            f"of more than {MAX_AUDITED:,} tensors it takes as long as the rest of this page; the "
+            "command audit does it"
+        )
+    picked = ref.file or file
+    if is_config(picked) or is_config(ref.path):
+        return "only the config was read"
+    from .auditing.run import run_audit  # a hundred rules: a third of the time of a page
+    from .sources.local import LocalSource
+
+    try:
+        if ref.path is not None:
+            return run_audit(name, LocalSource(ref.path), file=picked)
+        opened.only_answer()
+        return run_audit(name, opened, file=picked)
+    except HfinspectError as error:
+        return str(error)
+
+
+def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
+    from .explaining.derivation import Derivation
+    from .explaining.derive import explained
+    from .reports.portrait import Portrait
+    from .sizing.curves import curves, held_by_layers
+    from .sizing.engines import find_engine
+    from .sizing.plan import plan
+    from .sizing.wish import Wish
+
+    found, prediction = whole.inspection, whole.prediction
+    explanation: Explanation | str
+    if prediction is None or found.config is None:
+        several = f"it is a {found.layout} of several parts"
+        no_class = (
+            "its architecture is not in the catalog" if found.config else "there is no config"
+        )
+        explanation = several if found.members else no_class
+    else:
+        explanation = explained(found.target, found, Derivation(prediction, found.config))
+    memory = plan(found, prediction, Wish(find_engine("logical")))
+    drawn = None if prediction is None else curves(found, prediction, memory)
+    held = () if prediction is None or drawn is None else held_by_layers(found, prediction, memory)
+    return Portrait(found, explanation, memory, drawn, held, audit)
+
+
+def memory_drawn(
+    target: Target,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    file: str | None = None,
+    timeout: Timeout = None,
+    cache: HeaderCache | None = None,
+    progress: Progress | None = None,
+    **wishes: Any,
+) -> tuple[Memory, Curves | None]:
+    """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
+    model on one device; None where its cache is not known."""
+    from .sizing.curves import curves
+    from .sizing.plan import plan
+    from .sizing.wish import memory_wished
+
+    wish = memory_wished(**wishes)
+    check_source(source, overrides)
+    access = Access(token, timeout=timeout, cache=cache, progress=progress)
+    whole = inspect_target(
+        target, access, revision=revision, source=source, file=file, overrides=overrides
+    )
+    found = plan(whole.inspection, whole.prediction, wish)
+    return found, None if whole.prediction is None else curves(
+        whole.inspection, whole.prediction, found
+    )

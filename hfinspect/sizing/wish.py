@@ -1,0 +1,110 @@
+"""What is to be sized: the words of a user, checked."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.records import dataclass
+from ..errors import UsageError
+from .devices import Device, parse_device, parse_tokens
+from .engines import Engine, Settings, as_cache_dtype, find_engine, settings_of
+from .parallel import Parallel, parallel_wished
+from .reading import parse_bandwidth
+
+if TYPE_CHECKING:
+    from .training import TrainWish
+
+#: Tokens of a prompt that are worked on at once where no engine says it: engines cut longer ones.
+PREFILL_TOKENS: Final = 2048
+#: Where the search for the longest context ends.
+MAX_CONTEXT: Final = 2**31
+MAX_BATCH: Final = 2**20
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be sized: the choices of ``hfinspect memory``."""
+
+    engine: Engine
+    context: int | None = None
+    batch: int = 1
+    dtype: str | None = None
+    encoder_tokens: int | None = None
+    device: Device | None = None
+    parallel: Parallel = field(default_factory=Parallel)
+    bandwidth: int | None = None
+    width: str | None = None
+    settings: Settings = field(default_factory=Settings)
+    train: TrainWish | None = None
+
+
+def wished(
+    *,
+    engine: str,
+    context: int | str | None,
+    batch: int,
+    cache_dtype: str | None,
+    encoder_tokens: int | None,
+    on: str | None,
+    tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    expert_parallel: int = 1,
+    bandwidth: str | None = None,
+    step_tokens: int | None = None,
+    width: str | None = None,
+) -> Wish:
+    """What a user wrote, checked. Raises UsageError."""
+    if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
+        raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
+    if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
+        raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
+    rules = find_engine(engine)
+    return Wish(
+        engine=rules,
+        context=None if context is None else parse_tokens(context),
+        batch=batch,
+        dtype=None if cache_dtype is None else as_cache_dtype(cache_dtype, rules),
+        encoder_tokens=encoder_tokens,
+        device=None if on is None else parse_device(on),
+        parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules.name),
+        bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
+        settings=settings_of(rules, step_tokens),
+        width=None if width is None else _checked_width(width),
+    )
+
+
+def _checked_width(width: str) -> str:
+    from .width import checked_width  # reads the tensor types of GGUF
+
+    return checked_width(width)
+
+
+def memory_wished(*, train: str | None, **wishes: Any) -> Wish:
+    """``wished``, and where ``train`` names a way of training also that of ``train_wished``, of
+    which ``batch`` is that of the wish. Raises UsageError."""
+    training = {
+        name: wishes.pop(name)
+        for name in ("rank", "targets", "seq", "optimizer", "precision", "gpus", "zero",
+                     "checkpointing", "attention")
+    }  # fmt: skip
+    wish = wished(**wishes)
+    if train is None:
+        return wish
+    from .training import train_wished
+
+    if wish.width is not None:
+        raise UsageError("width", "is of weights that run; training has a precision")
+    if not wish.parallel.alone:
+        hint = "training divides by gpus and zero"
+        raise UsageError("train", "does not go with parallel inference", hint=hint)
+    return replace(wish, train=train_wished(train, batch=wishes["batch"], **training))
+
+
+def step_tokens(wish: Wish) -> int:
+    """Tokens of each sequence that one step works on at most."""
+    steps = {
+        "logical": PREFILL_TOKENS, "sglang": wish.settings.batched_tokens,
+        "vllm": wish.settings.batched_tokens, "llama.cpp": wish.settings.ubatch,
+    }  # fmt: skip
+    return steps.get(wish.engine.name, MAX_CONTEXT)
