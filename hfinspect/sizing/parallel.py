@@ -149,7 +149,12 @@ def stage_weights(
     shares = _Shares(found, parallel)
     if prediction is None or len(parts) == 1:
         every = (t for t in found.tensors if t.beyond is None)
-        return [shares.sum(Placed(tensor, 0, tensor.kind == "expert") for tensor in every)]
+        return [
+            shares.sum(
+                Placed(tensor, 0, tensor.kind == "expert", tensor.own_nbytes or 0)
+                for tensor in every
+            )
+        ]
     by_place: dict[int, list[Placed]] = {}
     for placed in placed_tensors(found, prediction):
         by_place.setdefault(placed.place, []).append(placed)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..core.components import Component
-from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..trees.prediction import Prediction
@@ -34,18 +33,14 @@ _GGUF_FIRST: Final = frozenset({"per_layer_model_proj", "per_layer_proj_norm"})
 _GGUF_EXPERTS: Final = re.compile(r"\.ffn_(up|down|gate|gate_up)_(ch|)exps")
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """A tensor's place: the number of its layer, or one of the constants above. ``routed``: it is
-    one of the experts that a router chooses from."""
+    one of the experts that a router chooses from. ``nbytes`` are its own, 0 where unknown."""
 
     tensor: TensorInfo
     place: int
     routed: bool
-
-    @property
-    def nbytes(self) -> int:
-        return self.tensor.own_nbytes or 0
+    nbytes: int
 
 
 def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[Placed]:
@@ -60,7 +55,7 @@ def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[Placed
             place, routed = _in_gguf(tensor), bool(_GGUF_EXPERTS.search(tensor.name))
         else:
             place, routed = _in_repo(tensor, starts, before), tensor.kind == "expert"
-        yield Placed(tensor, place, routed)
+        yield Placed(tensor, place, routed, tensor.own_nbytes or 0)
 
 
 def tied_head_bytes(found: Inspection, prediction: Prediction) -> int:
