@@ -25,25 +25,30 @@ def shortened(text: str, width: int) -> str:
 
 
 def fitted(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], fixed: Sequence[bool], room: int
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    fixed: Sequence[bool],
+    room: int,
+    padding: int = 2,
 ) -> tuple[list[str], list[list[str]]]:
     """Headers and rows that fit into ``room`` characters, as far as that goes: texts are broken
     into lines only where cutting names is not enough. ``fixed``: columns of numbers. A header has
-    two characters around it."""
-    columns = list(zip(*[[f"{header}  " for header in headers], *rows], strict=True))
-    widths = [max(map(_length, column)) for column in columns]
+    ``padding`` characters around it."""
+    columns = list(zip(*[[header + " " * padding for header in headers], *rows], strict=True))
+    widths = [max(map(seen_length, column)) for column in columns]
     if sum(widths) <= room:
         return list(headers), [list(row) for row in rows]
     for width_of in (_cut, _broken):
         least = [
-            width if is_fixed else min(width, max(_cut(header) + 2, *map(width_of, cells), 0))
+            width if is_fixed else min(width, max(_cut(header) + padding, *map(width_of, cells), 0))
             for width, is_fixed, header, (_, *cells) in zip(
                 widths, fixed, headers, columns, strict=True
             )
         ]
         _narrowed(widths, least, room)
     cut = [
-        shortened(header, max(width - 2, 1)) for header, width in zip(headers, widths, strict=True)
+        shortened(header, max(width - padding, 1))
+        for header, width in zip(headers, widths, strict=True)
     ]
     return cut, [line for row in rows for line in _lines(row, widths)]
 
@@ -57,7 +62,7 @@ def _narrowed(widths: list[int], least: Sequence[int], room: int) -> None:
         widths[max(slack, key=lambda i: widths[i])] -= 1
 
 
-def _length(text: str) -> int:
+def seen_length(text: str) -> int:
     """Characters that are seen: colours are not."""
     return len(_COLOR.sub("", text) if "\033" in text else text)
 
@@ -69,9 +74,14 @@ def _cut(cell: str) -> int:
 
 
 def _broken(cell: str) -> int:
-    """How narrow it can be if it is broken at its spaces, too."""
+    """How narrow it can be if it is broken at its spaces and after the factors of a product."""
     indent = len(cell) - len(cell.lstrip())
-    return indent + max(map(_cut, cell.split()), default=0)
+    return indent + max(map(_cut, _factors(cell).split()), default=0)
+
+
+def _factors(cell: str) -> str:
+    """With a space after each sign of multiplication, where a line may end."""
+    return cell.replace("·", "· ")
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[list[str]]:
@@ -80,7 +90,7 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[list[str]]:
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
-    if _length(cell) <= width:
+    if seen_length(cell) <= width:
         return [cell]
     name = max(_NAME.findall(cell), key=len, default="")
     if name and _cut(cell) <= width:
@@ -88,9 +98,10 @@ def _wrapped(cell: str, width: int) -> list[str]:
     indent = cell[: len(cell) - len(cell.lstrip())]
     words = [
         shortened(word, width - len(indent)) if _NAME.fullmatch(word) else word
-        for word in cell.split()
+        for word in _factors(cell).split()
     ]
-    return textwrap.wrap(
+    lines = textwrap.wrap(
         " ".join(words), width, initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
+    return [line.replace("· ", "·") for line in lines]

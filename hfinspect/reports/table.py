@@ -19,7 +19,7 @@ from .document import (
     Table,
     TextBlock,
 )
-from .narrow import fitted, shortened
+from .narrow import fitted, seen_length, shortened
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10
@@ -61,6 +61,10 @@ class Canvas:
         """``text`` in a style, or in the colour of a component."""
         code = _STYLES.get(style) or _HUES.get(style)
         return f"\033[{code}m{text}\033[0m" if self.color and text and code else text
+
+    def overflows(self, line: str) -> bool:
+        """Whether ``line``, without colours, is longer than the terminal is wide."""
+        return seen_length(line) > self.width
 
     @property
     def text_width(self) -> int:
@@ -132,7 +136,7 @@ def _named(
 def _wrapped(text: str, canvas: Canvas, indent: str = "") -> str:
     return textwrap.fill(
         text, canvas.text_width, subsequent_indent=indent,
-        break_long_words=False, break_on_hyphens=False,
+        break_long_words=canvas.cuts, break_on_hyphens=False,
     )  # fmt: skip
 
 
@@ -158,6 +162,8 @@ def _block(block: Facts | Paragraph | Preformatted, canvas: Canvas) -> str:
         text = clean_lines(block.text)
         if canvas.cuts and block.language == "text":
             return "\n".join(clean(line, canvas.width) for line in text.split("\n"))
+        if canvas.cuts and not block.language:
+            return "\n".join(_wrapped(line, canvas, "  ") for line in text.split("\n"))
         return text
     label = f"{block.severity}: " if block.severity else ""
     text = _wrapped(label + clean(block.text, 2000), canvas, "  " if label else "")
@@ -174,7 +180,7 @@ def _facts(block: Facts, canvas: Canvas) -> str:
     for label, text in items:
         filled = textwrap.wrap(
             clean(text, 2000), max(canvas.text_width - indent, 20),
-            break_long_words=False, break_on_hyphens=False,
+            break_long_words=canvas.cuts, break_on_hyphens=False,
         ) or [""]  # fmt: skip
         if alone:
             lines += [canvas.style(label, "dim"), " " * indent + filled[0]]
@@ -224,14 +230,40 @@ def _width(table: Table, canvas: Canvas, dropped: frozenset[str]) -> int:
 
 
 def _table(table: Table, canvas: Canvas, shape: _Shape) -> str:
-    lines = _drawn(table, canvas, shape).splitlines()
+    lines = _drawn(table, canvas, shape)
+    heading = clean(table.title)
+    title = [canvas.style(_wrapped(heading, canvas) if canvas.cuts else heading, "bold")]
+    title = title if table.title else []
+    if canvas.cuts and any(map(canvas.overflows, lines)):
+        return "\n".join([*title, *_stacked(table, canvas, shape)])
     if lines:
         lines[0] = canvas.style(lines[0], "bold")
     if table.total and len(lines) > 2:
         lines.insert(-1, lines[1])
         lines[-1] = canvas.style(lines[-1], "bold")
-    title = [canvas.style(clean(table.title), "bold")] if table.title else []
     return "\n".join([*title, *lines])
+
+
+def _stacked(table: Table, canvas: Canvas, shape: _Shape) -> Iterator[str]:
+    """Each row below the other: its first cell, then a line for every other one. For terminals
+    where even the numbers have no room next to each other."""
+    first, *others = (
+        i for i, column in enumerate(table.columns)
+        if column.name not in shape.dropped and column.kind != "bar"
+    )  # fmt: skip
+    pad = max((len(clean(table.columns[i].title)) for i in others), default=0) + 2
+    room = max(canvas.width - 2 - pad, 1)
+    for row in table.rows:
+        name = shown(row[first], table.columns[first], replace(canvas, color=False))
+        column = table.columns[first]
+        label = f"{clean(column.title)} " if column.kind in ("int", "share") else ""
+        yield canvas.style(shortened(label + name, canvas.width), "bold")
+        for i in others:
+            text = shown(row[i], table.columns[i], replace(canvas, color=False)).strip()
+            lines = textwrap.wrap(text, room, break_on_hyphens=False)
+            title = clean(table.columns[i].title)
+            for at, line in enumerate(lines):
+                yield f"  {'' if at else title:{pad}}{line}"
 
 
 def _too_wide(table: Table, canvas: Canvas, idle: frozenset[str]) -> tuple[str, ...]:
@@ -261,7 +293,7 @@ def _widths(table: Table, canvas: Canvas) -> dict[str, int]:
     }
 
 
-def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> str:
+def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> list[str]:
     from tabulate import tabulate
 
     kept = [i for i, column in enumerate(table.columns) if column.name not in shape.dropped]
@@ -270,22 +302,49 @@ def _drawn(table: Table, canvas: Canvas, shape: _Shape) -> str:
     headers = [clean(column.title) for column in columns]
     plain = replace(canvas, color=False)
     room = canvas.width - _BETWEEN * (len(kept) - 1)
+    cut = headers, rows
     if canvas.cuts:
         fixed = [column.kind not in ("text", "math") for column in columns]
-        headers, rows = fitted(headers, rows, fixed, room)
+        cut = fitted(headers, rows, fixed, room)
     missing = shape.width - _width(table, plain, shape.dropped)
     if missing > 0 and headers:  # the first column takes the room
         first = _widths(table, plain)[columns[0].name] - _HEADER_PADDING
-        headers[0] = headers[0].ljust(first + missing)
-    lines = tabulate(
-        rows,
-        headers=headers,
+        cut[0][0] = cut[0][0].ljust(first + missing)
+    text = tabulate(
+        cut[1],
+        headers=cut[0],
         tablefmt="simple",
         disable_numparse=True,
         colalign=[_align(column) for column in columns] if rows else None,
         preserve_whitespace=True,
     )
-    return "\n".join(line.rstrip() for line in lines.splitlines())
+    lines = [line.rstrip() for line in text.splitlines()]
+    if canvas.cuts and any(map(canvas.overflows, lines)):
+        room = canvas.width - (len(kept) - 1)
+        return _tight(*fitted(headers, rows, fixed, room, padding=0), columns)
+    return lines
+
+
+def _tight(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], columns: Sequence[Column]
+) -> list[str]:
+    """The lines of a table with one space between columns and none around headers, which tabulate
+    does not draw."""
+    cells = list(zip(headers, *rows, strict=True))
+    widths = [max(map(seen_length, column)) for column in cells]
+    rule = ["-" * width for width in widths]
+    return [
+        " ".join(
+            cell.rjust(room) if _align(column) == "right" else cell.ljust(room)
+            for cell, column, room in zip(
+                line,
+                columns,
+                (w + len(c) - seen_length(c) for w, c in zip(widths, line, strict=True)),
+                strict=True,
+            )
+        ).rstrip()
+        for line in (headers, rule, *rows)
+    ]
 
 
 def _align(column: Column) -> str:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import hfinspect
-from hfinspect.reports import comparison, module_tree, tensor_list
-from hfinspect.reports.document import Document
+from hfinspect.reports import comparison, explained, module_tree, tensor_list
+from hfinspect.reports.document import Column, Document, Facts, Preformatted, Table
 from hfinspect.reports.narrow import fitted, shortened
 from hfinspect.reports.table import Canvas, render
 from hfinspect.trees.structure import outline
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = json.loads((ROOT / "fixtures/models/bloom-1b4-zh/config.json").read_text())
+DEEPSEEK = json.loads((ROOT / "fixtures/models/deepseek-v3/config.json").read_text())
 LONG = "organisation/a-model-with-quite-a-long-name-of-its-own"
 
 
@@ -39,6 +41,37 @@ def test_no_line_is_wider_than_a_terminal(document: Callable[[], Document], widt
     text = render(document(), Canvas(width, cuts=True))
     assert max(map(len, text.splitlines())) <= width
     assert "…" in text
+
+
+def explanation() -> Document:
+    return explained.lay_out(hfinspect.explain(DEEPSEEK))
+
+
+def findings() -> Document:
+    """A finding of an audit, and a path without a space in it."""
+    line = "error    HI402  model.pt: archive/data.pkl names " + "torch.nn.modules." * 4
+    return Document(LONG, (Preformatted(line), Facts((("path", "/a" * 40),))))
+
+
+@pytest.mark.parametrize("document", [tensors, tree, compare, explanation, findings])
+def test_no_line_is_wider_than_forty_columns(document: Callable[[], Document]) -> None:
+    text = render(document(), Canvas(40, cuts=True, color=True))
+    plain = re.sub(r"\033\[[\d;]*m", "", text)
+    assert max(map(len, plain.splitlines())) <= 40
+
+
+def test_numbers_without_room_stand_below_each_other() -> None:
+    columns = (Column("a", "component"), Column("b", "weights", "int"), Column("c", "sum", "int"))
+    table = Table(columns, (("mlp", 1_234_567_890, 2_234_567_890),), "By component")
+    text = render(Document("", (table,)), Canvas(37, cuts=True))
+    assert text.splitlines()[-1].split() == ["mlp", "1,234,567,890", "2,234,567,890"]
+    text = render(Document("", (table,)), Canvas(36, cuts=True))
+    assert text.splitlines() == [
+        "By component",
+        "mlp",
+        "  weights  1,234,567,890",
+        "  sum      2,234,567,890",
+    ]
 
 
 @pytest.mark.parametrize("document", [tensors, tree, compare])
