@@ -197,8 +197,9 @@ def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:
     """The family that a trace describes."""
     from .traced import builders
 
+    named = trace["model_type"]  # null for diffusers, whose configs name a class alone
     return Family(
-        (str(trace["model_type"]),),
+        () if named is None else (str(named),),
         builders(trace),
         trace.get("base"),
         str(trace.get("base_prefix", "")),

@@ -58,6 +58,7 @@ def _built(trace: Mapping[str, Any], name: str, config: ModelConfig) -> Module:
         entry = trace["classes"][name]
         guards = trace["guards"][entry["guards"]]
         read = _Reading(config, name, {**trace["defaults"], **entry.get("defaults", {})})
+        read.null_is_a_value = trace.get("library") == "diffusers"
         for key, guard in guards.items():
             read.check(key, guard)
         root = _Building(read, trace["nodes"]).node(entry["root"])
@@ -79,6 +80,8 @@ class _Reading:
         self._defaults = defaults
         self._sections: dict[str, ModelConfig] = {"": config}
         self._reading: list[str] = []
+        #: A text that is written down as null is null, and not the default.
+        self.null_is_a_value = False
 
     def _place(self, key: str) -> tuple[ModelConfig, str]:
         path, _, last = key.rpartition(".")
@@ -102,7 +105,8 @@ class _Reading:
         default = self._defaults.get(key, _MISSING)
         if default is _MISSING or (config.says(last) and isinstance(default, bool)):
             return None  # a null that is written down is false
-        if config.says(last) and default is not None and not isinstance(default, (dict, str)):
+        kept = dict if self.null_is_a_value else (dict, str)
+        if config.says(last) and default is not None and not isinstance(default, kept):
             raise self.refused(key, "null")
         if isinstance(default, dict):
             return self._computed(key, default["of"])

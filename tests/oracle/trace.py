@@ -5,6 +5,7 @@
     python -m tests.oracle.trace --again pvt          # a recorded family anew
     python -m tests.oracle.trace --judge bert t5      # compare with what is written, write nothing
     python -m tests.oracle.trace --refused            # the types that are refused by name
+    python -m tests.oracle.trace --diffusers AutoencoderKLWan    # a class of diffusers
     python -m tests.regenerate                        # then: the index of types and classes
 
 Each class is built on the meta device from a small config, then from the same config with one key
@@ -41,6 +42,7 @@ from hfinspect.trees.traced import builders
 from .record import digest
 from .tracing.library import Library, transformers
 from .tracing.observing import Leaf, Node, flat
+from .tracing.of_diffusers import diffusers
 from .tracing.recording import Failed, Recorded, Recording
 from .tracing.writing import Table, chosen, text
 
@@ -77,10 +79,14 @@ def record_classes(
     return found, failed
 
 
+#: What a family's tensors are for, where nothing says otherwise.
+_PARTS = {"vision": "vision", "audio": "audio", "diffusion": "vision"}
+
+
 def family_json(library: Library, kind: str, found: Mapping[str, Recorded]) -> dict[str, Any]:
     """The trace of a family."""
     about = library.about(kind)
-    part = {"vision": "vision", "audio": "audio"}.get(about["category"], "text")
+    part = _PARTS.get(about["category"], "text")
     table = Table()
     rules: list[dict[str, Any]] = []
     defaults: dict[str, Any] = {}
@@ -103,8 +109,9 @@ def family_json(library: Library, kind: str, found: Mapping[str, Recorded]) -> d
         defaults.update({k: v for k, v in own.items() if k not in defaults})
         classes[name] = entry
     return {
-        "format": 1, "library": library.name, "version": library.version, "model_type": kind,
-        "category": about["category"], "base": about["base"] if about["base"] in classes else None,
+        "format": 1, "library": library.name, "version": library.version,
+        "model_type": library.model_type(kind), "category": about["category"],
+        "base": about["base"] if about["base"] in classes else None,
         "base_prefix": about["base_prefix"], "classes": classes, "guards": rules,
         "defaults": dict(sorted(defaults.items())), "nodes": table.nodes,
     }  # fmt: skip
@@ -130,9 +137,10 @@ def examples(library: Library, kind: str, found: Mapping[str, Recorded]) -> dict
             real = flat(seen.root)
             lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in real.items()]
             records[f"{name}-{number}"] = {
-                "library": library.name, "version": library.version, "model_type": kind,
-                "architecture": name, "given": seen.given, "parameters": _parameters(seen.root),
-                "count": len(lines), "digest": digest(lines),
+                "library": library.name, "version": library.version,
+                "model_type": library.model_type(kind), "architecture": name, "given": seen.given,
+                "parameters": _parameters(seen.root), "count": len(lines),
+                "digest": digest(lines),
             }  # fmt: skip
     return records
 
@@ -228,7 +236,8 @@ def refused(library: Any) -> Iterator[tuple[str, list[str]]]:
     """Types with classes that the catalog lacks, and these classes."""
     from .record_config_keys import config_classes
 
-    for kind in sorted({*library.types(), *config_classes()}):
+    kinds = set(library.types())
+    for kind in sorted(kinds if library.name == "diffusers" else kinds | set(config_classes())):
         try:
             names = [n for n in library.classes(kind) if find_class(n) is None]
         except Exception as error:
@@ -244,10 +253,11 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="record what is recorded anew")
     parser.add_argument("--judge", action="store_true", help="compare with written families")
     parser.add_argument("--refused", action="store_true", help="list what the catalog lacks")
+    parser.add_argument("--diffusers", action="store_true", help="the types are its classes")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each class")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    library = transformers()
+    library = diffusers() if options.diffusers else transformers()
     if options.refused:
         for kind, names in refused(library):
             print(kind, *names)

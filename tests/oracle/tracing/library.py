@@ -29,6 +29,10 @@ class Library(Protocol):
     #: Modules in which ``int``, ``max`` and ``min`` keep numbers that remember their expression.
     packages: tuple[str, ...]
 
+    def model_type(self, kind: str) -> str | None:
+        """What config.json calls the kind; None where only its class is named."""
+        ...
+
     def classes(self, kind: str) -> list[str]: ...
     def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
         """Configs to begin with, small ones first, the empty one last."""
@@ -114,6 +118,9 @@ class Transformers:
         from transformers import CONFIG_MAPPING
 
         return sorted(CONFIG_MAPPING)
+
+    def model_type(self, kind: str) -> str | None:
+        return kind
 
     def classes(self, kind: str) -> list[str]:
         from transformers import CONFIG_MAPPING

@@ -72,6 +72,8 @@ class Recording:
         self.known: dict[Any, dict[str, Any]] = {}
         self.says: list[str] = []
         self.zeros: set[str] = set()
+        #: Keys that change nothing alone.
+        self.conditional: set[str] = set()
         self.refused = ""
         self.rebased = False
         self.without: set[str] = set()
@@ -192,6 +194,7 @@ class Recording:
         likely = [k for k in options if options[k] and k in self._likely()]
         for key in [*likely, *self._not_idle(suspects)]:
             self._single(key)
+        self._conditional()
         full = self.attempt(self._spelled_in_full(base), {})
         if isinstance(full, Seen):
             self.seen.append(full)
@@ -234,6 +237,36 @@ class Recording:
             else:
                 self.failing.setdefault(key, []).append(value)
 
+    def _conditional(self) -> None:
+        """Keys that matter only where another one, a flag, a text or what is null, is turned."""
+        for key in self.effective():
+            if not isinstance(self.base.env[key], (bool, str, type(None))):
+                continue
+            for value in self.working[key][:2]:
+                turned = self.changed({key: value})
+                if isinstance(turned, Seen) and turned.root.signature != self.base.root.signature:
+                    idle = [k for k in self.working if k not in self.effective()]
+                    for start in range(0, len(idle), _BATCH):
+                        self._turned(turned, idle[start : start + _BATCH])
+
+    def _turned(self, turned: Seen, keys: list[str]) -> None:
+        """Finds by halves which of the idle keys matter at a change of another."""
+        over = {k: self.working[k][0] for k in keys if self.working[k]}
+        found = self.changed({**turned.changes, **over})
+        if not over or (isinstance(found, Seen) and found.root.signature == turned.root.signature):
+            return
+        if len(keys) > 1:
+            half = len(keys) // 2
+            self._turned(turned, keys[:half])
+            self._turned(turned, keys[half:])
+            return
+        self._single(keys[0])  # more values than the one that showed nothing alone
+        for value in self.working[keys[0]][:3]:
+            found = self.changed({**turned.changes, keys[0]: value})
+            if isinstance(found, Seen) and found.root.signature != turned.root.signature:
+                self.conditional.add(keys[0])
+                self.seen.append(found)
+
     def _looked(self, base: Seen) -> tuple[set[str], set[str]]:
         found = self.library.looked_at(self.kind, self.name, base.given)
         known = {key.rpartition(".")[2] for key in base.env}
@@ -253,7 +286,7 @@ class Recording:
             k for s in self.seen if s.root.signature != base and len(s.changes) == 1
             for k in s.changes
         ]  # fmt: skip
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys([*found, *sorted(self.conditional)]))
 
     def random(self, count: int, allowed: Mapping[str, list[Any]]) -> list[Seen]:
         """So many builds with several keys changed at once, guarded keys within their guard."""
@@ -455,7 +488,7 @@ class Recording:
     def _zeros(self, whole: Any, guards: Mapping[str, Any]) -> None:
         """Which keys may be 0: where that builds and the trace agrees."""
         for key in self.effective():
-            if key in guards or type(self.base.env[key]) is not int:
+            if key in guards or type(self.base.env[key]) is not int or key in self.conditional:
                 continue
             found = self.changed({key: 0})
             if isinstance(found, Seen) and self.agrees(whole, found) and not self.refused:
