@@ -146,8 +146,8 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
         raise NoValueError("is no condition")
     op, first, *rest = written
     if op in ("and", "or"):
-        found = (holds(part, values, i, depth + 1) for part in (first, *rest))
-        return all(found) if op == "and" else any(found)
+        parts = (holds(part, values, i, depth + 1) for part in (first, *rest))
+        return all(parts) if op == "and" else any(parts)
     if op == "not":
         return not holds(first, values, i, depth + 1)
     if op in ("true", "null", "given"):
@@ -155,7 +155,12 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
             raise NoValueError("is no condition")
         if op == "given":
             return values.given(first)
-        return bool(values.raw(first)) if op == "true" else values.raw(first) is None
+        found = values.raw(first)
+        if op == "null":
+            return found is None
+        if isinstance(found, (list, dict)):  # one flag for each member is another tree
+            raise NoValueError(f"is computed from {first}, which is no flag")
+        return bool(found)
     if len(rest) != 1:
         raise NoValueError("is no condition")
     if op == "in":

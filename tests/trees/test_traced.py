@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
-from hfinspect.trees.catalog import find_type, index, traced_files
+from hfinspect.trees.catalog import find_class, find_type, index, traced_files
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import predict
 from hfinspect.trees.traced import builders
@@ -140,7 +140,9 @@ def test_a_malformed_trace_is_refused(data: st.DataObject) -> None:
 def test_recorded_builds(path: Path) -> None:
     records = json.loads(path.read_text())["recordings"]
     for record in records.values():
-        head = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
+        head: dict[str, Any] = {"_class_name": record["architecture"]}
+        if record["library"] != "diffusers":
+            head = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
         found = predict({**head, **record["given"]})
         lines = [line(spec.name, spec.shape) for spec in found.tensors]
         assert len(lines) == record["count"], record["architecture"]
@@ -154,6 +156,29 @@ def test_only_the_trace_that_is_wanted_is_read() -> None:
     }
     family = find_type("pvt")
     assert family is not None and family.file == "traced/pvt"
+
+
+def test_a_null_of_diffusers_is_a_value() -> None:
+    """transformers takes the default instead; diffusers gives its constructor what is written."""
+    assert "layers.0.bias" in built({"act": None})
+    with pytest.raises(HfinspectError, match="act = 'null'"):
+        built({"act": None}, {**SMALL, "library": "diffusers"})
+
+
+def test_a_list_is_no_flag() -> None:
+    with pytest.raises(HfinspectError, match="bias"):
+        built({"bias": [True, False]})
+
+
+def test_a_class_of_diffusers_is_found_by_its_name() -> None:
+    family = find_class("WanTransformer3DModel")
+    assert family is not None
+    assert (family.model_types, family.source, family.category) == ((), "diffusers", "diffusion")
+    small = {"_class_name": "WanTransformer3DModel", "num_layers": 1}
+    without = predict({**small, "cross_attn_norm": False}).parameters
+    assert predict(small).parameters - without == 2 * 40 * 128
+    with pytest.raises(HfinspectError, match="qk_norm"):
+        predict({**small, "qk_norm": "something_else"})
 
 
 def test_a_trace_explains_with_the_keys_of_the_config() -> None:

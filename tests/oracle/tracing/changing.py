@@ -144,7 +144,12 @@ def _other(value: Any, staged: bool) -> Any:
 
 
 def at_random(rng: Random, value: Any, working: list[Any]) -> Any:
-    """A value for a random build: one known to build, or a prime multiple."""
-    if isinstance(value, int) and not isinstance(value, bool) and value > 1 and rng.random() < 0.5:
-        return value * rng.choice(_PRIMES) if value > 4 else value + rng.choice((1, 2, 3))
+    """A value for a random build: one known to build, a prime multiple, or any number near: what
+    rounds up to a multiple or divides shows only at a number that is none."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 1:
+        chance = rng.random()
+        if chance < 0.4:
+            return value * rng.choice(_PRIMES) if value > 4 else value + rng.choice((1, 2, 3))
+        if chance < 0.6:
+            return rng.choice((value + 1, max(value // 3, 1), rng.randint(1, 2 * value)))
     return rng.choice(working) if working else value

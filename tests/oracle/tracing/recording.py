@@ -615,7 +615,7 @@ class Recording:
         if isinstance(value, str):
             return {"is": [value, *self.working.get(key, ())]}
         if isinstance(value, int):
-            return None if key in self.zeros else {"least": 1}
+            return None if key in self.zeros or value == 0 else {"least": 1}
         if value is None:
             kinds = {type(v) for v in self.working.get(key, ())}
             return {"is": [None, True, False]} if kinds == {bool} else None

@@ -1,0 +1,181 @@
+"""diffusers behind the recorder's seam: a kind is a class, its config keys are the arguments that
+its constructor registers (``register_to_config``), its names those of ``state_dict``."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from .changing import IDLE
+from .library import Given
+from .observing import Saved
+from .symbols import Int
+
+#: Counts of layers, which a small build has two of.
+_DEPTH = re.compile(r"(^|_)(n|num|depth)_.*layers?$|^(depth|layers|n_layers?|num_layers?)$")
+_LEAST = 2
+#: What an argument without a default is in the class's first build, from the release's config.
+_WITHOUT_DEFAULT: dict[str, dict[str, Any]] = {
+    "AudioLDM2ProjectionModel": {
+        "text_encoder_dim": 512, "text_encoder_1_dim": 1024, "langauge_model_dim": 768,
+    },
+    "AutoencoderKLHunyuanImage": {
+        "in_channels": 3, "out_channels": 3, "latent_channels": 64,
+        "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2,
+        "spatial_compression_ratio": 32, "sample_size": 384,
+    },
+    "StableAudioProjectionModel": {
+        "text_encoder_dim": 768, "conditioning_dim": 768, "min_value": 0, "max_value": 512,
+    },
+    "UniDiffuserTextDecoder": {"prefix_length": 77, "prefix_inner_dim": 768},
+}  # fmt: skip
+
+
+class Diffusers:
+    """diffusers: ``hfinspect`` finds its classes by a config's ``_class_name``."""
+
+    name = "diffusers"
+    packages: tuple[str, ...] = ("diffusers.models.", "diffusers.pipelines.")
+
+    def __init__(self) -> None:
+        import diffusers
+        import torch
+
+        diffusers.logging.set_verbosity(50)
+        torch.set_num_threads(1)
+        self.version = diffusers.__version__
+
+    def _class(self, name: str) -> Any:
+        import diffusers
+
+        return getattr(diffusers, name)
+
+    def types(self) -> list[str]:
+        import diffusers
+
+        found = []
+        for name in dir(diffusers):
+            try:
+                cls = getattr(diffusers, name)
+            except Exception:  # a class of another library that is not installed
+                continue
+            if inspect.isclass(cls) and issubclass(cls, diffusers.ModelMixin):
+                found.append(name)
+        return [name for name in found if name != "ModelMixin" and self._arguments(name)]
+
+    def _arguments(self, name: str) -> dict[str, inspect.Parameter]:
+        parameters = inspect.signature(self._class(name).__init__).parameters
+        wanted = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        return {k: p for k, p in parameters.items() if k != "self" and p.kind in wanted}
+
+    def model_type(self, kind: str) -> str | None:
+        return None
+
+    def classes(self, kind: str) -> list[str]:
+        return [kind]
+
+    def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
+        hidden = sorted(k for k in self._arguments(class_name) if IDLE.search(k))
+        if set(hidden) - {"dtype", "use_cache"}:
+            raise ValueError(f"has arguments that are never varied: {', '.join(hidden)}")
+        whole = self.full(kind, class_name, {})
+        depth = {
+            k: _LEAST for k, v in whole.items()
+            if type(v) is int and v > _LEAST and _DEPTH.search(k)
+        }  # fmt: skip
+        needed = _WITHOUT_DEFAULT.get(class_name, {})
+        if depth:
+            yield {**needed, **depth}
+        yield dict(needed)
+
+    def full(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        defaults = {
+            k: None if p.default is p.empty else p.default
+            for k, p in self._arguments(class_name).items()
+        }
+        values: dict[str, Any] = json.loads(json.dumps({**defaults, **given}))
+        return values
+
+    def build(self, kind: str, class_name: str, given: Given) -> Saved:
+        import torch
+
+        with torch.device("meta"), _no_init():
+            model = self._class(class_name)(**given)
+        state = dict(model.state_dict(keep_vars=True))
+        if len({id(tensor) for tensor in state.values()}) < len(state):
+            raise ValueError("shares tensors")
+        trained = frozenset(n for n, _ in model.named_parameters()) & state.keys()
+        own = {name: name for name in state}
+        return Saved(
+            {n: (tuple(t.shape), str(t.dtype).removeprefix("torch.")) for n, t in state.items()},
+            own, {}, trained, {n: type(m).__name__ for n, m in model.named_modules()},
+        )  # fmt: skip
+
+    def _loaded(self, class_name: str, given: Given) -> Any:
+        """A model as its folder is loaded: from the config."""
+        import torch
+
+        with torch.device("meta"), _no_init():
+            return self._class(class_name).from_config({"_class_name": class_name, **given})
+
+    def as_saved(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        values = json.loads(self._loaded(class_name, given).to_json_string())
+        return {k: v for k, v in values.items() if not k.startswith("_")}
+
+    def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
+        state = self._loaded(class_name, given).state_dict()
+        return {name: tuple(tensor.shape) for name, tensor in state.items()}
+
+    def run(self, kind: str, class_name: str, given: Given) -> None:
+        """Also with each flag turned and each absent number there: other branches propose too."""
+        arguments, written = self._arguments(class_name), self.optional(kind, class_name)
+        others: list[dict[str, Any]] = []
+        for key, argument in arguments.items():
+            value = given.get(key, argument.default)
+            if isinstance(value, bool):
+                others.append({key: not value})
+            elif value is None and "int" in written[key] and "tuple" not in written[key]:
+                others += [{key: Int(size, key)} for size in (64, 8)]
+        for other in ({}, *others[:24]):
+            # What was noted until an error still proposes.
+            with _no_init(), suppress(Exception):
+                self._class(class_name)(**{**given, **other})
+
+    def sections(self, kind: str, class_name: str) -> dict[str, str]:
+        return {}
+
+    def optional(self, kind: str, class_name: str) -> dict[str, str]:
+        found = {}
+        for key, argument in self._arguments(class_name).items():
+            annotation = argument.annotation
+            found[key] = annotation if isinstance(annotation, str) else str(annotation)
+            found[key] = found[key].replace("<class '", "").replace("'>", "")
+        return found
+
+    def looked_at(self, kind: str, class_name: str, given: Given) -> set[str]:
+        """Any argument may be read."""
+        return set(self._arguments(class_name))
+
+    def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
+        return {"_class_name": class_name, **given}
+
+    def about(self, kind: str) -> dict[str, Any]:
+        return {"base": None, "base_prefix": "", "category": "diffusion"}
+
+
+def _no_init() -> Any:
+    from transformers.initialization import no_init_weights
+
+    return no_init_weights()
+
+
+@cache
+def diffusers() -> Diffusers:
+    warnings.simplefilter("ignore")
+    return Diffusers()
