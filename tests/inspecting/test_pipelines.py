@@ -141,7 +141,7 @@ def test_a_pipeline_of_traced_classes(tmp_path: Path) -> None:
         index[name] = [library, class_of(config)]
     (tmp_path / "model_index.json").write_text(json.dumps(index))
     done = run("inspect", str(tmp_path), "--source", "config", "--format", "json")
-    assert done.code == 0, done.stderr
+    assert done.code == 0, done.err
     found = hfinspect.inspect(tmp_path, source="config")
     assert all(member.catalogued for member in found.members)
     expected = {name: hfinspect.predict(config).parameters for name, config in parts.items()}
