@@ -81,7 +81,7 @@ def _projected(block: Module, cross: bool) -> KeysValues | None:
             out, into = weight.shape[:2] if len(weight.shape) > 1 else (weight.shape[0], 0)
             if child.class_name == "Conv1D":
                 out, into = into, out
-            rows[kind] = rows.get(kind, 0) + out
+            rows[kind] = rows[kind] + out if kind in rows else out
             inputs[kind] = into
     if "key" in rows and "value" in rows:
         return KeysValues(rows["key"], rows["value"], cross=cross)
