@@ -241,6 +241,16 @@ def test_what_was_put_is_what_is_found(tmp_path: Path) -> None:
     assert cache.get("key") == b""
 
 
+def test_an_entry_under_another_key_is_dropped(tmp_path: Path) -> None:
+    """Whole, and with a digest that is right: it is not what is looked for."""
+    cache = HeaderCache(tmp_path)
+    cache.put("key a", b"one")
+    cache.put("key b", b"two")
+    cache._path("key b").write_bytes(cache._path("key a").read_bytes())
+    assert (cache.get("key a"), cache.get("key b")) == (b"one", None)
+    assert not cache._path("key b").exists()
+
+
 def test_it_stays_within_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest go first; a run of a single write looks too."""
     for number in range(30):
