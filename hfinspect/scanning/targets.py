@@ -48,7 +48,7 @@ def from_file(path: Path) -> list[str]:
         raise EntryNotFoundError(
             str(path),
             "does not exist",
-            hint="a scan takes a list of models",
+            hint="a scan takes a file with a model on each line; one model alone is inspected",
         ) from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

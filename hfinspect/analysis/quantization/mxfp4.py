@@ -38,7 +38,8 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
 def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Experts alone; all other tensors are bfloat16 (README of openai/gpt-oss, "Precision format").
 
-    Only the layout of gpt-oss follows from a config: in its tree experts are (experts, in, out).
+    Only the layout of gpt-oss follows from a config: in its tree experts are (experts, in, out),
+    and transformers replaces no other class (``GptOssMLP``, integrations/mxfp4.py).
     """
     if prediction.model_type != "gpt_oss":
         raise UndeterminedError("its layout is known for gpt-oss alone")
