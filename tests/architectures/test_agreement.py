@@ -61,7 +61,8 @@ ROLE_BY_CLASS = frozenset(
     """moe_statics.e_score_correction_bias experts.e_score_correction_bias mlp.expert_bias
     shared_image_embedding.positional_embedding shared_embedding.positional_embedding mean scale
     attn.bias attention.bias crossattention.bias ple_embedding.ngram_heads_vocab_sizes
-    ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers pos_embed.pe""".split()
+    ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers pos_embed.pe
+    latents_mean latents_std""".split()
 )
 
 
