@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..core.cache_size import SEVERAL, CacheSize
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
+from ..core.offload_plan import Offload
 from ..core.records import dataclass
 from ..core.results import Inspection
+from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .devices import smallest_card
@@ -52,16 +55,17 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
 
         found = at_width(found, wish.width)
     weights = _weights(found)
-    base = Memory(
-        target=found.target, origin=found.origin, architecture=found.architecture,
+    training, training_unknown = _training(found, prediction, weights, wish)
+    memory = partial(
+        Memory, target=found.target, origin=found.origin, architecture=found.architecture,
         model_type=found.model_type, engine=wish.engine.name, version=wish.engine.version,
         batch=wish.batch, tensor_parallel=wish.parallel.tensor,
         pipeline_parallel=wish.parallel.pipeline, expert_parallel=wish.parallel.expert,
-        weights=weights, own_context=found.facts.context,
+        own_context=found.facts.context,
         device=None if wish.device is None
         else (wish.device.name, wish.device.nbytes, wish.device.count),
+        training=training, training_unknown=training_unknown,
     )  # fmt: skip
-    base = _with_training(base, found, prediction, wish)
     is_gguf = found.format == "gguf"
     reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)
     layers: tuple[KeptLayer, ...] = ()
@@ -69,57 +73,75 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         layers = kept_layers(prediction.root)
         reason = "; ".join(unknown_layouts(layers, wish.engine.name))
     if reason or prediction is None:
-        return replace(_weights_alone(base, found, wish), cache_unknown=reason)
+        return memory(weights=_weights_alone(weights, found, wish), cache_unknown=reason)
+    return _with_cache(memory, found, prediction, layers, weights, wish)
+
+
+def _with_cache(
+    memory: Callable[..., Memory], found: Inspection, prediction: Prediction,
+    layers: Sequence[KeptLayer], weights: WeightBytes, wish: Wish,
+) -> Memory:  # fmt: skip
+    """The sum at each context, and what follows from the last of them, the main one."""
     sized = sizer(found, prediction, layers, weights, wish)
-    contexts = _contexts(found.facts.context, wish.context)
-    entries = tuple(sized.at(context, wish.batch) for context in contexts)
-    base = replace(
-        base, weights=replace(weights, per_device=sized.fullest_weights),
-        notes=tuple(_notes(found, layers, wish)),
-    )  # fmt: skip
-    if wish.engine.name == "llama.cpp" and entries:
-        base = _with_offload(base, sized, entries[-1], found)
-    if entries:
-        flops = count_flops(prediction, layers, entries[-1].context, wish.batch)
-        if isinstance(flops, str):
-            base = replace(base, flops_unknown=flops)
-        else:
-            base = replace(base, flops=flops)
-        held = replace(sized.held, tokens=entries[-1].context, batch=wish.batch)
-        reading = count_reading(
-            found, layers, held, base.flops, wish.bandwidth, wish.parallel.devices
-        )
-        base = replace(base, reading=reading)
-    return _with_limits(replace(base, at=entries), sized, wish, found.facts.context)
-
-
-def _with_offload(base: Memory, sized: Sizer, main: AtContext, found: Inspection) -> Memory:
+    own, batch = found.facts.context, wish.batch
+    at = tuple(sized.at(context, batch) for context in _contexts(own, wish.context))
+    memory = partial(memory, weights=replace(weights, per_device=sized.fullest_weights), at=at)
+    notes = _notes(found, layers, wish)
+    if not at:
+        return memory(notes=tuple(notes))
+    main = at[-1]
+    offload, offload_unknown = None, ""
     if isinstance(sized.by_layer, str):
-        return replace(base, offload_unknown=sized.by_layer)
-    assert sized.by_layer is not None
-    cache = sized.cache_by_layer(main.context, base.batch)
-    notes = list(base.notes)
+        offload_unknown = sized.by_layer
+    elif sized.by_layer is not None:
+        offload = _offload(sized, sized.by_layer, main)
+        notes += _offload_notes(sized.by_layer, found)
+    flops = count_flops(prediction, layers, main.context, batch)
+    counted = None if isinstance(flops, str) else flops
+    held = replace(sized.held, tokens=main.context, batch=batch)
+    known = main.total is not None
+    if known and own and main.context > own:
+        notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
+    limited = known and wish.device is not None
+    return memory(
+        notes=tuple(notes), offload=offload, offload_unknown=offload_unknown,
+        flops=counted, flops_unknown=flops if isinstance(flops, str) else "",
+        reading=count_reading(
+            found, layers, held, counted, wish.bandwidth, wish.parallel.devices
+        ),
+        smallest_card=None if main.total is None else smallest_card(main.total),
+        stages=sized.shown_stages(main.context, batch) if known else (),
+        max_context=_largest(lambda n: sized.at(n, batch).fits, MAX_CONTEXT) if limited else None,
+        max_batch=_largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH)
+        if limited else None,
+    )  # fmt: skip
+
+
+def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
+    cache = sized.cache_by_layer(main.context, sized.wish.batch)
+    return plan_offload(parts, cache, main.context, main.workspace.nbytes, sized.wish.device)
+
+
+def _offload_notes(parts: Parts, found: Inspection) -> list[str]:
+    notes = []
     if found.format != "gguf":
         notes.append("llama.cpp reads GGUF: bytes are those of the weights as they are now")
-    if sized.by_layer.apart:
+    if parts.apart:
         notes.append("the parts for images and sound are a file of their own (--mmproj)")
-    offload = plan_offload(
-        sized.by_layer, cache, main.context, main.workspace.nbytes, sized.wish.device
-    )  # fmt: skip
-    return replace(base, offload=offload, notes=tuple(notes))
+    return notes
 
 
-def _weights_alone(base: Memory, found: Inspection, wish: Wish) -> Memory:
+def _weights_alone(weights: WeightBytes, found: Inspection, wish: Wish) -> WeightBytes:
     """Weights on one device where the cache is not known."""
     if wish.parallel.pipeline > 1:
         raise UsageError(
             f"pipeline_parallel {wish.parallel.pipeline}",
             "needs a decoder whose layers are known", hint="leave it out",
         )  # fmt: skip
-    if wish.parallel.alone or base.weights.nbytes is None:
-        return base
+    if wish.parallel.alone or weights.nbytes is None:
+        return weights
     (held,) = stage_weights(found, None, wish.parallel, [range(0)])
-    return replace(base, weights=replace(base.weights, per_device=held))
+    return replace(weights, per_device=held)
 
 
 def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
@@ -131,19 +153,18 @@ def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[s
     return notes
 
 
-def _with_training(
-    base: Memory, found: Inspection, prediction: Prediction | None, wish: Wish
-) -> Memory:
+def _training(
+    found: Inspection, prediction: Prediction | None, weights: WeightBytes, wish: Wish
+) -> tuple[Training | None, str]:
+    """What a step of training holds, or why that is not known; neither where none is wished."""
     if wish.train is None:
-        return base
+        return None, ""
     if found.members:
-        return replace(base, training_unknown=SEVERAL)
+        return None, SEVERAL
     from .training import size_training  # most questions are not about training
 
-    sized = size_training(found, prediction, base.weights, wish.train, wish.device)
-    if isinstance(sized, str):
-        return replace(base, training_unknown=sized)
-    return replace(base, training=sized)
+    sized = size_training(found, prediction, weights, wish.train, wish.device)
+    return (None, sized) if isinstance(sized, str) else (sized, "")
 
 
 def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
@@ -319,26 +340,6 @@ class Sizer:
 
 
 # ---- what fits
-
-
-def _with_limits(base: Memory, sized: Sizer, wish: Wish, own: int | None) -> Memory:
-    main = base.main
-    if main is None or main.total is None:
-        return base
-    notes = list(base.notes)
-    if own and main.context > own:
-        notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
-    found = replace(
-        base, smallest_card=smallest_card(main.total), notes=tuple(notes),
-        stages=sized.shown_stages(main.context, wish.batch),
-    )  # fmt: skip
-    if wish.device is None:
-        return found
-    return replace(
-        found,
-        max_context=_largest(lambda n: sized.at(n, wish.batch).fits, MAX_CONTEXT),
-        max_batch=_largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH),
-    )
 
 
 def _largest(fits: Callable[[int], bool | None], most: int) -> int:
