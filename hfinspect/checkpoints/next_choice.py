@@ -8,14 +8,12 @@ of the two is the model is for the user to say.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
-from ..core.checkpoint import Checkpoint, Finding
 from ..core.progress import Count
 from ..errors import EntryNotFoundError, HfinspectError, MalformedError, UnsupportedFormatError
 from ..sources.source import FileEntry, Source
-from .choose import Choice, OtherFile, choose
+from .choose import Choice, choose
 from .filenames import Kind, weight_name
 from .weights import Rounds, WeightReading
 
@@ -39,7 +37,7 @@ def rounds_of(
     """
     tried = {*_paths(choice), *(error.subject for error in refused)}
     try:
-        found = yield from WeightReading(source, files, choice, count).rounds()
+        return (yield from WeightReading(source, files, choice, count, refused).rounds())
     except UnsupportedFormatError as error:
         now = (*refused, error)
         following = copy_beside(scope, choice, {*tried, error.subject})
@@ -49,7 +47,6 @@ def rounds_of(
     except (MalformedError, EntryNotFoundError) as error:
         _name_the_other(error, copy_beside(scope, choice, tried))
         raise
-    return _with_refused(found, files, refused)
 
 
 def _paths(choice: Choice) -> set[str]:
@@ -88,26 +85,3 @@ def _name_the_other(error: HfinspectError, other: Choice | None) -> None:
     mark = " " if error.hint and error.hint.endswith("?") else "; "
     error.hint = f"{error.hint}{mark}{hint}" if error.hint else hint
     error.argument = ("file", name)
-
-
-def _with_refused(
-    found: Checkpoint, files: Mapping[str, FileEntry], refused: _Refused
-) -> Checkpoint:
-    if not refused:
-        return found
-    others = [
-        OtherFile(error.subject, error.found, files[error.subject].size)
-        for error in refused
-        if error.subject in files
-    ]
-    paths = [other.path for other in others]
-    return replace(
-        found,
-        others=(*paths, *found.others),
-        chosen_because=f"{found.chosen_because}; {refused[0].subject} comes first, but is not read",
-        findings=(
-            *found.findings,
-            *(Finding("passed-over", f"is {error.found}", error.subject) for error in refused),
-        ),
-        reasons={**found.reasons, **{other.path: other.reason for other in others}},
-    )

@@ -33,15 +33,20 @@ _Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]]"
 
 
 class WeightReading:
-    """One choice of weight files, read in the rounds of tasks that ``rounds`` yields."""
+    """One choice of weight files, read in the rounds of tasks that ``rounds`` yields.
+
+    ``refused`` are the refusals of the files that come before it.
+    """
 
     def __init__(
-        self, source: Source, files: Mapping[str, FileEntry], choice: Choice, count: Count
-    ) -> None:
+        self, source: Source, files: Mapping[str, FileEntry], choice: Choice, count: Count,
+        refused: Sequence[UnsupportedFormatError],
+    ) -> None:  # fmt: skip
         self.source = source
         self.files = files
         self.choice = choice
         self.count = count
+        self.refused = refused
         self._expected = self._came = 0
         self.headers: _Headers = {}
         self.index: ShardIndex | None = None
@@ -174,17 +179,29 @@ class WeightReading:
         findings += repeated_tensors(shards)
         if self.index is not None:
             findings += [*self.index.findings, *compare_with_index(shards, self.index, missing)]
-        others = self._others(shards)
+        findings += [
+            Finding("passed-over", f"is {error.found}", error.subject) for error in self.refused
+        ]
+        because, refused, others = self.choice.because, self._refused(), self._others(shards)
+        if self.refused:
+            because += f"; {self.refused[0].subject} comes first, but is not read"
         return Checkpoint(
             self.choice.format,
             tuple(shards),
             self.index,
-            tuple(other.path for other in others),
-            self.choice.because,
+            tuple(other.path for other in (*refused, *others)),
+            because,
             tuple(findings),
             missing,
-            {other.path: other.reason for other in others},
+            {other.path: other.reason for other in (*others, *refused)},
         )
+
+    def _refused(self) -> list[OtherFile]:
+        return [
+            OtherFile(error.subject, error.found, self.files[error.subject].size)
+            for error in self.refused
+            if error.subject in self.files
+        ]
 
     def _others(self, shards: Sequence[Shard]) -> list[OtherFile]:
         used = {shard.file for shard in shards}
