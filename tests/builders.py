@@ -10,10 +10,23 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hfinspect.core.tensor import nbytes_of
 
 Tensors = Mapping[str, tuple[str, tuple[int, ...]]]
+
+#: An encoder that is written in an instant.
+SMALL_BERT: dict[str, Any] = {
+    "model_type": "bert",
+    "architectures": ["BertModel"],
+    "vocab_size": 60,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 32,
+    "max_position_embeddings": 20,
+}
 
 
 def safetensors_header(

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.config import ModelConfig
 from ..core.model_facts import ModelFacts
-from ..trees.modules import Module, ModuleList
+from ..trees.modules import Module, ModuleList, each_module
 from ..trees.prediction import Prediction
 
 #: Larger numbers are no sizes; some tokenizers write 10^30 for "no limit".
@@ -249,22 +249,12 @@ class _Found:
 
 def stack_lengths(root: Module) -> frozenset[int]:
     """How long the lists of modules in a tree are."""
-    seen: set[int] = set()
     found: set[int] = set()
-
-    def visit(module: Module) -> None:
-        if id(module) in seen:
-            return
-        seen.add(id(module))
+    for module in each_module(root):
         if isinstance(module, ModuleList):
             listed = module.children.values()
             found.add(len(listed))
             found.add(sum(not isinstance(child, Module) or child.saved for child in listed))
-        for child in module.children.values():
-            if isinstance(child, Module):
-                visit(child)
-
-    visit(root)
     return frozenset(found)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.components import Component, Role
 from ..core.text import spelled
-from ..trees.modules import Module
+from ..trees.modules import Module, each_module
 from .count_tree import Branch, Leaf, Stack, leaves
 from .ledger import Ledger
 from .polynomials import Polynomial, number, total
@@ -94,14 +94,7 @@ def _computed(root: Module, model_type: str | None, config: Mapping[str, Any]) -
 
 
 def _class_names(root: Module) -> set[str]:
-    waiting, seen, names = [root], set[int](), set[str]()
-    while waiting:
-        module = waiting.pop()
-        if id(module) not in seen:
-            seen.add(id(module))
-            names.add(module.class_name)
-            waiting.extend(c for c in module.children.values() if isinstance(c, Module))
-    return names
+    return {module.class_name for module in each_module(root)}
 
 
 # ---- norms

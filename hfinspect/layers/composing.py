@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.config import ModelConfig
 from ..trees.catalog import Builder
-from ..trees.modules import Module, Parameter
+from ..trees.modules import Module, Parameter, each_module
 
 #: A part of a class: what stands on one line of its ``__init__``.
 Part = Callable[[ModelConfig], "Module | Parameter | None"]
@@ -68,13 +68,7 @@ def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[
 
 def renamed(root: Module, old: str, new: str) -> Module:
     """``root`` with class names that begin with ``old`` beginning with ``new``, in place."""
-    waiting, seen = [root], set[int]()
-    while waiting:
-        module = waiting.pop()
-        if id(module) in seen:
-            continue
-        seen.add(id(module))
+    for module in each_module(root):
         if module.class_name.startswith(old):
             module.class_name = new + module.class_name.removeprefix(old)
-        waiting.extend(child for child in module.children.values() if isinstance(child, Module))
     return root

@@ -6,7 +6,7 @@ They hold numbers and names alone; where a tile lies is the renderer's matter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +33,15 @@ class Chapter(Picture):
 
     def in_text(self) -> tuple[Block, ...]:
         return (Paragraph(f"{self.title}:"), *self.blocks)
+
+
+def without_chapters(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks in order, those of a chapter in its place."""
+    for block in blocks:
+        if isinstance(block, Chapter):
+            yield from without_chapters(block.blocks)
+        else:
+            yield block
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,15 @@ from typing import Any, Final
 
 from ..core.text import byte_size, clean, clean_lines
 from .document import Block, Column, Document, Facts, Paragraph, Picture, Preformatted, Table
-from .drawings import Chapter, MemoryCurves, StackedBar, Strips, Treemap, fewer
+from .drawings import (
+    Chapter,
+    MemoryCurves,
+    StackedBar,
+    Strips,
+    Treemap,
+    fewer,
+    without_chapters,
+)
 from .palette import ink_of, patterns, variables
 from .shortened import shortened
 from .squares import Box
@@ -117,7 +125,7 @@ class _Page:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.blocks = list(_inner(document.blocks))
+        self.blocks = list(without_chapters(document.blocks))
         tables = [block for block in self.blocks if isinstance(block, Table)]
         symbols = [t for t in tables if t.columns and t.columns[0].name == "letter"]
         self.letters = {str(row[0]) for table in symbols for row in table.rows}
@@ -318,14 +326,6 @@ def embedded(value: object) -> str:
     """JSON that no reader of HTML takes for an element: ASCII alone, ``<`` escaped."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=str)
     return text.replace("<", "\\u003c")
-
-
-def _inner(blocks: Iterable[Block]) -> Iterator[Block]:
-    for block in blocks:
-        if isinstance(block, Chapter):
-            yield from _inner(block.blocks)
-        else:
-            yield block
 
 
 def _components(blocks: Iterable[Block]) -> Iterator[str]:

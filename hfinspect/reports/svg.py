@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from ..core.text import clean
-from .document import Block, Document, Facts
-from .drawings import Chapter, StackedBar, Treemap, sized
+from .document import Document, Facts
+from .drawings import StackedBar, Treemap, sized, without_chapters
 from .palette import ink_of, patterns, variables
 from .squares import Box
 from .tiles import HEAD, Tile, placed
@@ -35,7 +35,7 @@ _STYLE = (
 def render(document: Document) -> str:
     """The first treemap of a document as an SVG file. Where there is nothing to draw, the picture
     says so."""
-    blocks = list(_all(document.blocks))
+    blocks = list(without_chapters(document.blocks))
     treemap = next((block for block in blocks if isinstance(block, Treemap)), None)
     bar = next((block for block in blocks if isinstance(block, StackedBar)), None)
     pieces = bar.pieces if bar is not None else ()
@@ -63,14 +63,6 @@ def render(document: Document) -> str:
         parts += [_tile(tile, whole.total, whole.unit) for tile in tiles]
     parts += _legend(pieces)
     return "".join([*parts, "</svg>"])
-
-
-def _all(blocks: Iterable[Block]) -> Iterator[Block]:
-    for block in blocks:
-        if isinstance(block, Chapter):
-            yield from _all(block.blocks)
-        else:
-            yield block
 
 
 def _text(text: str, limit: int) -> str:

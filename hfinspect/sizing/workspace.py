@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import Final
 
 from ..core.footprint import Workspace
 from ..core.records import dataclass
-from ..trees.modules import Module, Parameter
+from ..trees.modules import Module, Parameter, each_module
 from .matrices import Matrix, matrices
 
 #: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).
@@ -53,7 +52,7 @@ class WorkspaceLimit:
     def _token_table(self) -> tuple[int, int]:
         """Rows and width of the largest token table."""
         best = (0, 0)
-        for module in _modules(self.root):
+        for module in each_module(self.root):
             weight = module.children.get("weight")
             if module.kind == "token" and isinstance(weight, Parameter):
                 best = max(best, (int(weight.shape[0]), int(weight.shape[1])))
@@ -80,15 +79,3 @@ def _outputs(matrix: Matrix, hidden: int) -> int:
     # One side of an expert's matrix is the stream, whichever way the file has it.
     inner = matrix.columns if matrix.rows == hidden else matrix.rows
     return served * inner if matrix.times > 1 or matrix.active else inner
-
-
-def _modules(root: Module) -> Iterator[Module]:
-    """Every module once, equal ones (layers that are one object) too."""
-    waiting, seen = [root], set[int]()
-    while waiting:
-        module = waiting.pop()
-        if id(module) in seen:
-            continue
-        seen.add(id(module))
-        yield module
-        waiting += [child for child in module.children.values() if isinstance(child, Module)]

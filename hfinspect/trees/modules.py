@@ -14,7 +14,7 @@ Repeated layers are one template object listed many times, so that 256 experts c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..core.components import Component, Role
 from ..core.records import dataclass
@@ -112,6 +112,17 @@ class Module:
         if found is None:
             raise without_part(self, name)
         return found
+
+
+def each_module(root: Module) -> Iterator[Module]:
+    """``root`` and every module in it once, in no order; equal layers are one object."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        module = waiting.pop()
+        if id(module) not in seen:
+            seen.add(id(module))
+            yield module
+            waiting += [child for child in module.children.values() if isinstance(child, Module)]
 
 
 def without_part(module: Module, name: str) -> UnknownArchitectureError:

@@ -5,29 +5,18 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hfinspect
 from hfinspect.errors import NothingToInspectError, UnsupportedFormatError
 
-from ..builders import write_config, write_safetensors, write_sharded
+from ..builders import SMALL_BERT, write_config, write_safetensors, write_sharded
 from ..cli.program import hfinspect as run
 from ..formats.torch_files import state_zip
 from ..schemas import conforms
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "checkpoints"
-BERT: dict[str, Any] = {
-    "model_type": "bert",
-    "architectures": ["BertModel"],
-    "vocab_size": 60,
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 32,
-    "max_position_embeddings": 20,
-}
 
 
 def fixture(case: str, tmp_path: Path, name: str) -> Path:
@@ -82,25 +71,25 @@ def test_a_pickled_modules_buffers_are_no_parameters(tmp_path: Path) -> None:
 
 
 def test_a_pytorch_file_of_a_known_model(tmp_path: Path) -> None:
-    shapes = {tensor.name: tensor.shape for tensor in hfinspect.predict(BERT).tensors}
-    write_config(tmp_path, BERT)
+    shapes = {tensor.name: tensor.shape for tensor in hfinspect.predict(SMALL_BERT).tensors}
+    write_config(tmp_path, SMALL_BERT)
     (tmp_path / "pytorch_model.bin").write_bytes(state_zip(shapes))
     found = inspect(tmp_path)
-    assert found.parameters == hfinspect.predict(BERT).parameters
+    assert found.parameters == hfinspect.predict(SMALL_BERT).parameters
     assert found.expectation is not None
     assert found.expectation.agrees
     assert (found.format, found.contents) == ("torch", {})
 
 
 def test_an_index_stands_for_its_shards(tmp_path: Path) -> None:
-    tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(BERT).tensors}
+    tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(SMALL_BERT).tensors}
     names = list(tensors)
     halves = [{n: tensors[n] for n in names[::2]}, {n: tensors[n] for n in names[1::2]}]
     write_sharded(tmp_path, halves)
-    write_config(tmp_path, BERT)
+    write_config(tmp_path, SMALL_BERT)
     for target in (tmp_path, tmp_path / "model.safetensors.index.json"):
         found = inspect(target)
-        assert found.parameters == hfinspect.predict(BERT).parameters
+        assert found.parameters == hfinspect.predict(SMALL_BERT).parameters
         assert len(found.files) == 2
     assert inspect(tmp_path / "config.json").source == "config"
 
@@ -119,7 +108,7 @@ def test_other_formats_are_refused_by_name(file: str, name: str, tmp_path: Path)
     (tmp_path / file).write_bytes(b"\x08\x07\x12\x07")
     with pytest.raises(UnsupportedFormatError, match=name):
         hfinspect.inspect(tmp_path)
-    write_config(tmp_path, BERT)
+    write_config(tmp_path, SMALL_BERT)
     found = inspect(tmp_path)
     assert found.source == "config"
     assert [f.file for f in found.findings if f.rule == "unread-weights"] == [file]

@@ -14,7 +14,7 @@ from hfinspect import api
 from hfinspect.core.results import Inspection
 from hfinspect.errors import HfinspectError, NothingToInspectError, UnknownArchitectureError
 
-from ..builders import Tensors, write_config, write_safetensors
+from ..builders import SMALL_BERT, Tensors, write_config, write_safetensors
 from ..cli.program import hfinspect as run
 from ..hub_repos import StoredFile
 from ..hub_server import HubServer
@@ -235,18 +235,8 @@ def test_a_quantised_component(tmp_path: Path) -> None:
 
 
 def write_sentence_transformer(root: Path, dense: Tensors | None) -> int:
-    config = {
-        "model_type": "bert",
-        "architectures": ["BertModel"],
-        "vocab_size": 60,
-        "hidden_size": 16,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "intermediate_size": 32,
-        "max_position_embeddings": 20,
-    }
-    write_config(root, config)
-    write_safetensors(root / "model.safetensors", tensors_of(config, "F32"))
+    write_config(root, SMALL_BERT)
+    write_safetensors(root / "model.safetensors", tensors_of(SMALL_BERT, "F32"))
     modules = [
         {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
         {
@@ -262,7 +252,7 @@ def write_sentence_transformer(root: Path, dense: Tensors | None) -> int:
         write_safetensors(root / "2_Dense" / "model.safetensors", dense)
         write_config(root / "2_Dense", {"in_features": 16, "out_features": 8, "bias": True})
     (root / "modules.json").write_text(json.dumps(modules))
-    return hfinspect.predict(config).parameters
+    return hfinspect.predict(SMALL_BERT).parameters
 
 
 def test_sentence_transformers(tmp_path: Path) -> None:
