@@ -40,3 +40,11 @@ def test_the_extension_has_the_script_that_hf_calls() -> None:
     assert project["dependencies"] == ["hfinspect"]
     manifest = json.loads((EXTENSION / "manifest.json").read_text())
     assert manifest == {"description": project["description"]}
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    """A tag can be moved by whoever holds the other repository; a commit cannot."""
+    for path in [*(ROOT / ".github" / "workflows").glob("*.yml"), ROOT / "action.yml"]:
+        used = re.findall(r"uses: *(\S+)(.*)", path.read_text(encoding="utf-8"))
+        assert all(re.search(r"@[0-9a-f]{40}$", name) for name, _ in used), path.name
+        assert all(re.search(r"# v\d+\.\d+\.\d+$", note) for _, note in used), path.name
