@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hfinspect.trees import catalog
+
 ROOT = Path(__file__).resolve().parents[1]
 INDEX = ROOT / "hfinspect" / "trees" / "index.json"
 CASES = ROOT / "fixtures" / "oracle" / "cases"
@@ -22,8 +24,6 @@ RECORDERS = ("record", "record_caches", "record_printed")
 
 def index_text() -> str:
     """``index.json`` as it should be: what the family files register, one line an entry."""
-    from hfinspect.trees import catalog
-
     by_type, by_class = catalog.registered()
     types: dict[str, object] = {name: family.file for name, family in by_type.items()}
     classes: dict[str, object] = {
@@ -50,6 +50,7 @@ def main(types: list[str]) -> None:
         if subprocess.run(command, check=False, cwd=ROOT).returncode:
             sys.exit("not everything was recorded (above: why); nothing else was written")
     INDEX.write_text(index_text(), encoding="utf-8")
+    catalog.index.cache_clear()  # the tables are those of the new one
     from . import readme_outputs, readme_tables
 
     for document in readme_tables.DOCUMENTS:
