@@ -93,7 +93,9 @@ def test_a_stuck_target_of_a_scan_is_a_failed_row(hub: HubServer, tmp_path: obje
     scan = Scanner(hub, tmp_path)  # type: ignore[arg-type]
     names = fill(hub, 4)
     hub.fail("drip", f"/api/models/{names[1]}", seconds=DRIP)
+    begun = time.monotonic()
     done = scan(scan.list_of(names), "--timeout", "0.7", "--jobs", "1", "--no-cache")
+    assert time.monotonic() - begun < 6  # far below any other limit
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert [(row["target"], row["error_kind"]) for row in rows] == [
         (name, "timeout" if name == names[1] else None) for name in names
