@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -51,7 +52,7 @@ _watching = threading.Event()
 
 def _pipe() -> tuple[Callable[[int], bytes], int]:
     """What reads some bytes, and the descriptor whose writer does not wait. Both stay open."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         import socket
 
         reading, writing = socket.socketpair()
