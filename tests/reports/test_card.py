@@ -83,9 +83,12 @@ def test_twice_is_once_and_all_else_stays(lines: list[str], newline: str, ends: 
     except UsageError:
         return
     assert replaced(once, BLOCK, "x") == once
+    for at, end in enumerate(lines):
+        if end == END and BEGIN in "".join(lines[:at]):  # what was between them is replaced
+            lines = lines[at + 1 :]
+            break
     for line in lines:
-        if line not in (BEGIN, END, " " + BEGIN):
-            assert line in once
+        assert line in once
 
 
 def test_what_contradicts_is_refused(model: Path) -> None:
