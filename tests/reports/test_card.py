@@ -83,12 +83,8 @@ def test_twice_is_once_and_all_else_stays(lines: list[str], newline: str, ends: 
     except UsageError:
         return
     assert replaced(once, BLOCK, "x") == once
-    for at, end in enumerate(lines):
-        if end == END and BEGIN in "".join(lines[:at]):  # what was between them is replaced
-            lines = lines[at + 1 :]
-            break
-    for line in lines:
-        assert line in once
+    if "<!--" not in card:  # else what was between two comments is replaced
+        assert once.startswith(card)
 
 
 def test_what_contradicts_is_refused(model: Path) -> None:
