@@ -47,14 +47,15 @@ def weights_by_layer(found: Inspection, prediction: Prediction, layers: int) -> 
         return "the layers of encoder-decoders are not planned"
     sums = {INPUT: 0, OUTPUT: 0, EVERYWHERE: 0, APART: 0}
     weights, experts = [0] * layers, [0] * layers
-    for placed in placed_tensors(found, prediction):
-        if placed.tensor.nbytes is None:
-            return f"the bytes of {placed.tensor.name} are not known"
-        if placed.place < 0:
-            sums[placed.place] += placed.nbytes
-        elif placed.place < layers:
-            weights[placed.place] += placed.nbytes
-            experts[placed.place] += placed.nbytes if placed.routed else 0
+    for tensor, place, routed, nbytes in placed_tensors(found, prediction):
+        if tensor.nbytes is None:
+            return f"the bytes of {tensor.name} are not known"
+        if place < 0:
+            sums[place] += nbytes
+        elif place < layers:
+            weights[place] += nbytes
+            if routed:
+                experts[place] += nbytes
     head = tied_head_bytes(found, prediction)
     return Parts(
         sums[INPUT], sums[OUTPUT] + head, sums[EVERYWHERE],
