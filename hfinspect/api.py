@@ -210,6 +210,7 @@ def explain_cache(
     revision: str | None = None,
     source: SourceChoice = "auto",
     token: str | bool | None = None,
+    session: Session | None = None,
     file: str | None = None,
     endpoint: str | None = None,
     timeout: Timeout = None,
@@ -233,6 +234,7 @@ def explain_cache(
         encoder_tokens=encoder_tokens, step_tokens=step_tokens, on=None,
     )  # fmt: skip
     check_source(source, overrides)
+    token, endpoint = login(session, token, endpoint)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides

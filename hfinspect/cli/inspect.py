@@ -97,13 +97,15 @@ def inspect(
         )  # fmt: skip
     inspection = found.inspection if drawn else found
     if update is not None or format_ == "card":
-        from . import model_card
-        from .output import write
-
         shown = _in_text(inspection, by)
         if update is not None:
+            from . import model_card
+
             return model_card.update(update, found, shown)
-        return write(model_card.block(inspection, shown), output)
+        from ..reports.card_block import render
+        from .output import write
+
+        return write(render(inspection, shown), output)
     lay_out = _pictured if drawn else _in_text
     emit(format_, lambda: lay_out(found, by), inspection.to_dict, output, PICTURED)
     return None

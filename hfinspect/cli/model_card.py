@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 MAX_CARD: Final = 10_000_000
 
 
-def block(inspection: Inspection, document: Document) -> str:
-    """The block of a model."""
-    from ..reports.card_block import render
-
-    return render(inspection, document)
-
-
 def update(card: Path, found: Portrait, document: Document) -> None:
     """Put the block into ``card`` and the picture next to it; what is the same is not written.
 
@@ -31,7 +24,7 @@ def update(card: Path, found: Portrait, document: Document) -> None:
     from dataclasses import replace
 
     from ..reports import svg
-    from ..reports.card_block import PICTURE, replaced
+    from ..reports.card_block import PICTURE, render, replaced
     from ..reports.portrait import lay_out
     from .output import write
 
@@ -39,7 +32,7 @@ def update(card: Path, found: Portrait, document: Document) -> None:
     inspection = found.inspection
     drawn = replace(lay_out(found), title=_name(inspection))
     for path, new in (
-        (card, replaced(text, block(inspection, document), str(card))),
+        (card, replaced(text, render(inspection, document), str(card))),
         (card.parent / PICTURE, svg.render(drawn) + "\n"),
     ):
         if not path.is_file() or _read(path) != new:

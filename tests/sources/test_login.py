@@ -19,6 +19,7 @@ def test_an_hf_api_is_one(hub: HubServer) -> None:
     session = HfApi(endpoint=hub.endpoint, token="hf_reader")
     assert hfinspect.inspect("org/secret", session=session).parameters
     assert hfinspect.memory("org/secret", session=session).weights.nbytes
+    assert hfinspect.explain_cache("org/secret", session=session).cache.nbytes
     assert not hfinspect.audit("org/secret", session=session).failing("error")
     assert next(hfinspect.iter_tensors("org/secret", session=session)).name
     (row,) = hfinspect.scan(["org/secret"], session=session)
