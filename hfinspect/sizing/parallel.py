@@ -29,7 +29,7 @@ from ..errors import UsageError
 from ..trees.keeps import Keeps, KeysValues, State
 from ..trees.prediction import Prediction
 from .kv_cache import KeptLayer
-from .tensor_places import APART, INPUT, OUTPUT, Placed, placed_tensors, tied_head_bytes
+from .tensor_places import APART, INPUT, OUTPUT, TensorPlace, placed_tensors, tied_head_bytes
 
 #: More devices in one direction than any model is cut for.
 MAX_RANKS: Final = 100_000
@@ -151,11 +151,11 @@ def stage_weights(
         every = (t for t in found.tensors if t.beyond is None)
         return [
             shares.sum(
-                Placed(tensor, 0, tensor.kind == "expert", tensor.own_nbytes or 0)
+                TensorPlace(tensor, 0, tensor.kind == "expert", tensor.own_nbytes or 0)
                 for tensor in every
             )
         ]
-    by_place: dict[int, list[Placed]] = {}
+    by_place: dict[int, list[TensorPlace]] = {}
     for placed in placed_tensors(found, prediction):
         by_place.setdefault(placed.place, []).append(placed)
     sums = {place: shares.sum(items) for place, items in by_place.items()}
@@ -184,7 +184,7 @@ class _Shares:
         key = facts.kv_heads or query
         self._heads = _Heads(query, key) if query and key else None
 
-    def sum(self, tensors: Iterable[Placed]) -> int:
+    def sum(self, tensors: Iterable[TensorPlace]) -> int:
         total = 0
         routed: Counter[tuple[int, Fraction]] = Counter()
         for placed in tensors:

@@ -33,7 +33,7 @@ _GGUF_FIRST: Final = frozenset({"per_layer_model_proj", "per_layer_proj_norm"})
 _GGUF_EXPERTS: Final = re.compile(r"\.ffn_(up|down|gate|gate_up)_(ch|)exps")
 
 
-class Placed(NamedTuple):
+class TensorPlace(NamedTuple):
     """A tensor's place: the number of its layer, or one of the constants above. ``routed``: it is
     one of the experts that a router chooses from. ``nbytes`` are its own, 0 where unknown."""
 
@@ -43,7 +43,7 @@ class Placed(NamedTuple):
     nbytes: int
 
 
-def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[Placed]:
+def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[TensorPlace]:
     """Every tensor that the class holds, once, with its place."""
     gguf = found.format == "gguf"
     starts = _starts(prediction)
@@ -55,7 +55,7 @@ def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[Placed
             place, routed = _in_gguf(tensor), bool(_GGUF_EXPERTS.search(tensor.name))
         else:
             place, routed = _in_repo(tensor, starts, before), tensor.kind == "expert"
-        yield Placed(tensor, place, routed, tensor.own_nbytes or 0)
+        yield TensorPlace(tensor, place, routed, tensor.own_nbytes or 0)
 
 
 def tied_head_bytes(found: Inspection, prediction: Prediction) -> int:

@@ -22,6 +22,7 @@ from ...errors import AccessError, EntryNotFoundError, HfinspectError
 from ...formats.strict_json import collector_paused
 from ...inspecting.declared_class import Predicted
 from ...sources.disk import directory_mode, disk_facts, leftovers, on_disk, passed_over
+from ...sources.pointers import MAX_POINTER
 from ...sources.source import FileEntry, Source
 from .companions_read import (
     CONFIGS,
@@ -52,9 +53,6 @@ from .weights_read import NETWORK, WeightRead, read_weight
 
 T = TypeVar("T")
 AnyRead = TypeVar("AnyRead", Read[object], IndexRead)
-
-#: A pointer of Git LFS takes about 130 bytes; larger files are none.
-MAX_POINTER_BYTES = 1024
 
 #: The header of a model card; lists of languages and data sets make some long.
 MAX_CARD_HEAD = 64 * 1024
@@ -298,7 +296,7 @@ class Collector:
                 continue
             if entry.size == 0 and name is not None:
                 found[path] = "empty-file"
-            elif 0 < (entry.size or 0) <= MAX_POINTER_BYTES and (
+            elif 0 < (entry.size or 0) <= MAX_POINTER and (
                 here or name is not None or path.endswith(_KEPT_IN_LFS)
             ):
                 asked.append(path)
