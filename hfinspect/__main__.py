@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+#: New objects between two looks for cycles. What a start makes stays, so Python's 700 are in vain.
+_NEW_OBJECTS = 50_000
 
 
 def main() -> None:
@@ -13,6 +17,7 @@ def main() -> None:
         from .cli.streams import show_version
 
         sys.exit(show_version(__version__))
+    gc.set_threshold(_NEW_OBJECTS)
     try:
         from .cli.interrupt import watch
 

@@ -12,7 +12,6 @@ import importlib
 import itertools
 import os
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -21,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..errors import HfinspectError, UsageError
-from .interrupt import INTERRUPTED, WATCH, say_interrupted
+from .interrupt import INTERRUPTED, say_interrupted
 from .plain_values import make_plain
 from .streams import ARGUMENTS, complain_of, drop_stdout, flushed, standard_output
 
@@ -190,15 +189,14 @@ def seen_enough() -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process. Threads that still wait for a stalled server are not waited for, and after
-    Ctrl-C nothing is: Python may still hold the interrupt of an import against us."""
-    if code == INTERRUPTED or any(thread.name != WATCH for thread in threading.enumerate()[1:]):
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                if stream is not None:
-                    stream.flush()
-        os._exit(code)
-    sys.exit(code)
+    """End the process at once. Threads that still wait for a stalled server are not waited for, an
+    interrupt that Python still holds is not raised, and no module is taken apart, which takes a
+    sixth of a small command's time."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            if stream is not None:
+                stream.flush()
+    os._exit(code)
 
 
 def usage_exit(error: Exception, arguments: Sequence[str]) -> int | None:

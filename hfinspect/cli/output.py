@@ -6,7 +6,6 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -114,6 +113,8 @@ def _folder(path: Path) -> str:
 
 def _replace(path: Path, text: str) -> None:
     """Write next to ``path``, then take its place, with the rights of what was there."""
+    import tempfile
+
     rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask()
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", newline="", dir=path.parent, prefix=".hfinspect-", delete=False

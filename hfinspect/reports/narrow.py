@@ -62,9 +62,14 @@ def _narrowed(widths: list[int], least: Sequence[int], room: int) -> None:
         widths[max(slack, key=lambda i: widths[i])] -= 1
 
 
+def seen(text: str) -> str:
+    """What is seen of a text: colours are not."""
+    return _COLOR.sub("", text) if "\033" in text else text
+
+
 def seen_length(text: str) -> int:
-    """Characters that are seen: colours are not."""
-    return len(_COLOR.sub("", text) if "\033" in text else text)
+    """Characters that are seen."""
+    return len(seen(text))
 
 
 def _cut(cell: str) -> int:

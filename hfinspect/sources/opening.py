@@ -17,8 +17,6 @@ from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError
 from .deadline import Deadline, Timeout
 from .local import LocalSource
 from .source import Source
-from .threads import DaemonThreads
-from .waiting import result_of
 
 if TYPE_CHECKING:
     from .header_cache import HeaderCache
@@ -77,6 +75,9 @@ def asked_ahead(source: Source) -> Callable[[], object]:
     it is listed by whoever needs it."""
     if source.origin.kind not in ("hub", "cache"):
         return lambda: None
+    from .threads import DaemonThreads
+    from .waiting import result_of
+
     thread = DaemonThreads(1)
     future = thread.submit(source.list_files)
     thread.shutdown(wait=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.resources
 import importlib.util
 import json
 import pkgutil
@@ -146,7 +145,9 @@ def load_all() -> None:
 
 def traced_files() -> list[str]:
     """The families that are data: ``traced/<name>`` of each."""
-    folder = importlib.resources.files(_FAMILIES) / TRACED
+    from importlib.resources import files  # of no use for one model, and slow to import
+
+    folder = files(_FAMILIES) / TRACED
     if not folder.is_dir():
         return []
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".json"))

@@ -22,7 +22,7 @@ from hfinspect.reports.document import (
     Table,
 )
 from hfinspect.reports.registry import FORMATS, render
-from hfinspect.reports.table import Canvas, bar
+from hfinspect.reports.table import Canvas, bar, drawn_lines
 from hfinspect.reports.table import render as drawn
 
 COLOURS = re.compile(r"\033\[\d+m")
@@ -36,6 +36,28 @@ DOCUMENT = Document(
     "title",
     (Facts((("k", "v"),)), TABLE, Paragraph("careful", "warning"), Preformatted("  a\n b")),
 )
+
+
+TEXTS = st.text(st.sampled_from("aZ09 .,·█▏…é-β²"), max_size=9) | st.sampled_from(
+    ["\033[31mred\033[0m", "  deep", "宽字", "e\u0301", "-"]
+)
+
+
+@given(
+    st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[TEXTS] * n), min_size=1, max_size=4))
+)
+def test_lines_are_those_of_tabulate(rows: list[tuple[str, ...]]) -> None:
+    """Whoever draws them: with narrow characters it is not even imported."""
+    from tabulate import tabulate
+
+    kinds: tuple[Literal["int", "text"], ...] = ("text", "int", "text", "int")
+    columns = [Column(f"c{i}", f"h{i}" * i, kinds[i]) for i in range(len(rows[0]))]
+    headers = [column.title for column in columns]
+    text = tabulate(
+        rows, headers, "simple", disable_numparse=True, preserve_whitespace=True,
+        colalign=["right" if column.kind == "int" else "left" for column in columns],
+    )  # fmt: skip
+    assert drawn_lines(headers, rows, columns) == [line.rstrip() for line in text.split("\n")]
 
 
 @pytest.mark.parametrize(
