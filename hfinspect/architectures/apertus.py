@@ -6,21 +6,10 @@ ones, saved as buffers); norms of queries and keys.
 
 from __future__ import annotations
 
-from ..core.components import Component
 from ..core.config import ModelConfig, exact
-from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
-
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-5), class_name="ApertusRMSNorm")
+from ..layers.decoders import Decoder, up_down
+from ..trees.modules import Buffer, Module, Weight
+from .llama import LLAMA
 
 
 def xielu() -> Module:
@@ -34,45 +23,32 @@ def xielu() -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=14336)
-    heads = grouped_heads(c, h, heads=32)
-    act = c.text("hidden_act", default="xielu")
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    block = up_down(d, c)
+    if d.act(c) == "xielu":
+        block.children["act_fn"] = xielu()
+    return block
+
+
+def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     return Module(
         "ApertusDecoderLayer",
-        self_attn=grouped_attention(
-            "ApertusAttention",
-            h,
-            heads,
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-        ),
-        mlp=Module(
-            "ApertusMLP",
-            up_proj=Linear(h, inner, bias=False, kind="up"),
-            down_proj=Linear(inner, h, bias=False, kind="down"),
-            act_fn=xielu() if act == "xielu" else activation(act),
-            component=Component.MLP,
-        ),
-        attention_layernorm=_norm(c, h),
-        feedforward_layernorm=_norm(c, h),
+        self_attn=d.attention(d, c),
+        mlp=d.mlp(d, c),
+        attention_layernorm=d.norm(d, c, d.width(c)),
+        feedforward_layernorm=d.norm(d, c, d.width(c)),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "ApertusModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c, _hidden(c)),
-        rotary_emb=Activation("ApertusRotaryEmbedding"),
-    )
-
-
-register(
-    "apertus",
-    decoder_classes("Apertus", model, hidden=_hidden, heads=("ForTokenClassification",)),
-    base="ApertusModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Apertus",
+    vocab_size=131072,
+    intermediate_size=14336,
+    rms_norm_eps=1e-05,
+    hidden_act="xielu",
+    mlp_bias=None,
+    qk_norm=True,
+    endings=("ForTokenClassification",),
+    mlp=_mlp,
+    layer=_layer,
+).register("apertus")

@@ -7,54 +7,35 @@ the MLP. Files of packed ternary weights hold four values in a byte.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
+from ..layers.decoders import Decoder, gated, grouped
+from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = grouped(d, c)
+    block.children["attn_sub_norm"] = d.norm(d, c, d.width(c))
+    return block
 
 
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-5), class_name="BitNetRMSNorm")
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    block = gated(d, c)
+    block.children["ffn_sub_norm"] = d.norm(d, c, d.inner(c))
+    return block
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=6912)
-    mlp = gated_mlp("BitNetMLP", h, inner, act=c.text("hidden_act", default="relu2"))
-    mlp.children["ffn_sub_norm"] = _norm(c, inner)
-    return Module(
-        "BitNetDecoderLayer",
-        self_attn=grouped_attention(
-            "BitNetAttention",
-            h,
-            grouped_heads(c, h, heads=20, kv=5),
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {"attn_sub_norm": _norm(c, h)},
-        ),
-        mlp=mlp,
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "BitNetModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=128256), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=30), layer(c)),
-        norm=_norm(c, _hidden(c)),
-        rotary_emb=Activation("BitNetRotaryEmbedding"),
-    )
-
-
-register(
-    "bitnet",
-    decoder_classes("BitNet", model, hidden=_hidden, heads=()),
-    base="BitNetModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "BitNet",
+    vocab_size=128256,
+    hidden_size=2560,
+    intermediate_size=6912,
+    num_hidden_layers=30,
+    num_attention_heads=20,
+    num_key_value_heads=5,
+    rms_norm_eps=1e-05,
+    hidden_act="relu2",
+    mlp_bias=None,
+    endings=(),
+    attention=_attention,
+    mlp=_mlp,
+).register("bitnet")

@@ -10,57 +10,36 @@ Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the 
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.heads import decoder_classes
-from ..layers.latent import latent_attention, latent_sizes
-from ..layers.latent_decoders import Variant, model
-from ..trees.catalog import register
+from ..layers.decoders import LABEL_HEADS, Decoder
+from ..layers.latent_decoders import dense_first, latent, routed
 from ..trees.modules import Buffer, Module
-
-# ---- the decoder that DeepSeek-V3's descendants share
-
-
-# ---- the family
+from .llama import LLAMA
 
 
-def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:
-    bias, sizes = c.flag("attention_bias", default=False), latent_sizes(c, heads=128)
-    block = latent_attention("DeepseekV3", hidden, sizes, bias=bias)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = latent()(d, c)
     # Files of Kimi K2 and Moonlight carry each layer's rotary frequencies.
-    frequencies = Buffer(sizes.rotary // 2, dtype="F32", saved=False)
+    width = c.dim("qk_rope_head_dim", default=64, minimum=0)
+    frequencies = Buffer(width // 2, dtype="F32", saved=False)
     block.children["rotary_emb"] = Module(
-        "DeepseekV3RotaryEmbedding", inv_freq=frequencies, saved=False
+        f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=False
     )
     return block
 
 
-DEEPSEEK_V3 = Variant(
+DEEPSEEK_V3 = LLAMA.like(
     "DeepseekV3",
-    _attention,
-    vocab=129280,
-    hidden=7168,
-    dense=18432,
-    expert=2048,
-    layers=61,
-    experts=256,
-    per_token=8,
-    first=3,
-)
-
-classes = decoder_classes(
-    "DeepseekV3",
-    partial(model, DEEPSEEK_V3),
-    hidden=DEEPSEEK_V3.width,
-    heads=("ForSequenceClassification", "ForTokenClassification"),
-)
-
-register(
-    "deepseek_v3",
-    classes,
-    base="DeepseekV3Model",
-    base_prefix="model",
-    category="text decoder",
-)
+    vocab_size=129280,
+    hidden_size=7168,
+    intermediate_size=18432,
+    num_hidden_layers=61,
+    num_attention_heads=128,
+    mlp_bias=None,
+    rotary=False,
+    endings=LABEL_HEADS,
+    attention=_attention,
+    moe=routed(2048, 256, 8),
+    kinds=dense_first(3),
+    predicts="sparse",
+).register("deepseek_v3")

@@ -5,16 +5,14 @@ DeepSeek-V3 with sparse attention: an indexer of its own small heads picks the k
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.heads import decoder_classes
-from ..layers.latent import Latent, latent_attention, latent_sizes
-from ..layers.latent_decoders import Variant, model
-from ..trees.catalog import register
+from ..layers.decoders import Decoder
+from ..layers.latent import Latent, latent_sizes
+from ..layers.latent_decoders import dense_first, latent, routed
 from ..trees.keeps import KeysValues
 from ..trees.modules import LayerNorm, Linear, Module
+from .llama import LLAMA
 
 
 def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) -> Module:
@@ -34,32 +32,25 @@ def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) ->
     )
 
 
-def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:
+def _attention(d: Decoder, c: ModelConfig) -> Module:
     sizes = latent_sizes(c, heads=128)
-    bias = c.flag("attention_bias", default=False)
-    block = latent_attention("DeepseekV32", hidden, sizes, bias=bias)
-    block.children["indexer"] = indexer(c, "DeepseekV32", hidden, sizes, heads=64)
+    block = latent()(d, c)
+    block.children["indexer"] = indexer(c, d.name, d.width(c), sizes, heads=64)
     return block
 
 
-_VARIANT = Variant(
+LLAMA.like(
     "DeepseekV32",
-    _attention,
-    vocab=129280,
-    hidden=7168,
-    dense=18432,
-    expert=2048,
-    layers=61,
-    experts=256,
-    per_token=8,
-    first=3,
-    listed=True,
-)
-
-register(
-    "deepseek_v32",
-    decoder_classes("DeepseekV32", partial(model, _VARIANT), heads=()),
-    base="DeepseekV32Model",
-    base_prefix="model",
-    category="text decoder",
-)
+    vocab_size=129280,
+    hidden_size=7168,
+    intermediate_size=18432,
+    num_hidden_layers=61,
+    num_attention_heads=128,
+    mlp_bias=None,
+    rotary=False,
+    endings=(),
+    attention=_attention,
+    moe=routed(2048, 256, 8),
+    kinds=dense_first(3, listed=True),
+    predicts="sparse",
+).register("deepseek_v32")

@@ -7,57 +7,25 @@ Llama whose attention is the difference of two maps, weighted by four learned ve
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
+from ..layers.decoders import Decoder, grouped
+from ..trees.modules import Activation, Module, Weight
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-5), class_name="DiffLlamaRMSNorm")
-
-
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=32)
-    bias = c.flag("attention_bias", default=False)
-    block = grouped_attention("DiffLlamaAttention", h, heads, bias=bias)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = grouped(d, c)
     for name in ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"):
-        block.children[name] = Weight(heads.dim)
+        block.children[name] = Weight(d.heads(c).dim)
     block.children["groupnorm"] = Activation("RMSNorm")
     return block
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=8192)
-    return Module(
-        "DiffLlamaDecoderLayer",
-        self_attn=attention(c),
-        mlp=gated_mlp("DiffLlamaMLP", h, inner, act=c.text("hidden_act", default="silu")),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "DiffLlamaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=16), layer(c)),
-        norm=_norm(c, _hidden(c)),
-        rotary_emb=Activation("DiffLlamaRotaryEmbedding"),
-    )
-
-
-register(
-    "diffllama",
-    decoder_classes("DiffLlama", model, hidden=_hidden, qa_prefix="transformer"),
-    base="DiffLlamaModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "DiffLlama",
+    hidden_size=2048,
+    intermediate_size=8192,
+    num_hidden_layers=16,
+    rms_norm_eps=1e-05,
+    mlp_bias=None,
+    attention=_attention,
+).register("diffllama")

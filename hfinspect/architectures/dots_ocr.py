@@ -15,7 +15,7 @@ from ..layers.heads import lm_head
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import register
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Sequential
-from .qwen2 import model as qwen2_model
+from .qwen2 import QWEN2
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:
@@ -76,7 +76,7 @@ def causal_lm(c: ModelConfig) -> Module:
     )  # fmt: skip
     return Module(
         "DotsOCRForCausalLM",
-        model=qwen2_model(c),
+        model=QWEN2.model(c),
         lm_head=head,
         vision_tower=vision_model(c.section("vision_config")),
     )

@@ -7,15 +7,16 @@ Qwen2's layers, from whose weights it was trained. DreamModel is the class with 
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..layers.composing import renamed
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import Module
-from . import qwen2
+from .qwen2 import QWEN2
+
+_DREAM = QWEN2.like("Dream")
 
 
 def model(c: ModelConfig) -> Module:
-    base = renamed(qwen2.model(c), "Qwen2", "Dream")
+    base = _DREAM.model(c)
     base.class_name = "DreamBaseModel"
     return base
 

@@ -6,60 +6,30 @@ A Llama-like decoder with wide heads (head_dim 256 whatever the width) and a tie
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import LABEL_HEADS, Decoder
+from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3072)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number("rms_norm_eps", default=1e-6), class_name="GemmaRMSNorm"
-    )
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=16, kv=16, head_dim=256)
-    inner = c.dim("intermediate_size", default=24576)
+def gelu_mlp(d: Decoder, c: ModelConfig) -> Module:
+    """Gemma's MLP, whose activation has a key of its own."""
     act = c.text("hidden_activation", "hidden_act", default="gelu_pytorch_tanh")
-    return Module(
-        "GemmaDecoderLayer",
-        self_attn=grouped_attention(
-            "GemmaAttention", h, heads, bias=c.flag("attention_bias", default=False)
-        ),
-        mlp=gated_mlp("GemmaMLP", h, inner, act=act),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+    return gated_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=act)
 
 
-def model(c: ModelConfig) -> Module:
-    vocab = c.dim("vocab_size", default=256000)
-    return Module(
-        "GemmaModel",
-        embed_tokens=Embedding(vocab, _hidden(c), class_name="GemmaTextScaledWordEmbedding"),
-        layers=Layers.of(c.count("num_hidden_layers", default=28), layer(c)),
-        norm=_norm(c),
-        rotary_emb=Activation("GemmaRotaryEmbedding"),
-    )
-
-
-register(
-    "gemma",
-    decoder_classes(
-        "Gemma",
-        model,
-        hidden=_hidden,
-        tied_default=True,
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
-    base="GemmaModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Gemma",
+    vocab_size=256000,
+    hidden_size=3072,
+    intermediate_size=24576,
+    num_hidden_layers=28,
+    num_attention_heads=16,
+    num_key_value_heads=16,
+    head_dim=256,
+    tie_word_embeddings=True,
+    mlp_bias=None,
+    embedding="TextScaledWordEmbedding",
+    endings=LABEL_HEADS,
+    mlp=gelu_mlp,
+).register("gemma")

@@ -6,70 +6,33 @@ attention, which changes no tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import LABEL_HEADS, Decoder, sandwich
 from ..layers.windows import every, windows
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
-
-Norms = Callable[[], dict[str, Module]]
+from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2304)
-
-
-def norm(c: ModelConfig, width: Dim, name: str) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(width, eps=eps, class_name=f"{name}RMSNorm")
-
-
-def layer(c: ModelConfig, name: str = "Gemma2", norms: Norms | None = None) -> Module:
-    """A layer whose classes begin with ``name``; ``norms`` are those inside attention."""
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=8, kv=4, head_dim=256)
-    inner = c.dim("intermediate_size", default=9216)
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
     act = c.text("hidden_activation", default="gelu_pytorch_tanh")
-    bias = c.flag("attention_bias", default=False)
-    return Module(
-        f"{name}DecoderLayer",
-        self_attn=grouped_attention(f"{name}Attention", h, heads, bias=bias, norms=norms),
-        mlp=gated_mlp(f"{name}MLP", h, inner, act=act),
-        input_layernorm=norm(c, h, name),
-        post_attention_layernorm=norm(c, h, name),
-        pre_feedforward_layernorm=norm(c, h, name),
-        post_feedforward_layernorm=norm(c, h, name),
-    )
+    return gated_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=act)
 
 
-def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    vocab = c.dim("vocab_size", default=256000)
-    return Module(
-        "Gemma2Model",
-        embed_tokens=Embedding(vocab, h, class_name="Gemma2TextScaledWordEmbedding"),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=26), layer(c), windows=windows(c, 4096, every(2))
-        ),
-        norm=norm(c, h, "Gemma2"),
-        rotary_emb=Activation("Gemma2RotaryEmbedding"),
-    )
-
-
-register(
-    "gemma2",
-    decoder_classes(
-        "Gemma2",
-        model,
-        hidden=_hidden,
-        tied_default=True,
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
-    base="Gemma2Model",
-    base_prefix="model",
-    category="text decoder",
-)
+GEMMA2 = LLAMA.like(
+    "Gemma2",
+    vocab_size=256000,
+    hidden_size=2304,
+    intermediate_size=9216,
+    num_hidden_layers=26,
+    num_attention_heads=8,
+    num_key_value_heads=4,
+    head_dim=256,
+    tie_word_embeddings=True,
+    mlp_bias=None,
+    layer=sandwich,
+    windows=lambda c: windows(c, 4096, every(2)),
+    embedding="TextScaledWordEmbedding",
+    endings=LABEL_HEADS,
+    mlp=_mlp,
+).register("gemma2")

@@ -10,38 +10,24 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.heads import causal_lm, classifier, sequence_classification
 from ..layers.windows import every, windows
 from ..trees.catalog import auto_model, register
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm, Weight
-from . import gemma2
+from ..trees.modules import Activation, Linear, Module, RMSNorm, Weight
+from .gemma2 import GEMMA2
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2304)
+TEXT = GEMMA2.like(
+    "Gemma3",
+    vocab_size=262208,
+    qk_norm=True,
+    windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=6)))),
+)
 
 
 def text_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    head_dim = c.dim("head_dim", default=256)
-
-    def norms() -> dict[str, Module]:
-        return {name: gemma2.norm(c, head_dim, "Gemma3") for name in ("q_norm", "k_norm")}
-
-    layers = c.count("num_hidden_layers", default=26)
-    vocab = c.dim("vocab_size", default=262208)
-    return Module(
-        "Gemma3TextModel",
-        embed_tokens=Embedding(vocab, h, class_name="Gemma3TextScaledWordEmbedding"),
-        layers=Layers.of(
-            layers,
-            gemma2.layer(c, "Gemma3", norms),
-            windows=windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=6)))),
-        ),
-        norm=gemma2.norm(c, h, "Gemma3"),
-        rotary_emb=Activation("Gemma3RotaryEmbedding"),
-    )
+    base = TEXT.model(c)
+    base.class_name = "Gemma3TextModel"
+    return base
 
 
 def projector(c: ModelConfig) -> Module:
@@ -51,7 +37,7 @@ def projector(c: ModelConfig) -> Module:
     eps = vision.number("layer_norm_eps", default=1e-6)
     return Module(
         "Gemma3MultiModalProjector",
-        mm_input_projection_weight=Weight(width, _hidden(c.section("text_config"))),
+        mm_input_projection_weight=Weight(width, TEXT.width(c.section("text_config"))),
         mm_soft_emb_norm=RMSNorm(width, eps=eps, class_name="Gemma3RMSNorm"),
         avg_pool=Activation("AvgPool2d"),
         component=Component.PROJECTOR,
@@ -77,7 +63,7 @@ def model(c: ModelConfig) -> Module:
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
     head = Linear(
-        _hidden(text),
+        TEXT.width(text),
         text.dim("vocab_size", default=262208),
         bias=False,
         # The outer key decides; the one in text_config is not read.
@@ -89,7 +75,7 @@ def conditional_generation(c: ModelConfig) -> Module:
 
 
 def classification(c: ModelConfig) -> Module:
-    score = classifier(_hidden(c.section("text_config")), c.num_labels, bias=False)
+    score = classifier(TEXT.width(c.section("text_config")), c.num_labels, bias=False)
     return Module("Gemma3ForSequenceClassification", {**_parts(c), "score": score})
 
 
@@ -99,7 +85,7 @@ register(
         "Gemma3ForCausalLM": causal_lm("Gemma3ForCausalLM", text_model, tied_default=True),
         "Gemma3TextModel": text_model,
         "Gemma3TextForSequenceClassification": sequence_classification(
-            "Gemma3TextForSequenceClassification", text_model, hidden=_hidden
+            "Gemma3TextForSequenceClassification", text_model, hidden=TEXT.width
         ),
     },
     base="Gemma3TextModel",

@@ -6,52 +6,31 @@ with norms on q and k where ``use_qk_norm``.
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..layers.latent_decoders import Variant, model
-from ..trees.catalog import register
+from ..layers.decoders import Decoder, grouped
+from ..layers.latent_decoders import dense_first, routed
 from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:
-    heads = grouped_heads(c, hidden, heads=96, kv=8)
-    normed = c.flag("use_qk_norm", default=False)
-
-    def norms() -> dict[str, Module]:
-        return {name: _VARIANT.norm(c, heads.dim) for name in ("q_norm", "k_norm")}
-
-    return grouped_attention(
-        "Glm4MoeAttention",
-        hidden,
-        heads,
-        bias=c.flag("attention_bias", default=False),
-        out_bias=False,
-        norms=norms if normed else None,
-    )
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    return grouped(d.like(d.name, qk_norm=c.flag("use_qk_norm", default=False)), c)
 
 
-_VARIANT = Variant(
+LLAMA.like(
     "Glm4Moe",
-    _attention,
-    vocab=151552,
-    hidden=4096,
-    dense=10944,
-    expert=1408,
-    layers=46,
-    experts=128,
-    per_token=8,
-    first=1,
-    eps=1e-5,
-)
-
-register(
-    "glm4_moe",
-    decoder_classes("Glm4Moe", partial(model, _VARIANT), heads=()),
-    base="Glm4MoeModel",
-    base_prefix="model",
-    category="text decoder",
-)
+    vocab_size=151552,
+    intermediate_size=10944,
+    num_hidden_layers=46,
+    num_attention_heads=96,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-05,
+    mlp_bias=None,
+    rotary=False,
+    endings=(),
+    attention=_attention,
+    moe=routed(1408, 128, 8),
+    kinds=dense_first(1),
+    predicts="sparse",
+    out_bias=False,
+).register("glm4_moe")

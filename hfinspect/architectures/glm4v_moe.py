@@ -6,43 +6,35 @@ The tower of GLM-4.1V (glm4v.py) before the decoder of GLM-4.5 (glm4_moe.py).
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.composing import renamed
-from ..layers.latent_decoders import Variant
-from ..layers.latent_decoders import model as latent_decoder
+from ..layers.latent_decoders import dense_first, routed
 from ..trees.catalog import register
-from ..trees.modules import Activation, Module
+from ..trees.modules import Module
 from . import glm4v
+from .llama import LLAMA
 
-
-def _attention(c: ModelConfig, hidden: Dim, _kind: str) -> Module:
-    heads = grouped_heads(c, hidden, heads=96, kv=8)
-    bias = c.flag("attention_bias", default=True)
-    return grouped_attention("Glm4vMoeTextAttention", hidden, heads, bias=bias, out_bias=False)
-
-
-_VARIANT = Variant(
+_TEXT = LLAMA.like(
     "Glm4vMoeText",
-    _attention,
-    vocab=151424,
-    hidden=4096,
-    dense=10944,
-    expert=1408,
-    layers=46,
-    experts=128,
-    per_token=8,
-    first=1,
-    eps=1e-5,
+    vocab_size=151424,
+    intermediate_size=10944,
+    num_hidden_layers=46,
+    num_attention_heads=96,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    attention_bias=True,
+    out_bias=False,
+    mlp_bias=None,
+    moe=routed(1408, 128, 8),
+    kinds=dense_first(1),
+    predicts="sparse",
 )
 
 
 def text_model(c: ModelConfig) -> Module:
-    built = latent_decoder(_VARIANT, c)
+    built = _TEXT.model(c)
     norm = built["norm"]
     assert isinstance(norm, Module)
     norm.class_name = "Glm4vMoeRMSNorm"
-    built.children["rotary_emb"] = Activation("Glm4vMoeTextRotaryEmbedding")
     return built
 
 

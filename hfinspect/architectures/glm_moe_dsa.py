@@ -7,17 +7,15 @@ earlier layer's indexer and have none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import layer_types
-from ..layers.heads import decoder_classes
-from ..layers.latent import latent_attention, latent_sizes
-from ..layers.latent_decoders import Variant, model
-from ..trees.catalog import register
+from ..layers.decoders import Decoder, pre_norm
+from ..layers.latent import latent_sizes
+from ..layers.latent_decoders import dense_first, latent, routed
 from ..trees.modules import Module
 from .deepseek_v32 import indexer
+from .llama import LLAMA
 
 _LETTERS = {"F": "full", "S": "shared"}
 
@@ -51,35 +49,34 @@ def indexer_types(c: ModelConfig, layers: int) -> Sequence[str]:
     return found
 
 
-def _attention(c: ModelConfig, hidden: Dim, kind: str) -> Module:
-    sizes = latent_sizes(c, heads=64, query_rank=2048, plain=192, value=256)
-    bias = c.flag("attention_bias", default=False)
-    block = latent_attention("GlmMoeDsa", hidden, sizes, bias=bias)
-    if kind == "full":
-        block.children["indexer"] = indexer(c, "GlmMoeDsa", hidden, sizes, heads=32)
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
+    mlps = dense_first(3, listed=True)(d, c, layers)
+    return list(zip(mlps, indexer_types(c, layers), strict=True))
+
+
+def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
+    block = pre_norm(d, c, kinds[0])
+    attention = block["self_attn"]
+    if kinds[1] == "full" and isinstance(attention, Module):
+        sizes = latent_sizes(c, heads=64, query_rank=2048, plain=192, value=256)
+        attention.children["indexer"] = indexer(c, d.name, d.width(c), sizes, heads=32)
     return block
 
 
-_VARIANT = Variant(
+LLAMA.like(
     "GlmMoeDsa",
-    _attention,
-    vocab=154880,
-    hidden=6144,
-    dense=12288,
-    expert=2048,
-    layers=78,
-    experts=256,
-    per_token=8,
-    first=3,
-    eps=1e-5,
-    listed=True,
-    types=indexer_types,
-)
-
-register(
-    "glm_moe_dsa",
-    decoder_classes("GlmMoeDsa", partial(model, _VARIANT), heads=()),
-    base="GlmMoeDsaModel",
-    base_prefix="model",
-    category="text decoder",
-)
+    vocab_size=154880,
+    hidden_size=6144,
+    intermediate_size=12288,
+    num_hidden_layers=78,
+    num_attention_heads=64,
+    rms_norm_eps=1e-05,
+    mlp_bias=None,
+    rotary=False,
+    endings=(),
+    attention=latent(query_rank=2048, plain=192, value=256),
+    moe=routed(2048, 256, 8),
+    kinds=_kinds,
+    predicts=("sparse", "full"),
+    layer=_layer,
+).register("glm_moe_dsa")

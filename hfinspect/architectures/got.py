@@ -13,14 +13,14 @@ from ..layers.heads import lm_head
 from ..trees.catalog import register
 from ..trees.modules import Linear, Module
 from .deepseek_ocr import sam_model
-from .qwen2 import model as qwen2_model
+from .qwen2 import QWEN2
 
 #: Channels of the tower's output.
 _TOWER = 1024
 
 
 def model(c: ModelConfig) -> Module:
-    base = qwen2_model(c)
+    base = QWEN2.model(c)
     base.class_name = "GOTQwenModel"
     width = c.dim("hidden_size", default=4096)
     projector = Linear(_TOWER, width, component=Component.PROJECTOR)

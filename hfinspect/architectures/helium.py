@@ -6,64 +6,30 @@ Llama's block; the output projection is square and without bias whatever the hea
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
+from ..layers.decoders import LABEL_HEADS, Decoder, grouped
+from ..trees.modules import Linear, Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    """The output is as wide as the hidden states, whatever head_dim says."""
+    block, h = grouped(d, c), d.width(c)
+    block.children["o_proj"] = Linear(h, h, bias=False, kind="output")
+    return block
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-8)
-    return RMSNorm(_hidden(c), eps=eps, class_name="HeliumRMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    attention = grouped_attention(
-        "HeliumAttention",
-        h,
-        grouped_heads(c, h, heads=20, kv=20, head_dim=128),
-        bias=c.flag("attention_bias", default=False),
-    )
-    attention.children["o_proj"] = Linear(h, h, bias=False, kind="output")
-    return Module(
-        "HeliumDecoderLayer",
-        self_attn=attention,
-        mlp=gated_mlp(
-            "HeliumMLP",
-            h,
-            c.dim("intermediate_size", default=7040),
-            bias=c.flag("mlp_bias", default=False),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "HeliumModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=48000), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=24), layer(c)),
-        norm=_norm(c),
-    )
-
-
-register(
-    "helium",
-    decoder_classes(
-        "Helium",
-        model,
-        hidden=_hidden,
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
-    base="HeliumModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Helium",
+    vocab_size=48000,
+    hidden_size=2560,
+    intermediate_size=7040,
+    num_hidden_layers=24,
+    num_attention_heads=20,
+    num_key_value_heads=20,
+    head_dim=128,
+    rms_norm_eps=1e-08,
+    out_bias=False,
+    rotary=False,
+    endings=LABEL_HEADS,
+    attention=_attention,
+).register("helium")

@@ -6,66 +6,50 @@ apart from all others, modeling_internlm3.py in internlm/internlm3-8b-instruct.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import gated_mlp, grouped_attention
+from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, RMSNorm
+from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+def _bias(c: ModelConfig) -> bool:
+    return c.flag("mlp_bias", "bias", default=False)
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="LlamaRMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    # head_dim present and null means hidden / heads; absent it is 128.
-    heads = grouped_heads(c, h, heads=32, kv=2, head_dim=None if "head_dim" in c.values else 128)
-    bias = c.flag("mlp_bias", "bias", default=False)
-    return Module(
-        "LlamaDecoderLayer",
-        self_attn=grouped_attention(
-            "LlamaAttention",
-            h,
-            heads,
-            bias=c.flag("attention_bias", "qkv_bias", default=False),
-            out_bias=c.flag("attention_bias", "bias", default=bias),
-        ),
-        mlp=gated_mlp(
-            "LlamaMLP",
-            h,
-            c.dim("intermediate_size", default=10240),
-            bias=bias,
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    return grouped_attention(
+        "LlamaAttention",
+        d.width(c),
+        d.heads(c),
+        bias=c.flag("attention_bias", "qkv_bias", default=False),
+        out_bias=c.flag("attention_bias", "bias", default=_bias(c)),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "LlamaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=128512), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=48), layer(c)),
-        norm=_norm(c),
-    )
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    return gated_mlp("LlamaMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c))
 
 
-register(
+_LLAMA = LLAMA.like(
+    "Llama",
+    vocab_size=128512,
+    intermediate_size=10240,
+    num_hidden_layers=48,
+    num_key_value_heads=2,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-05,
+    rotary=False,
+    endings=(),
+    attention=_attention,
+    mlp=_mlp,
+)
+
+_LLAMA.register(
     "internlm3",
-    {
-        "LlamaForCausalLM": causal_lm("LlamaForCausalLM", model),
-        "LlamaModel": model,
-        "InternLM3ForCausalLM": causal_lm("InternLM3ForCausalLM", model),
-        "InternLM3Model": model,
+    more={
+        "InternLM3ForCausalLM": causal_lm("InternLM3ForCausalLM", _LLAMA.model),
+        "InternLM3Model": _LLAMA.model,
     },
-    base="LlamaModel",
-    base_prefix="model",
-    category="text decoder",
 )

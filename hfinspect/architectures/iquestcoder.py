@@ -2,64 +2,28 @@
 transformers/models/iquestcoder/configuration_iquestcoder.py.
 """
 
-from __future__ import annotations
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import causal_lm
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, RMSNorm
+from .llama import LLAMA
 
+_LLAMA = LLAMA.like(
+    "Llama",
+    vocab_size=76800,
+    hidden_size=5120,
+    intermediate_size=27648,
+    num_hidden_layers=80,
+    num_attention_heads=40,
+    num_key_value_heads=8,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-05,
+    rotary=False,
+    endings=(),
+)
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=5120)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="LlamaRMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    # head_dim present and null means hidden / heads; absent it is 128.
-    heads = grouped_heads(c, h, heads=40, kv=8, head_dim=None if "head_dim" in c.values else 128)
-    return Module(
-        "LlamaDecoderLayer",
-        self_attn=grouped_attention(
-            "LlamaAttention", h, heads, bias=c.flag("attention_bias", default=False)
-        ),
-        mlp=gated_mlp(
-            "LlamaMLP",
-            h,
-            c.dim("intermediate_size", default=27648),
-            bias=c.flag("mlp_bias", default=False),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "LlamaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=76800), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=80), layer(c)),
-        norm=_norm(c),
-    )
-
-
-register(
+_LLAMA.register(
     "iquestcoder",
-    {
-        "LlamaForCausalLM": causal_lm("LlamaForCausalLM", model),
-        "LlamaModel": model,
-        "IQuestCoderForCausalLM": causal_lm("IQuestCoderForCausalLM", model),
-        "IQuestCoderModel": model,
+    more={
+        "IQuestCoderForCausalLM": causal_lm("IQuestCoderForCausalLM", _LLAMA.model),
+        "IQuestCoderModel": _LLAMA.model,
     },
-    base="LlamaModel",
-    base_prefix="model",
-    category="text decoder",
 )

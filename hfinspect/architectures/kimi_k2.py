@@ -4,16 +4,6 @@ Source of shapes: the repo's config.json names DeepseekV3ForCausalLM and its con
 DeepSeek-V3's own with the same defaults; transformers has no model_type of this name.
 """
 
-from __future__ import annotations
+from .deepseek_v3 import DEEPSEEK_V3
 
-from ..trees.catalog import register
-from .deepseek_v3 import classes
-
-register(
-    "kimi_k2",
-    classes,
-    base="DeepseekV3Model",
-    base_prefix="model",
-    category="text decoder",
-    source="Hub configuration file (DeepSeek-V3's)",
-)
+DEEPSEEK_V3.register("kimi_k2", source="Hub configuration file (DeepSeek-V3's)")

@@ -10,70 +10,62 @@ from __future__ import annotations
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.decoders import Decoder
 from ..layers.experts import routed_and_shared, router
-from ..layers.heads import decoder_classes
 from ..layers.windows import every, windows
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, Parameter, RMSNorm
+from ..trees.modules import Module, Parameter
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
+def _experts(c: ModelConfig) -> Dim:
+    return c.count("num_experts", "num_local_experts", default=384)
 
 
-def _norm(c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name="Kolibri1RMSNorm")
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, count = d.width(c), _experts(c)
+    return routed_and_shared(
+        "Kolibri1",
+        h,
+        c.dim("moe_intermediate_size", default=512),
+        count=count,
+        per_token=c.dim("num_experts_per_tok", default=6),
+        shared=c.dim("shared_expert_intermediate_size", default=512),
+        gate=router("Kolibri1TopKRouter", h, count),
+        act=d.act(c),
+        class_name="Kolibri1SparseMoeBlock",
+    )
 
 
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=48, kv=4, head_dim=128)
-    count = c.count("num_experts", "num_local_experts", default=384)
-    bias = Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
+def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
+    bias = Parameter((_experts(c),), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
+    norms = ("input_layernorm", "post_attention_layernorm", "post_attn_norm", "post_ffn_norm")
+    routed = Module("Kolibri1TopKRouter", expert_bias=bias)
     return Module(
         "Kolibri1DecoderLayer",
-        self_attn=grouped_attention(
-            "Kolibri1Attention",
-            h,
-            heads,
-            norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-        ),
-        mlp=routed_and_shared(
-            "Kolibri1",
-            h,
-            c.dim("moe_intermediate_size", default=512),
-            count=count,
-            per_token=c.dim("num_experts_per_tok", default=6),
-            shared=c.dim("shared_expert_intermediate_size", default=512),
-            gate=router("Kolibri1TopKRouter", h, count),
-            act=c.text("hidden_act", default="silu"),
-            class_name="Kolibri1SparseMoeBlock",
-        ),
-        moe=Module("Kolibri1SparseMoeBlock", router=Module("Kolibri1TopKRouter", expert_bias=bias)),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-        post_attn_norm=_norm(c, h),
-        post_ffn_norm=_norm(c, h),
+        {
+            "self_attn": d.attention(d, c),
+            "mlp": _moe(d, c),
+            "moe": Module("Kolibri1SparseMoeBlock", router=routed),
+            **{name: d.norm(d, c, d.width(c)) for name in norms},
+        },
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "Kolibri1Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=128000), _hidden(c)),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=50), layer(c), windows=windows(c, 513, every(5))
-        ),
-        norm=_norm(c, _hidden(c)),
-    )
-
-
-register(
-    "kolibri1",
-    decoder_classes("Kolibri1", model, heads=()),
-    base="Kolibri1Model",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Kolibri1",
+    vocab_size=128000,
+    hidden_size=2560,
+    intermediate_size=None,
+    num_hidden_layers=50,
+    num_attention_heads=48,
+    num_key_value_heads=4,
+    head_dim=128,
+    attention_bias=None,
+    mlp_bias=None,
+    qk_norm=True,
+    windows=lambda c: windows(c, 513, every(5)),
+    rotary=False,
+    endings=(),
+    layer=_layer,
+    moe=_moe,
+).register("kolibri1")

@@ -12,11 +12,11 @@ from ..layers.composing import renamed
 from ..layers.heads import sequence_classification
 from ..trees.catalog import register
 from ..trees.modules import Module
-from .llama import model as llama_model
+from .llama import ORIGINAL
 
 
 def model(c: ModelConfig) -> Module:
-    return renamed(llama_model(c), "LlamaModel", "LlamaBidirectionalModel")
+    return renamed(ORIGINAL.model(c), "LlamaModel", "LlamaBidirectionalModel")
 
 
 register(

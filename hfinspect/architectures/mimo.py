@@ -12,15 +12,14 @@ from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import Layers, Linear, Module, RMSNorm
-from .qwen2 import layer
-from .qwen2 import model as qwen2_model
+from .qwen2 import QWEN2
 
 
 def mtp_layer(c: ModelConfig) -> Module:
     """A Qwen2 layer behind a projection of the last hidden state and the next token's embedding."""
     h = c.dim("hidden_size", default=4096)
     norm = RMSNorm(h, eps=c.number("rms_norm_eps", default=1e-6), class_name="Qwen2RMSNorm")
-    block = layer(c)
+    block = QWEN2.layer(QWEN2, c, "dense")
     return Module(
         "MiMoMTPLayers",
         input_layernorm=norm,
@@ -36,7 +35,7 @@ def mtp_layer(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    module = qwen2_model(c)
+    module = QWEN2.model(c)
     module.class_name = "MiMoModel"
     count = int(c.count("num_nextn_predict_layers", default=0))
     if count:

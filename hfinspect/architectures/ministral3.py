@@ -3,61 +3,19 @@
 Mistral's block with heads of 128 whatever the hidden size.
 """
 
-from __future__ import annotations
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
 from ..layers.windows import windows
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
+from .llama import LLAMA
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number("rms_norm_eps", default=1e-5), class_name="Ministral3RMSNorm"
-    )
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        "Ministral3DecoderLayer",
-        self_attn=grouped_attention(
-            "Ministral3Attention", h, grouped_heads(c, h, heads=32, kv=8, head_dim=128)
-        ),
-        mlp=gated_mlp(
-            "Ministral3MLP",
-            h,
-            c.dim("intermediate_size", default=14336),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "Ministral3Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=34), layer(c), windows=windows(c, None)
-        ),
-        norm=_norm(c),
-        rotary_emb=Activation("Ministral3RotaryEmbedding"),
-    )
-
-
-register(
-    "ministral3",
-    decoder_classes("Ministral3", model, hidden=_hidden),
-    base="Ministral3Model",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Ministral3",
+    vocab_size=131072,
+    intermediate_size=14336,
+    num_hidden_layers=34,
+    num_key_value_heads=8,
+    head_dim=128,
+    rms_norm_eps=1e-05,
+    attention_bias=None,
+    mlp_bias=None,
+    windows=lambda c: windows(c, None),
+    qa_prefix=None,
+).register("ministral3")

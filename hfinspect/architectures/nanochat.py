@@ -7,57 +7,35 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module
+from ..layers.blocks import activation
+from ..layers.decoders import Decoder
+from ..trees.modules import Activation, Linear, Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
-
-
-def _norm() -> Module:
-    return Activation("NanoChatRMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=8192)
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), d.inner(c)
     return Module(
-        "NanoChatDecoderLayer",
-        self_attn=grouped_attention(
-            "NanoChatAttention",
-            h,
-            grouped_heads(c, h, heads=6),
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {"q_norm": _norm(), "k_norm": _norm()},
-        ),
-        mlp=Module(
-            "NanoChatMLP",
-            activation_fn=activation(c.text("hidden_act", default="relu2")),
-            fc1=Linear(h, inner, bias=False, kind="up"),
-            fc2=Linear(inner, h, bias=False, kind="down"),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(),
-        post_attention_layernorm=_norm(),
+        "NanoChatMLP",
+        activation_fn=activation(d.act(c)),
+        fc1=Linear(h, inner, bias=False, kind="up"),
+        fc2=Linear(inner, h, bias=False, kind="down"),
+        component=Component.MLP,
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "NanoChatModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=50304), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=12), layer(c)),
-        norm=_norm(),
-    )
-
-
-register(
-    "nanochat",
-    decoder_classes("NanoChat", model, heads=()),
-    base="NanoChatModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "NanoChat",
+    vocab_size=50304,
+    hidden_size=768,
+    intermediate_size=8192,
+    num_hidden_layers=12,
+    num_attention_heads=6,
+    hidden_act="relu2",
+    mlp_bias=None,
+    qk_norm=True,
+    rotary=False,
+    endings=(),
+    norm=lambda _d, _c, _size: Activation("NanoChatRMSNorm"),
+    mlp=_mlp,
+).register("nanochat")

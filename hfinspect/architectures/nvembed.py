@@ -12,11 +12,11 @@ from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..trees.catalog import register
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
-from .mistral import model as mistral_model
+from .mistral import MISTRAL
 
 
 def text_model(c: ModelConfig) -> Module:
-    base = mistral_model(c)
+    base = MISTRAL.model(c)
     base.scope = True
     return renamed(base, "MistralModel", "BidirectionalMistralModel")
 

@@ -6,64 +6,43 @@ Experts in every layer, and norms over the whole of q and of k before they are c
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.decoders import Decoder, grouped
 from ..layers.experts import sparse_block
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, RMSNorm
+from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    """Norms over the whole of q and of k."""
+    block, h, heads = grouped(d, c), d.width(c), d.heads(c)
+    block.children["q_norm"] = d.norm(d, c, h)
+    block.children["k_norm"] = d.norm(d, c, h // heads.query * heads.kv)
+    return block
 
 
-def _norm(c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="OlmoeRMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=16)
-    return Module(
-        "OlmoeDecoderLayer",
-        self_attn=grouped_attention(
-            "OlmoeAttention",
-            h,
-            heads,
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {
-                "q_norm": _norm(c, h),
-                "k_norm": _norm(c, h // heads.query * heads.kv),
-            },
-        ),
-        mlp=sparse_block(
-            "Olmoe",
-            h,
-            c.dim("intermediate_size", default=2048),
-            count=c.count("num_experts", "num_local_experts", default=64),
-            per_token=c.dim("num_experts_per_tok", default=8),
-            shared=None,
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    return sparse_block(
+        "Olmoe",
+        d.width(c),
+        d.inner(c),
+        count=c.count("num_experts", "num_local_experts", default=64),
+        per_token=c.dim("num_experts_per_tok", default=8),
+        shared=None,
+        act=d.act(c),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "OlmoeModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=50304), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=16), layer(c)),
-        norm=_norm(c, _hidden(c)),
-    )
-
-
-register(
-    "olmoe",
-    decoder_classes("Olmoe", model, heads=()),
-    base="OlmoeModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Olmoe",
+    vocab_size=50304,
+    hidden_size=2048,
+    intermediate_size=2048,
+    num_hidden_layers=16,
+    num_attention_heads=16,
+    rms_norm_eps=1e-05,
+    mlp_bias=None,
+    rotary=False,
+    endings=(),
+    attention=_attention,
+    moe=_moe,
+).register("olmoe")

@@ -8,59 +8,34 @@ frequencies of each layer, in float32.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Buffer, Embedding, Layers, Module, RMSNorm
+from ..layers.decoders import Decoder, grouped
+from ..trees.modules import Buffer, Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="PanguEmbeddedRMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=32, kv=8)
-    attention = grouped_attention(
-        "PanguEmbeddedAttention", h, heads, bias=c.flag("bias", default=True)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = grouped(d, c)
+    block.children["rotary_emb"] = Module(
+        "PanguEmbeddedRotaryEmbedding",
+        inv_freq=Buffer(d.heads(c).dim // 2, dtype="F32"),
+        saved=False,
     )
-    attention.children["rotary_emb"] = Module(
-        "PanguEmbeddedRotaryEmbedding", inv_freq=Buffer(heads.dim // 2, dtype="F32"), saved=False
-    )
-    return Module(
-        "PanguEmbeddedDecoderLayer",
-        self_attn=attention,
-        mlp=gated_mlp(
-            "PanguEmbeddedMLP",
-            h,
-            c.dim("intermediate_size", default=12800),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+    return block
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "PanguEmbeddedModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=153376), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=34), layer(c)),
-        norm=_norm(c),
-    )
-
-
-register(
+LLAMA.like(
     "PanguEmbedded",
-    decoder_classes("PanguEmbedded", model, hidden=_hidden, heads=()),
-    base="PanguEmbeddedModel",
-    base_prefix="model",
-    category="text decoder",
-    source="modeling_openpangu_dense.py and the index of openPangu-Embedded-7B",
+    vocab_size=153376,
+    intermediate_size=12800,
+    num_hidden_layers=34,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-05,
+    attention_bias=True,
+    bias_key="bias",
+    mlp_bias=None,
+    rotary=False,
+    endings=(),
+    attention=_attention,
+).register(
+    "PanguEmbedded", source="modeling_openpangu_dense.py and the index of openPangu-Embedded-7B"
 )

@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..layers.heads import classifier, hidden_size
 from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Module, Sequential
-from .qwen2 import model
+from .qwen2 import QWEN2
 
 
 def _with_scores(name: str, labels: int) -> Builder:
@@ -19,7 +19,7 @@ def _with_scores(name: str, labels: int) -> Builder:
         h = hidden_size(c)
         count = c.dim("num_labels", default=labels)
         score = Sequential(classifier(h, h), Activation("ReLU"), classifier(h, count))
-        return Module(name, model=model(c), score=score)
+        return Module(name, model=QWEN2.model(c), score=score)
 
     return build
 

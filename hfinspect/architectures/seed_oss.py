@@ -7,62 +7,30 @@ in sum than the model (80 of 128 at width 4096 by default).
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
+from ..layers.blocks import grouped_attention
+from ..layers.decoders import Decoder
+from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number("rms_norm_eps", default=1e-6), class_name="SeedOssRMSNorm"
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    return grouped_attention(
+        "SeedOssAttention",
+        d.width(c),
+        d.heads(c),
+        bias=c.flag("attention_bias", default=True),
+        out_bias=c.flag("attention_out_bias", default=False),
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    # A null head_dim means hidden / heads; only an absent one is 128.
-    head_dim = None if "head_dim" in c.values else 128
-    return Module(
-        "SeedOssDecoderLayer",
-        self_attn=grouped_attention(
-            "SeedOssAttention",
-            h,
-            grouped_heads(c, h, heads=80, kv=8, head_dim=head_dim),
-            bias=c.flag("attention_bias", default=True),
-            out_bias=c.flag("attention_out_bias", default=False),
-        ),
-        mlp=gated_mlp(
-            "SeedOssMLP",
-            h,
-            c.dim("intermediate_size", default=27648),
-            bias=c.flag("mlp_bias", default=False),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "SeedOssModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=155136), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=64), layer(c)),
-        norm=_norm(c),
-        rotary_emb=Activation("SeedOssRotaryEmbedding"),
-    )
-
-
-register(
-    "seed_oss",
-    decoder_classes("SeedOss", model, hidden=_hidden, qa_prefix="transformer"),
-    base="SeedOssModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "SeedOss",
+    vocab_size=155136,
+    intermediate_size=27648,
+    num_hidden_layers=64,
+    num_attention_heads=80,
+    num_key_value_heads=8,
+    head_dim=128,
+    null_head_dim=True,
+    attention=_attention,
+).register("seed_oss")

@@ -7,60 +7,39 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
+from ..layers.blocks import activation
+from ..layers.decoders import LABEL_HEADS, Decoder, layer_norms
 from ..layers.windows import windows
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Linear, Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3072)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("norm_epsilon", default=1e-5))
-
-
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=12288)
-    bias = c.flag("use_bias", default=True)
-    heads = grouped_heads(c, h, heads=24, kv=2)
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    h, inner, bias = d.width(c), d.inner(c), c.flag("use_bias", default=True)
     return Module(
-        "Starcoder2DecoderLayer",
-        self_attn=grouped_attention("Starcoder2Attention", h, heads, bias=bias),
-        mlp=Module(
-            "Starcoder2MLP",
-            c_fc=Linear(h, inner, bias=bias, kind="up"),
-            c_proj=Linear(inner, h, bias=bias, kind="down"),
-            act=activation(c.text("hidden_act", default="gelu_pytorch_tanh")),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+        "Starcoder2MLP",
+        c_fc=Linear(h, inner, bias=bias, kind="up"),
+        c_proj=Linear(inner, h, bias=bias, kind="down"),
+        act=activation(d.act(c)),
+        component=Component.MLP,
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "Starcoder2Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=49152), _hidden(c)),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=30), layer(c), windows=windows(c, None)
-        ),
-        norm=_norm(c),
-        rotary_emb=Activation("Starcoder2RotaryEmbedding"),
-    )
-
-
-register(
-    "starcoder2",
-    decoder_classes(
-        "Starcoder2", model, hidden=_hidden, tied_default=True,
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
-    base="Starcoder2Model",
-    base_prefix="model",
-    category="text decoder",
-)  # fmt: skip
+LLAMA.like(
+    "Starcoder2",
+    vocab_size=49152,
+    hidden_size=3072,
+    intermediate_size=12288,
+    num_hidden_layers=30,
+    num_attention_heads=24,
+    num_key_value_heads=2,
+    hidden_act="gelu_pytorch_tanh",
+    tie_word_embeddings=True,
+    attention_bias=True,
+    bias_key="use_bias",
+    mlp_bias=None,
+    windows=lambda c: windows(c, None),
+    endings=LABEL_HEADS,
+    norm=layer_norms("norm_epsilon"),
+    mlp=_mlp,
+).register("starcoder2")

@@ -6,63 +6,19 @@ Gemma 2 without the norms after attention and MLP; trained with differential pri
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..layers.windows import every, windows
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, RMSNorm
+from ..layers.decoders import Decoder
+from ..trees.modules import Module
+from .gemma2 import GEMMA2
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2304)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="VaultGemmaRMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     return Module(
         "VaultGemmaDecoderLayer",
-        self_attn=grouped_attention(
-            "VaultGemmaAttention",
-            h,
-            grouped_heads(c, h, heads=8, kv=4, head_dim=256),
-            bias=c.flag("attention_bias", default=False),
-        ),
-        mlp=gated_mlp(
-            "VaultGemmaMLP",
-            h,
-            c.dim("intermediate_size", default=9216),
-            act=c.text("hidden_activation", default="gelu_pytorch_tanh"),
-        ),
-        input_layernorm=_norm(c),
-        pre_feedforward_layernorm=_norm(c),
+        self_attn=d.attention(d, c),
+        mlp=d.mlp(d, c),
+        input_layernorm=d.norm(d, c, d.width(c)),
+        pre_feedforward_layernorm=d.norm(d, c, d.width(c)),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "VaultGemmaModel",
-        embed_tokens=Embedding(
-            c.dim("vocab_size", default=256000),
-            _hidden(c),
-            class_name="VaultGemmaTextScaledWordEmbedding",
-        ),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=26), layer(c), windows=windows(c, 4096, every(2))
-        ),
-        norm=_norm(c),
-    )
-
-
-register(
-    "vaultgemma",
-    decoder_classes("VaultGemma", model, heads=(), tied_default=True),
-    base="VaultGemmaModel",
-    base_prefix="model",
-    category="text decoder",
-)
+GEMMA2.like("VaultGemma", rotary=False, endings=(), layer=_layer).register("vaultgemma")

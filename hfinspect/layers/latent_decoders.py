@@ -1,145 +1,81 @@
-"""The decoder of DeepSeek-V3 and its descendants: dense layers, then routed and shared experts, and
-layers that predict further tokens.
+"""What DeepSeek-V3 and its descendants have where other decoders have something plainer: latent
+attention, routed and shared experts after dense layers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..core.records import dataclass
-from ..trees.modules import (
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-)
-from .blocks import gated_mlp, layer_types
+from ..trees.modules import Module
+from .blocks import layer_types
+from .decoders import Decoder
 from .experts import corrected_router, routed_and_shared, shared_width
+from .latent import latent_attention, latent_sizes
 
 
-def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Module:
-    """A multi-token-prediction layer as files hold it: a decoder layer, the projection that joins
-    the embedding with the hidden state, and copies of embedding and head."""
+def latent(
+    *,
+    query_rank: int | None = 1536,
+    kv_rank: int = 512,
+    plain: int = 128,
+    rotary: int = 64,
+    value: int = 128,
+) -> Callable[[Decoder, ModelConfig], Module]:
+    """Latent attention with these sizes by default (see ``latent_sizes``)."""
 
-    def norm() -> Module:
-        return RMSNorm(hidden, class_name=f"{name}RMSNorm")
+    def attention(d: Decoder, c: ModelConfig) -> Module:
+        bias = c.flag("attention_bias", default=False)
+        sizes = latent_sizes(
+            c, heads=d.num_attention_heads, query_rank=query_rank, kv_rank=kv_rank, plain=plain,
+            rotary=rotary, value=value,
+        )  # fmt: skip
+        return latent_attention(d.name, d.width(c), sizes, bias=bias)
 
-    shared_head = Module(
-        "SharedHead",
-        norm=norm(),
-        head=Linear(hidden, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
-    )
-    return Module(
-        f"{name}MultiTokenPredictorLayer",
-        {
-            "embed_tokens": Embedding(vocab, hidden),
-            "enorm": norm(),
-            "hnorm": norm(),
-            "eh_proj": Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
-            **layer.children,
-            "shared_head": shared_head,
-        },
-        part="mtp",
-        kind="mtp",
-        saved=False,
-    )
+    return attention
 
 
-@dataclass(frozen=True)
-class Variant:
-    """What the descendants differ in: class name prefix, the config class's own defaults, and the
-    attention, built for each word that ``types`` gives to a layer. ``listed``: the class reads
-    mlp_layer_types."""
+def routed(
+    inner: int, count: int, per_token: int, *, router: str = "TopkRouter"
+) -> Callable[[Decoder, ModelConfig], Module]:
+    """``count`` experts of width ``inner`` behind a corrected router, and a shared one."""
 
-    name: str
-    attention: Callable[[ModelConfig, Dim, str], Module]
-    vocab: int
-    hidden: int
-    dense: int
-    expert: int
-    layers: int
-    experts: int
-    per_token: int
-    first: int
-    eps: float = 1e-6
-    shared: int = 1
-    listed: bool = False
-    router: str = "TopkRouter"
-    types: Callable[[ModelConfig, int], Sequence[str]] = lambda _, layers: ["full"] * layers
+    def moe(d: Decoder, c: ModelConfig) -> Module:
+        h, width = d.width(c), c.dim("moe_intermediate_size", default=inner)
+        experts = c.count("n_routed_experts", "num_local_experts", "num_experts", default=count)
+        return routed_and_shared(
+            d.name,
+            h,
+            width,
+            count=experts,
+            per_token=c.dim("num_experts_per_tok", default=per_token),
+            shared=shared_width(c, width, default=1),
+            gate=corrected_router(f"{d.name}{router}", h, experts),
+            act=d.act(c),
+        )
 
-    def width(self, c: ModelConfig) -> Dim:
-        """D: the width of the hidden states."""
-        return c.dim("hidden_size", default=self.hidden)
-
-    def norm(self, c: ModelConfig, size: int) -> Module:
-        """RMSNorm over ``size`` elements: a weight of (size,)."""
-        eps = c.number("rms_norm_eps", default=self.eps)
-        return RMSNorm(size, eps=eps, class_name=f"{self.name}RMSNorm")
+    return moe
 
 
-def sparse_or_dense(v: Variant, c: ModelConfig, layers: int) -> Sequence[str]:
-    """mlp_layer_types, else ``first_k_dense_replace`` dense layers and then sparse ones."""
-    dense = min(int(c.count("first_k_dense_replace", default=v.first)), layers)
-    usual = ["dense"] * dense + ["sparse"] * (layers - dense)
-    if not v.listed:
-        return usual
-    found = layer_types(c, layers, usual.__getitem__, key="mlp_layer_types")
+def dense_first(
+    first: int, *, listed: bool = False
+) -> Callable[[Decoder, ModelConfig, int], Sequence[str]]:
+    """``first_k_dense_replace`` dense layers and then sparse ones; ``listed``: the class reads
+    mlp_layer_types before that. Raises ConfigError for another word in it."""
+
+    def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+        dense = min(int(c.count("first_k_dense_replace", default=first)), layers)
+        usual = ["dense"] * dense + ["sparse"] * (layers - dense)
+        return listed_kinds(c, layers, usual.__getitem__) if listed else usual
+
+    return kinds
+
+
+def listed_kinds(c: ModelConfig, layers: int, usual: Callable[[int], str]) -> Sequence[str]:
+    """mlp_layer_types, else ``usual`` of each layer's number. Raises ConfigError for a word that is
+    neither ``dense`` nor ``sparse``."""
+    found = layer_types(c, layers, usual, key="mlp_layer_types")
     for kind in found:
         if kind not in ("dense", "sparse"):
             raise c.error("mlp_layer_types", kind, "dense or sparse")
     return found
-
-
-def mlp(v: Variant, c: ModelConfig, kind: str) -> Module:
-    """A dense gated MLP, or routed and shared experts."""
-    h, act = v.width(c), c.text("hidden_act", default="silu")
-    if kind == "dense":
-        return gated_mlp(f"{v.name}MLP", h, c.dim("intermediate_size", default=v.dense), act=act)
-    inner = c.dim("moe_intermediate_size", default=v.expert)
-    count = c.count("n_routed_experts", "num_local_experts", "num_experts", default=v.experts)
-    return routed_and_shared(
-        v.name,
-        h,
-        inner,
-        count=count,
-        per_token=c.dim("num_experts_per_tok", default=v.per_token),
-        shared=shared_width(c, inner, default=v.shared),
-        gate=corrected_router(f"{v.name}{v.router}", h, count),
-        act=act,
-    )
-
-
-def layer(v: Variant, c: ModelConfig, mlp_kind: str, attention_kind: str) -> Module:
-    """Attention, MLP and their two norms."""
-    h = v.width(c)
-    return Module(
-        f"{v.name}DecoderLayer",
-        self_attn=v.attention(c, h, attention_kind),
-        mlp=mlp(v, c, mlp_kind),
-        input_layernorm=v.norm(c, h),
-        post_attention_layernorm=v.norm(c, h),
-    )
-
-
-def model(v: Variant, c: ModelConfig) -> Module:
-    """The decoder; each distinct layer is built once. After the layers, those of multi-token
-    prediction, as many as the config says."""
-    h, vocab = v.width(c), c.dim("vocab_size", default=v.vocab)
-    count = int(c.count("num_hidden_layers", default=v.layers))
-    described = list(zip(sparse_or_dense(v, c, count), v.types(c, count), strict=True))
-    distinct = {entry: layer(v, c, *entry) for entry in dict.fromkeys(described)}
-    layers = [distinct[entry] for entry in described]
-    more = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
-    if more:
-        routed = distinct.get(("sparse", "full")) or layer(v, c, "sparse", "full")
-        layers += [next_token_layer(v.name, routed, h, vocab)] * more
-    return Module(
-        f"{v.name}Model",
-        embed_tokens=Embedding(vocab, h),
-        layers=Layers(layers),
-        norm=v.norm(c, h),
-    )

@@ -1,0 +1,311 @@
+"""Decoders of Llama's kind, each written as another with differences: ``LLAMA.like("Qwen3", ...)``.
+
+A ``Decoder`` says what such families differ in. Where a field does not say enough, a plain function
+takes the place of ``attention``, ``mlp``, ``layer`` or another of its parts: it gets the decoder
+and the config, and returns a module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..core.records import dataclass
+from ..trees.catalog import Builder, register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    RMSNorm,
+    Weight,
+    Windows,
+)
+from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
+from .heads import decoder_classes
+
+Norm = Callable[["Decoder", ModelConfig, int], Module]
+
+ALL_HEADS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+#: The heads that take no pair of labels a token.
+LABEL_HEADS = ALL_HEADS[:2]
+SEQUENCE_HEAD = ALL_HEADS[:1]
+
+
+# ---- parts, as Llama has them; other families put their own in place
+
+
+def rms_norm(d: Decoder, c: ModelConfig, size: int) -> Module:
+    """A weight of (size,)."""
+    eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
+    return RMSNorm(size, eps=eps, class_name=f"{d.name}RMSNorm")
+
+
+def grouped(d: Decoder, c: ModelConfig) -> Module:
+    """Grouped-query attention, with norms of queries and keys where the family has them."""
+    heads = d.heads(c)
+    bias = d.attention_bias is not None and c.flag(d.bias_key, default=d.attention_bias)
+
+    def norms() -> dict[str, Module]:
+        widths = {"q_norm": heads.query, "k_norm": heads.kv}
+        return {
+            name: d.norm(d, c, count * heads.dim if d.whole_norm else heads.dim)
+            for name, count in widths.items()
+        }
+
+    block = grouped_attention(
+        f"{d.name}Attention", d.width(c), heads, bias=bias, out_bias=d.out_bias,
+        norms=norms if d.qk_norm else None,
+    )  # fmt: skip
+    if d.frequencies:
+        frequencies = Buffer(heads.dim // 2, saved=False)
+        block.children["rotary_emb"] = Module(
+            f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=False
+        )
+    return block
+
+
+def gated(d: Decoder, c: ModelConfig) -> Module:
+    """Llama's MLP of three matrices."""
+    bias = d.mlp_bias is not None and c.flag("mlp_bias", default=d.mlp_bias)
+    return gated_mlp(f"{d.name}MLP", d.width(c), d.inner(c), bias=bias, act=d.act(c))
+
+
+def up_down(d: Decoder, c: ModelConfig) -> Module:
+    """An MLP of two matrices: 2·H·I weights."""
+    h, inner = d.width(c), d.inner(c)
+    bias = d.mlp_bias is not None and c.flag("mlp_bias", default=d.mlp_bias)
+    return Module(
+        f"{d.name}MLP",
+        up_proj=Linear(h, inner, bias=bias, kind="up"),
+        down_proj=Linear(inner, h, bias=bias, kind="down"),
+        act_fn=activation(d.act(c)),
+        component=Component.MLP,
+    )
+
+
+def layer_norms(key: str, eps: float = 1e-5) -> Norm:
+    """Norms with a bias, whose epsilon stands under ``key``."""
+    return lambda _d, c, size: LayerNorm(size, eps=c.number(key, default=eps))
+
+
+def sinks(d: Decoder, c: ModelConfig) -> Module:
+    """Grouped attention with one more number a head to look at, in place of a token."""
+    block = grouped(d, c)
+    block.children["sinks"] = Weight(d.heads(c).query, kind="sink")
+    return block
+
+
+def pre_norm(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Attention and MLP (of a ``sparse`` layer: experts), each after a norm."""
+    return Module(
+        f"{d.name}DecoderLayer",
+        self_attn=d.attention(d, c),
+        mlp=d.feed_forward(c, kind),
+        input_layernorm=d.norm(d, c, d.width(c)),
+        post_attention_layernorm=d.norm(d, c, d.width(c)),
+    )
+
+
+def post_norm(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Attention and MLP, each before a norm (OLMo 2)."""
+    return Module(
+        f"{d.name}DecoderLayer",
+        self_attn=d.attention(d, c),
+        mlp=d.feed_forward(c, kind),
+        post_attention_layernorm=d.norm(d, c, d.width(c)),
+        post_feedforward_layernorm=d.norm(d, c, d.width(c)),
+    )
+
+
+def sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Attention and MLP, each between two norms (Gemma 2)."""
+    block = pre_norm(d, c, kind)
+    for name in ("pre_feedforward_layernorm", "post_feedforward_layernorm"):
+        block.children[name] = d.norm(d, c, d.width(c))
+    return block
+
+
+def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Module:
+    """A multi-token-prediction layer as files hold it: a decoder layer, the projection that joins
+    the embedding with the hidden state, and copies of embedding and head."""
+
+    def norm() -> Module:
+        return RMSNorm(hidden, class_name=f"{name}RMSNorm")
+
+    shared_head = Module(
+        "SharedHead",
+        norm=norm(),
+        head=Linear(hidden, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+    )
+    return Module(
+        f"{name}MultiTokenPredictorLayer",
+        {
+            "embed_tokens": Embedding(vocab, hidden),
+            "enorm": norm(),
+            "hnorm": norm(),
+            "eh_proj": Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
+            **layer.children,
+            "shared_head": shared_head,
+        },
+        part="mtp",
+        kind="mtp",
+        saved=False,
+    )
+
+
+# ---- the family
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """What decoder-only families differ in; ``name`` begins the names of the classes.
+
+    Fields with the name of a config key hold the config class's own default of it. A size without
+    one (None) has to be in the config; without ``num_key_value_heads`` there are as many as
+    queries, and without ``head_dim`` it is hidden / heads, which with ``null_head_dim`` a key that
+    is present and null means as well. Of the biases, None says that the class has no such key and
+    no bias. ``out_bias`` None: the output has one where q, k and v have.
+
+    ``qk_norm``: queries and keys have a norm, over each head or, with ``whole_norm``, over all.
+    ``moe`` makes the MLP of ``sparse`` layers; ``kinds`` gives a word for each layer, which
+    ``layer`` builds: without it all are alike, and sparse where there is a ``moe``. Files may hold
+    further layers of the kind ``predicts``, for the tokens after the next.
+    ``windows`` reads how far back each layer looks. ``embedding`` ends the class name of a table
+    that is no plain one, ``last_norm`` is what the model calls its norm; ``rotary``: the model
+    shows a module for positions, without tensors; ``frequencies``: the first files hold them, once
+    a layer. ``endings`` are those of further classes (see ``decoder_classes``, also for
+    ``qa_prefix``).
+    """
+
+    name: str
+    vocab_size: int | None = 32000
+    hidden_size: int | None = 4096
+    intermediate_size: int | None = 11008
+    num_hidden_layers: int = 32
+    num_attention_heads: int = 32
+    num_key_value_heads: int | None = None
+    head_dim: int | None = None
+    null_head_dim: bool = False
+    rms_norm_eps: float = 1e-6
+    hidden_act: str = "silu"
+    tie_word_embeddings: bool = False
+    attention_bias: bool | None = False
+    bias_key: str = "attention_bias"
+    out_bias: bool | None = None
+    mlp_bias: bool | None = None
+    qk_norm: bool = False
+    whole_norm: bool = False
+    norm: Norm = rms_norm
+    attention: Callable[[Decoder, ModelConfig], Module] = grouped
+    mlp: Callable[[Decoder, ModelConfig], Module] = gated
+    moe: Callable[[Decoder, ModelConfig], Module] | None = None
+    kinds: Callable[[Decoder, ModelConfig, int], Sequence[Any]] | None = None
+    layer: Callable[[Decoder, ModelConfig, Any], Module] = pre_norm
+    predicts: Any = None
+    windows: Callable[[ModelConfig], Windows] | None = None
+    embedding: str = ""
+    last_norm: str = "norm"
+    rotary: bool = True
+    frequencies: bool = False
+    endings: tuple[str, ...] = ALL_HEADS
+    qa_prefix: str | None = None
+
+    def like(self, name: str, **differences: Any) -> Decoder:
+        """The same family but for its name and the fields given."""
+        return replace(self, name=name, **differences)
+
+    # ---- what parts read
+
+    def size(self, c: ModelConfig, key: str) -> Dim:
+        """The size under ``key``, else the family's default. Raises ConfigError without both."""
+        default = getattr(self, key)
+        return c.dim(key) if default is None else c.dim(key, default=default)
+
+    def width(self, c: ModelConfig) -> Dim:
+        """D: the width of the hidden states."""
+        return self.size(c, "hidden_size")
+
+    def inner(self, c: ModelConfig) -> Dim:
+        """The width of the MLP."""
+        return self.size(c, "intermediate_size")
+
+    def act(self, c: ModelConfig) -> str | None:
+        """The name of the MLP's activation."""
+        return c.text("hidden_act", default=self.hidden_act)
+
+    def heads(self, c: ModelConfig) -> Heads:
+        """Query heads, key heads and their width."""
+        absent = not (self.null_head_dim and "head_dim" in c.values)
+        return grouped_heads(
+            c, self.width(c), heads=self.num_attention_heads, kv=self.num_key_value_heads,
+            head_dim=self.head_dim if absent else None,
+        )  # fmt: skip
+
+    # ---- what the family is made of
+
+    def feed_forward(self, c: ModelConfig, kind: str) -> Module:
+        """The MLP of a layer of that kind."""
+        return self.moe(self, c) if self.moe and kind == "sparse" else self.mlp(self, c)
+
+    def layers(self, c: ModelConfig) -> Layers:
+        """The layers; each distinct one is built once."""
+        count = c.count("num_hidden_layers", default=self.num_hidden_layers)
+        windows = self.windows(c) if self.windows else None
+        if self.kinds is None:
+            block = self.layer(self, c, "sparse" if self.moe else "dense")
+            return Layers.of(count, block, windows=windows)
+        kinds = self.kinds(self, c, int(count))
+        built = {kind: self.layer(self, c, kind) for kind in dict.fromkeys(kinds)}
+        layers = [built[kind] for kind in kinds]
+        if self.predicts is not None:
+            more = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
+            if more:
+                routed = built.get(self.predicts) or self.layer(self, c, self.predicts)
+                vocab = self.size(c, "vocab_size")
+                layers += [next_token_layer(self.name, routed, self.width(c), vocab)] * more
+        return Layers(layers, windows=windows)
+
+    def model(self, c: ModelConfig) -> Module:
+        """``{name}Model``: a table of tokens, the layers, a norm."""
+        table = f"{self.name}{self.embedding}" if self.embedding else "Embedding"
+        return Module(
+            f"{self.name}Model",
+            {
+                "embed_tokens": Embedding(
+                    self.size(c, "vocab_size"), self.width(c), class_name=table
+                ),
+                "layers": self.layers(c),
+                self.last_norm: self.norm(self, c, self.width(c)),
+                "rotary_emb": Activation(f"{self.name}RotaryEmbedding") if self.rotary else None,
+            },
+        )
+
+    def classes(self) -> dict[str, Builder]:
+        """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``."""
+        return decoder_classes(
+            self.name, self.model, hidden=self.width, tied_default=self.tie_word_embeddings,
+            heads=self.endings, qa_prefix=self.qa_prefix,
+        )  # fmt: skip
+
+    def register(
+        self,
+        model_type: str | tuple[str, ...],
+        *,
+        more: Mapping[str, Builder] | None = None,
+        source: str = "transformers",
+        category: str = "text decoder",
+    ) -> Decoder:
+        """Add the family to the catalog, ``more`` after its usual classes; returns it."""
+        register(
+            model_type, {**self.classes(), **(more or {})}, base=f"{self.name}Model",
+            base_prefix="model", category=category, source=source,
+        )  # fmt: skip
+        return self
