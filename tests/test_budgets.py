@@ -12,6 +12,7 @@ import pytest
 import hfinspect
 from hfinspect import Inspection
 from hfinspect.errors import MovedError
+from hfinspect.pictures import portrait
 from hfinspect.sources.hub.client import HubClient
 
 from .builders import Tensors, write_sparse
@@ -214,3 +215,18 @@ def test_files_in_the_cache_are_read_there(hub: HubServer, offline: bool) -> Non
     assert found.parameters == 2 * 4 * 4096 * 8192
     assert (found.commit, found.origin.kind) == (repo.sha, "cache" if offline else "hub")
     assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (0 if offline else 1, 0)
+
+
+def test_a_page_costs_the_trip_of_its_table(hub: HubServer) -> None:
+    """All parts of a page, the audit among them, are made from what ``inspect`` requests."""
+    folder = Path(__file__).resolve().parents[1] / "fixtures" / "models" / "gpt2"
+    hub.add(
+        "org/model",
+        {"config.json": (folder / "config.json").read_bytes(), "model.safetensors": weights(BIG)},
+    )
+    inspect(hub)
+    requests, sent = len(hub.meter.requests), hub.meter.sent()
+    hub.meter.clear()
+    page = portrait("org/model", token=False, endpoint=hub.endpoint, timeout=10.0)
+    assert not isinstance(page.audit, str)
+    assert (len(hub.meter.requests), hub.meter.sent()) == (requests, sent)

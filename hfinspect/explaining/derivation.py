@@ -108,14 +108,14 @@ class Derivation:
     @cached_property
     def head_apart(self) -> int:
         """Parameters of heads that are tied to what is no head."""
-        specs = {spec.name: spec for spec in self.prediction.specs}
-        heads = [spec for spec in specs.values() if spec.name in self.prediction.tied]
-        return sum(
-            spec.parameters
-            for spec in heads
-            if spec.component is Component.HEAD
-            and specs[spec.tied_to or ""].component is not Component.HEAD
-        )
+        specs = self.prediction.specs
+        heads = specs.where(lambda spec: spec.component is Component.HEAD)
+        tied = [spec for spec in heads if spec.name in self.prediction.tied]
+        if not tied:
+            return 0
+        kept = {spec.tied_to for spec in tied}
+        own = {spec.name for spec in heads if spec.name in kept}
+        return sum(spec.parameters for spec in tied if spec.tied_to not in own)
 
 
 def _stacks(branch: Branch) -> list[Stack]:

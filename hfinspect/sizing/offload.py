@@ -47,15 +47,18 @@ def weights_by_layer(found: Inspection, prediction: Prediction, layers: int) -> 
         return "the layers of encoder-decoders are not planned"
     sums = {INPUT: 0, OUTPUT: 0, EVERYWHERE: 0, APART: 0}
     weights, experts = [0] * layers, [0] * layers
-    for tensor, place, routed, nbytes in placed_tensors(found, prediction):
-        if tensor.nbytes is None:
-            return f"the bytes of {tensor.name} are not known"
-        if place < 0:
-            sums[place] += nbytes
-        elif place < layers:
-            weights[place] += nbytes
-            if routed:
-                experts[place] += nbytes
+    for places, tensors, first in placed_tensors(found, prediction):
+        unknown = next((held.tensor.name for held in tensors if held.tensor.nbytes is None), None)
+        if unknown is not None:
+            return f"the bytes of {first}{unknown} are not known"
+        total = sum(held.nbytes for held in tensors)
+        routed = sum(held.nbytes for held in tensors if held.routed)
+        for place in places:
+            if place < 0:
+                sums[place] += total
+            elif place < layers:
+                weights[place] += total
+                experts[place] += routed
     head = tied_head_bytes(found, prediction)
     return Parts(
         sums[INPUT], sums[OUTPUT] + head, sums[EVERYWHERE],

@@ -25,11 +25,12 @@ from ..core.components import Component
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
+from ..core.tensor_copies import Copies
 from ..errors import UsageError
 from ..trees.keeps import Keeps, KeysValues, State
 from ..trees.prediction import Prediction
 from .kv_cache import KeptLayer
-from .tensor_places import APART, INPUT, OUTPUT, TensorPlace, placed_tensors, tied_head_bytes
+from .tensor_places import APART, INPUT, OUTPUT, HeldTensor, placed_tensors, tied_head_bytes
 
 #: More devices in one direction than any model is cut for.
 MAX_RANKS: Final = 100_000
@@ -148,17 +149,27 @@ def stage_weights(
     heads and experts; one stage needs no prediction. All bytes must be known."""
     shares = _Shares(found, parallel)
     if prediction is None or len(parts) == 1:
-        every = (t for t in found.tensors if t.beyond is None)
+        every = found.tensors
+        counted = every.counted() if isinstance(every, Copies) else ((t, 1) for t in every)
         return [
             shares.sum(
-                TensorPlace(tensor, 0, tensor.kind == "expert", tensor.own_nbytes or 0)
-                for tensor in every
+                (HeldTensor(tensor, tensor.kind == "expert", tensor.own_nbytes or 0), count)
+                for tensor, count in counted
+                if tensor.beyond is None
             )
         ]
-    by_place: dict[int, list[TensorPlace]] = {}
+    by_place: dict[int, list[tuple[HeldTensor, ...]]] = {}
     for placed in placed_tensors(found, prediction):
-        by_place.setdefault(placed.place, []).append(placed)
-    sums = {place: shares.sum(items) for place, items in by_place.items()}
+        for place in placed.places:
+            by_place.setdefault(place, []).append(placed.tensors)
+    # Equal layers have the same tensors, summed once.
+    made: dict[tuple[int, ...], int] = {}
+    sums: dict[int, int] = {}
+    for place, groups in by_place.items():
+        key = tuple(map(id, groups))
+        if key not in made:
+            made[key] = shares.sum((held, 1) for group in groups for held in group)
+        sums[place] = made[key]
     result = []
     for i, part in enumerate(parts):
         places = [*part]
@@ -184,15 +195,16 @@ class _Shares:
         key = facts.kv_heads or query
         self._heads = _Heads(query, key) if query and key else None
 
-    def sum(self, tensors: Iterable[TensorPlace]) -> int:
+    def sum(self, tensors: Iterable[tuple[HeldTensor, int]]) -> int:
+        """Of tensors, each as often as it is there."""
         total = 0
         routed: Counter[tuple[int, Fraction]] = Counter()
-        for placed in tensors:
-            if placed.routed and placed.tensor.active is not None:
-                number, inner = placed.tensor.active[1], self._inner(placed.tensor)
-                routed[number, inner] += placed.nbytes
+        for (tensor, is_routed, nbytes), count in tensors:
+            if is_routed and tensor.active is not None:
+                number, inner = tensor.active[1], self._inner(tensor)
+                routed[number, inner] += nbytes * count
             else:
-                total += self._share(placed.tensor, placed.nbytes)
+                total += self._share(tensor, nbytes) * count
         ranks = self._parallel.expert
         for (number, inner), nbytes in routed.items():
             total += _up(Fraction(nbytes * -(-number // ranks), number) * inner)

@@ -8,12 +8,13 @@ and llama.cpp's split between GPU and CPU.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, NamedTuple
 
 from ..core.components import Component
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
+from ..core.tensor_copies import Copies, Place
 from ..trees.prediction import Prediction
 from .kv_cache import decoder_stacks
 
@@ -33,29 +34,71 @@ _GGUF_FIRST: Final = frozenset({"per_layer_model_proj", "per_layer_proj_norm"})
 _GGUF_EXPERTS: Final = re.compile(r"\.ffn_(up|down|gate|gate_up)_(ch|)exps")
 
 
-class TensorPlace(NamedTuple):
-    """A tensor's place: the number of its layer, or one of the constants above. ``routed``: it is
-    one of the experts that a router chooses from. ``nbytes`` are its own, 0 where unknown."""
+class HeldTensor(NamedTuple):
+    """A tensor that the class holds. ``routed``: a router chooses it among experts. ``nbytes`` are
+    its own, 0 where unknown."""
 
     tensor: TensorInfo
-    place: int
     routed: bool
     nbytes: int
 
 
-def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[TensorPlace]:
-    """Every tensor that the class holds, once, with its place."""
+class Placed(NamedTuple):
+    """Tensors that stand at each of ``places``: the number of a layer, or one of the constants
+    above. Equal layers of a prediction are listed once; ``head`` comes before the tensors' names
+    at the first place."""
+
+    places: tuple[int, ...]
+    tensors: tuple[HeldTensor, ...]
+    head: str = ""
+
+
+def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[Placed]:
+    """Every tensor that the class holds, at its place."""
     gguf = found.format == "gguf"
     starts = _starts(prediction)
+    tensors: Iterable[TensorInfo] = found.tensors
+    layers: list[list[Place[TensorInfo]]] = []
+    if isinstance(tensors, Copies) and not gguf:
+        layers, tensors = _layers_apart(tensors)
     before = set() if gguf else _before_layers(prediction, starts)
-    for tensor in found.tensors:
-        if tensor.beyond is not None or (tensor.tied_to is not None and tensor.nbytes is None):
-            continue
-        if gguf:
-            place, routed = _in_gguf(tensor), bool(_GGUF_EXPERTS.search(tensor.name))
+    single: dict[int, list[TensorInfo]] = {}
+    for tensor in tensors:
+        place = _in_gguf(tensor) if gguf else _in_repo(tensor, starts, before)
+        single.setdefault(place, []).append(tensor)
+    for place, alone in single.items():
+        yield Placed((place,), _held(alone, gguf=gguf))
+    for places in layers:
+        numbers = tuple(_of_layer(place.stack, place.layer, starts) for place in places)
+        yield Placed(numbers, _held(places[0].template.rows), places[0].head)
+
+
+def _layers_apart(
+    tensors: Copies[TensorInfo],
+) -> tuple[list[list[Place[TensorInfo]]], Iterator[TensorInfo]]:
+    """The places of each template that is a layer, and the tensors that are in none."""
+    layers: dict[int, list[Place[TensorInfo]]] = {}
+    others: list[Place[TensorInfo]] = []
+    for place in tensors.places():
+        key = id(place.template)
+        if place.layer is None or any(row.stack is not None for row in place.template.rows):
+            others.append(place)
         else:
-            place, routed = _in_repo(tensor, starts, before), tensor.kind == "expert"
-        yield TensorPlace(tensor, place, routed, tensor.own_nbytes or 0)
+            layers.setdefault(key, []).append(place)
+    return list(layers.values()), (tensor for place in others for tensor in place.rows())
+
+
+def _held(tensors: Iterable[TensorInfo], *, gguf: bool = False) -> tuple[HeldTensor, ...]:
+    """Those that the class holds and that are not counted with another tensor."""
+    return tuple(
+        HeldTensor(
+            tensor,
+            bool(_GGUF_EXPERTS.search(tensor.name)) if gguf else tensor.kind == "expert",
+            tensor.own_nbytes or 0,
+        )
+        for tensor in tensors
+        if tensor.beyond is None and (tensor.tied_to is None or tensor.nbytes is not None)
+    )
 
 
 def tied_head_bytes(found: Inspection, prediction: Prediction) -> int:
@@ -63,13 +106,24 @@ def tied_head_bytes(found: Inspection, prediction: Prediction) -> int:
 
     A device that has the head and not the table holds a copy.
     """
-    names = {tensor.name: tensor for tensor in found.tensors}
     if found.format == "gguf":
+        names = {tensor.name: tensor for tensor in found.tensors}
         table = names.get("token_embd.weight")
         return 0 if "output.weight" in names or table is None else table.nbytes or 0
-    heads = [spec for spec in prediction.specs if spec.component is Component.HEAD]
+    heads = prediction.specs.where(lambda spec: spec.component is Component.HEAD)
     tables = {spec.tied_to for spec in heads if spec.tied_to}
-    return sum(names[name].nbytes or 0 for name in tables if name in names)
+    return sum(tensor.nbytes or 0 for tensor in _named(found.tensors, tables))
+
+
+def _named(tensors: Sequence[TensorInfo], names: Set[str]) -> Iterator[TensorInfo]:
+    """The tensors of these names; layers that can have none of them are not looked through."""
+    if not names:
+        return
+    rows: Iterable[TensorInfo] = tensors
+    if isinstance(tensors, Copies):
+        places = (p for p in tensors.places() if any(name.startswith(p.head) for name in names))
+        rows = (tensor for place in places for tensor in place.rows())
+    yield from (tensor for tensor in rows if tensor.name in names)
 
 
 def _starts(prediction: Prediction) -> dict[str, int]:
@@ -85,21 +139,27 @@ def _starts(prediction: Prediction) -> dict[str, int]:
 def _before_layers(prediction: Prediction, starts: dict[str, int]) -> set[str]:
     """Names of tensors that stand before the first layer in module order."""
     names: set[str] = set()
-    for spec in prediction.specs:
-        if spec.stack in starts:
-            return names
-        names.add(spec.name)
+    for place in prediction.specs.places():
+        for spec in place.rows():
+            if spec.stack in starts:
+                return names
+            names.add(spec.name)
     return names
 
 
 def _in_repo(tensor: TensorInfo, starts: dict[str, int], before: set[str]) -> int:
-    if tensor.stack in starts and tensor.layer is not None:
-        return starts[tensor.stack] + tensor.layer
-    if tensor.part != "text" or tensor.stack is not None:
+    if tensor.stack is not None:
+        return _of_layer(tensor.stack, tensor.layer, starts)
+    if tensor.part != "text":
         return APART
     if tensor.component is Component.HEAD:
         return OUTPUT
     return INPUT if tensor.name in before or tensor.component is Component.EMBEDDING else OUTPUT
+
+
+def _of_layer(stack: str, layer: int | None, starts: dict[str, int]) -> int:
+    """The number of a layer among those of the decoder; APART for one of another stack."""
+    return starts[stack] + layer if stack in starts and layer is not None else APART
 
 
 def _in_gguf(tensor: TensorInfo) -> int:

@@ -171,11 +171,10 @@ def _elements(trained: Sequence[Trained]) -> int:
 
 def _all_tensors(prediction: Prediction) -> tuple[Trained, ...]:
     tables = (Component.EMBEDDING, Component.HEAD)
-    counts = Counter(
-        (spec.shape, len(spec.shape) == 2 and spec.component not in tables)
-        for spec in prediction.tensors
-        if spec.role is Role.PARAMETER
-    )
+    counts: Counter[tuple[tuple[int, ...], bool]] = Counter()
+    for spec, count in prediction.tensors.counted():
+        if spec.role is Role.PARAMETER:
+            counts[spec.shape, len(spec.shape) == 2 and spec.component not in tables] += count
     return tuple(Trained(shape, hidden, count) for (shape, hidden), count in counts.items())
 
 
@@ -322,9 +321,14 @@ def _estimates(prediction: Prediction, wish: TrainWish) -> dict[str, int]:
 
 def _largest_layer(prediction: Prediction) -> int:
     """The most parameters that one module holds itself, as DeepSpeed counts layers."""
-    sums: Counter[str] = Counter()
-    for spec in prediction.tensors:
-        sums[spec.name.rpartition(".")[0]] += spec.parameters
+    sums: Counter[tuple[int, str]] = Counter()
+    # Equal layers are one template, whose names are relative; all other names are whole.
+    places = {
+        id(p.template) if p.head else -i: p for i, p in enumerate(prediction.tensors.places())
+    }
+    for key, place in places.items():
+        for spec in place.template.rows:
+            sums[max(key, 0), spec.name.rpartition(".")[0]] += spec.parameters
     return max(sums.values(), default=0)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,18 @@ import hfinspect
 from hfinspect.analysis.count import per_layer, tally
 from hfinspect.core.tensor import TensorInfo
 from hfinspect.core.tensor_copies import Copies, Place, Template
+from hfinspect.sizing.plan import plan
+from hfinspect.sizing.training import train_wished
+from hfinspect.sizing.wish import memory_wished, wished
 
 MODELS = Path(__file__).resolve().parents[2] / "fixtures" / "models"
+#: What ``hfinspect.memory`` takes where nothing is chosen.
+NO_WISH = {
+    name: value.default
+    for name, value in inspect.signature(hfinspect.memory).parameters.items()
+    if name
+    in (*inspect.signature(wished).parameters, *inspect.signature(train_wished).parameters, "train")
+}
 FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 
 
@@ -73,3 +85,24 @@ def test_templates_without_tensors_have_no_place() -> None:
     nothing = found.where(lambda tensor: False)
     assert (len(nothing), tuple(nothing), nothing) == (0, (), Copies())
     assert tuple(Place(Template(list(found)[:0]), "head.").rows()) == ()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"engine": "llama.cpp", "on": "8xH200"},
+        {"pipeline_parallel": 4, "tensor_parallel": 2},
+        {"tensor_parallel": 8, "expert_parallel": 16},
+        {"train": "full", "gpus": 64, "zero": 3},
+        {"train": "lora", "targets": "o_proj"},
+    ],
+)
+def test_memory_is_summed_without_making_a_tensor(more: dict[str, Any]) -> None:
+    """And every sum is that of the tensors one by one."""
+    config = expert_model(256)
+    wish = memory_wished(**{**NO_WISH, **more})
+    found, prediction = hfinspect.inspect(config), hfinspect.predict(config)
+    folded = plan(found, prediction, wish)
+    assert folded.training is not None or folded.fits is not None or folded.weights.per_device
+    assert not any(map(are_made, (found.tensors, prediction.tensors, prediction.specs)))
+    assert plan(replace(found, tensors=tuple(found.tensors)), prediction, wish) == folded

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from random import Random
 from typing import Any, Protocol
 
 from .. import deliberate, fuzz, mutating, saved
@@ -49,6 +50,14 @@ class Library(Protocol):
     def build(self, kind: str, class_name: str, given: Given) -> Saved: ...
     def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
         """What the library's own way of saving writes: ``build`` has to give the same."""
+        ...
+
+    def loaded_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
+        """The same of a model that the library builds from its config.json: what the gate takes."""
+        ...
+
+    def mutated(self, kind: str, class_name: str, base: Given, rng: Random) -> dict[str, Any]:
+        """``base`` with a few keys changed as users do, in a spelling that files have."""
         ...
 
     def run(self, kind: str, class_name: str, given: Given) -> None:
@@ -241,6 +250,21 @@ class Transformers:
     def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
         cls, plain = self._class(class_name), kind in deliberate.MODULE_NAMES
         return saved.shapes(cls, self._config(kind, given), module_names=plain)
+
+    def loaded_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
+        cls, plain = self._class(class_name), kind in deliberate.MODULE_NAMES
+        config = saved.config_for(cls, self.config_json(kind, class_name, given))
+        return saved.shapes(cls, config, module_names=plain)
+
+    def mutated(self, kind: str, class_name: str, base: Given, rng: Random) -> dict[str, Any]:
+        cls = self._config_class(kind)
+        given = mutating.edited(base, mutating.edits(rng, cls(**base)))
+        spelling = rng.choice(("given", "given", "saved", "full"))
+        if spelling == "given":
+            return given
+        config = cls.from_dict(self.config_json(kind, class_name, given))
+        spelled = json.loads(config.to_json_string(use_diff=spelling == "saved"))
+        return {k: v for k, v in spelled.items() if k not in ("model_type", "architectures")}
 
     def run(self, kind: str, class_name: str, given: Given) -> None:
         from transformers.initialization import no_init_weights

@@ -10,9 +10,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from random import Random
 from typing import Any
 
-from .changing import IDLE
+from .changing import IDLE, alternatives
 from .library import Given
 from .observing import Saved
 from .symbols import Int
@@ -131,6 +132,22 @@ class Diffusers:
     def saved_names(self, kind: str, class_name: str, given: Given) -> dict[str, tuple[int, ...]]:
         state = self._loaded(class_name, given).state_dict()
         return {name: tuple(tensor.shape) for name, tensor in state.items()}
+
+    loaded_names = saved_names
+
+    def mutated(self, kind: str, class_name: str, base: Given, rng: Random) -> dict[str, Any]:
+        """One to four arguments changed; in full, as saved, or only what differs."""
+        whole, kinds = self.full(kind, class_name, base), self.optional(kind, class_name)
+        changes: dict[str, Any] = {}
+        for key in rng.sample(sorted(whole), min(len(whole), rng.choice((1, 1, 2, 2, 3, 4)))):
+            options = alternatives(key, whole[key], kinds[key], set(), set())
+            if options and not IDLE.search(key):
+                changes[key] = rng.choice(options)
+        spelling = rng.choice(("given", "given", "saved", "full"))
+        given = {**base, **changes}
+        if spelling == "saved":
+            return self.as_saved(kind, class_name, given)
+        return given if spelling == "given" else {**whole, **changes}
 
     def run(self, kind: str, class_name: str, given: Given) -> None:
         """Also with each flag turned and each absent number there: other branches propose too."""

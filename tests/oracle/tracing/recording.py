@@ -19,12 +19,15 @@ from hfinspect.trees.traced import builders
 from . import symbols
 from .changing import IDLE, alternatives, at_random, flattened, nested, without
 from .fitting import Build, EnvValues, Fitter, NoFit, evaluated, proposed
+from .gate import LEAST, Gated, comparisons, gate
 from .library import Library, patience
 from .observing import Node, flat, tree
 from .writing import Trace, keys_of
 
 #: Random builds that a class must pass.
 CHECKED = 30
+#: Fits that are made, seconds of the gate, and answers that a trace has to give there.
+ROUNDS, GATE_SECONDS, FEW = 12, 40.0, 6
 #: Builds beyond which no more are made, and seconds for one build.
 MOST, PATIENCE = 700, 20.0
 _BATCH = 14
@@ -54,6 +57,7 @@ class Recorded(NamedTuple):
     effective: int
     idle: int
     examples: list[Seen]
+    gated: Gated
 
 
 class Recording:
@@ -97,11 +101,26 @@ class Recording:
             plain = flattened(given, self.sections)
             env.update({k: v for k, v in plain.items() if v is not None})
             written = {k for k, v in plain.items() if v is not None}
+            written |= self._own_names(given)
             if "id2label" in written:
                 written.add("num_labels")  # which they count
             written |= {k.rpartition(".")[0] for k in plain if "." in k}
             self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), found)
         return self.cache[key]
+
+    def _own_names(self, given: Mapping[str, Any]) -> set[str]:
+        """Keys that are written down under an alias."""
+        found: set[str] = set()
+
+        def enter(config: ModelConfig) -> None:
+            own = config.values.keys() - config.given.keys()
+            found.update(config.path + key for key in own if config.has(key))
+            for key in config.given:
+                if config.path + key in self.sections and isinstance(config.given[key], dict):
+                    enter(config.section(key))
+
+        enter(ModelConfig(self.library.config_json(self.kind, self.name, given)))
+        return found
 
     def changed(self, changes: Mapping[str, Any]) -> Seen | str:
         return self.attempt(nested(self.base_given, changes), changes)
@@ -414,38 +433,36 @@ class Recording:
         return found
 
     def solve(self) -> Recorded:
-        """Experiments, the fit, counterexamples until none is found, the check."""
+        """Experiments, the fit, counterexamples until none is found, the gate."""
         base = self.experiment()
         self.seen += self.random(16, {})
-        checked = 0
         guards: dict[str, list[Any]] = {}
         held = self._stages()
-        for _ in range(9):
+        for number in range(ROUNDS):
             trace, guards = self._widest(held)
+            self.zeros = set()
             whole = self._trace(trace, guards)
-            fresh = self.random(CHECKED, guards)
-            fresh += self._in_full(fresh[:4])
-            wrong, answered = [], []
-            for one in fresh:
-                if not self.agrees(whole, one):
-                    wrong.append(one)
-                elif not self.refused:
-                    answered.append(one)
-            checked = len(answered)
+            wrong, answered = self._tried(whole, guards)
             if not wrong:
-                break
+                self._zeros(whole, guards)
+                whole = self._trace(trace, guards)
+                gated, wrong = self._gated(whole, number)
+                if not wrong:
+                    break
             if time.process_time() > self.until:
                 raise Failed("no time left")
             new = [s for s in wrong if s not in self.seen]
             self.says.append(
-                f"{len(wrong)} of {len(fresh)} wrong, guards {sorted(guards)}, "
+                f"{len(wrong)} wrong, guards {sorted(guards)}, "
                 f"{[dict(s.changes) for s in wrong[:2]]} {self.differs}"
             )
-            self.seen += new[:8]
+            for one in new[:8]:
+                self._learn(whole, one)
             if not new:
-                held |= self._blamed(whole, wrong[0], guards)
+                held |= self._blamed(whole, wrong[0])
         else:
             raise Failed("counterexamples without end")
+        checked = len(answered)
         if checked < CHECKED:
             checked = self._few(whole, guards, checked)
         for one in (base, *answered[:2]):
@@ -456,12 +473,71 @@ class Recording:
             raise Failed("the default config differs")
         if isinstance(default, Seen) and self.refused and not self.rebased:
             return self._rebased(guards)
-        self._zeros(whole, guards)
+        if gated.equal < FEW:
+            raise Failed(f"refuses nearly everything: {gated.equal} of {gated.refused}")
         idle = len([k for k in self.working if k not in self.effective()])
         return Recorded(
             trace.tree, self._guards(guards), whole["defaults"], checked,
-            len(self.effective()), idle, [base, *answered][:8],
+            len(self.effective()), idle, [base, *answered][:8], gated,
         )  # fmt: skip
+
+    def _tried(
+        self, whole: Mapping[str, Any], guards: Mapping[str, list[Any]]
+    ) -> tuple[list[Seen], list[Seen]]:
+        """Fresh random builds: those that the trace gets wrong, and those that it answers."""
+        fresh = self.random(CHECKED, guards)
+        fresh += self._in_full(fresh[:4])
+        wrong, answered = [], []
+        for one in fresh:
+            if not self.agrees(whole, one):
+                wrong.append(one)
+            elif not self.refused:
+                answered.append(one)
+        return wrong, answered
+
+    def _gated(self, whole: Mapping[str, Any], number: int) -> tuple[Gated, list[Seen]]:
+        """The gate, each time with other configs; and the builds of those that differ."""
+        started = time.process_time()
+        gated = gate(
+            self.library, self.kind, self.name, whole, self.base_given, f"gate {number}",
+            started + GATE_SECONDS, comparisons(len(self.effective())),
+        )  # fmt: skip
+        self.until += time.process_time() - started  # which is not for experiments
+        if not gated.wrong and gated.equal + gated.refused < LEAST and not self._is_small():
+            raise Failed(f"too few comparisons: {gated}")
+        found = []
+        for given, differs in gated.wrong:
+            one = self.attempt(given, {})
+            if isinstance(one, str):
+                raise Failed(f"differs where it is loaded: {one} {differs}")
+            one = one._replace(changes=self._changes(one))
+            if self.agrees(whole, one):
+                raise Failed(f"is loaded otherwise than built: {differs}")
+            found.append(one)
+        return gated, found
+
+    def _is_small(self) -> bool:
+        """Whether hardly anything of the class can be changed."""
+        return len(self.effective()) < FEW
+
+    def _changes(self, one: Seen) -> dict[str, Any]:
+        """What a config changes of the base."""
+        return {
+            k: v for k, v in one.env.items()
+            if not IDLE.search(k) and k in self.base.env and v != self.base.env[k]
+        }  # fmt: skip
+
+    def _learn(self, whole: Mapping[str, Any], wrong: Seen) -> None:
+        """A counterexample, and the smallest part of it that is one, to be explained."""
+        changes = self._least(whole, wrong)
+        small = self.changed(changes)
+        for one in (wrong, small):
+            if isinstance(one, Seen) and one not in self.seen:
+                self.seen.append(one)
+        for key, value in changes.items():
+            self.conditional.add(key)
+            if value not in self.working.setdefault(key, []) and isinstance(small, Seen):
+                self.working[key].append(value)
 
     def _rebased(self, guards: Mapping[str, list[Any]]) -> Recorded:
         """The same from a config that has the default of every key which is guarded."""
@@ -563,14 +639,19 @@ class Recording:
                 guards = wider
         return trace, guards
 
-    def _blamed(self, whole: Any, wrong: Seen, guards: Mapping[str, list[Any]]) -> set[str]:
-        """The keys of a small change that the trace gets wrong: the last of them is guarded."""
+    def _least(self, whole: Mapping[str, Any], wrong: Seen) -> dict[str, Any]:
+        """The smallest part of a change that the trace gets wrong."""
         changes = dict(wrong.changes)
         for key in list(changes):
             less = {k: v for k, v in changes.items() if k != key}
             one = self.changed(less)
             if less and isinstance(one, Seen) and not self.agrees(whole, one):
                 changes = less
+        return changes
+
+    def _blamed(self, whole: Mapping[str, Any], wrong: Seen) -> set[str]:
+        """The keys of a small change that the trace gets wrong: the last of them is guarded."""
+        changes = self._least(whole, wrong)
         order = sorted(changes, key=lambda k: _counts(self.base.env.get(k)))
         return set(order[:1])
 

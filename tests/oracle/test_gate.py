@@ -1,0 +1,75 @@
+"""The gate of the recorder: one silent difference is found, a refusal is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any, cast
+
+from .tracing.gate import LEAST, MOST, Gated, comparisons, gate
+from .tracing.library import Library
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Small:
+    """A library of one class: a matrix, and a bias at widths under ``limit``."""
+
+    def __init__(self, limit: int = 100_000) -> None:
+        self.limit = limit
+
+    def starts(self, kind: str, name: str) -> Iterator[dict[str, Any]]:
+        yield {}
+
+    def sections(self, kind: str, name: str) -> dict[str, str]:
+        return {}
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int"}
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return {"width": 8, **given}
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        return {**base, "width": rng.choice((0, 4, 8, 16))}
+
+    def config_json(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return {"architectures": [name], **given}
+
+    def loaded_names(self, kind: str, name: str, given: Any) -> Shapes:
+        width = given.get("width", 8)
+        if width == 0:
+            raise ValueError("the library refuses it")
+        return {"weight": (width, 3), **({"bias": (width,)} if width < self.limit else {})}
+
+
+TRACE = {
+    "model_type": "small", "category": "encoder", "defaults": {"width": 8}, "guards": [{}],
+    "classes": {"SmallModel": {"root": 0, "guards": 0}},
+    "nodes": [{"class": "SmallModel", "in": {"weight": ["width", 3], "bias": ["width"]}}],
+}  # fmt: skip
+
+
+def passed(library: Small, trace: dict[str, Any]) -> Gated:
+    whole = {**TRACE, **trace}
+    found = cast("Library", library)
+    return gate(found, "small", "SmallModel", whole, {}, "seed", float("inf"))
+
+
+def test_a_trace_that_says_what_is_saved_passes() -> None:
+    assert passed(Small(), {}) == Gated(LEAST, 0, [])
+
+
+def test_a_silent_difference_is_found_with_its_config() -> None:
+    wrong = passed(Small(limit=10), {}).wrong
+    assert wrong and all(given["width"] >= 10 for given, _ in wrong)
+    assert "'bias'" in wrong[0][1]
+
+
+def test_a_refusal_is_counted_and_is_no_difference() -> None:
+    gated = passed(Small(limit=10), {"guards": [{"width": {"is": [4, 8]}}]})
+    assert gated.refused > 10 and gated.equal > 10 and not gated.wrong
+
+
+def test_more_keys_more_comparisons() -> None:
+    assert [comparisons(n) for n in (0, 30, 1000)] == [LEAST, 90, MOST]

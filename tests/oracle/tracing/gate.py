@@ -1,0 +1,121 @@
+"""The gate of a trace: held-out comparisons with what the library saves.
+
+The recorder learns from its own random builds.  This compares with configs as users write them:
+values, aliases, sections and spellings of ``mutating.py``, and configs with a share of all keys
+changed at once.  A trace with one silent difference is not written; refusals are counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any, NamedTuple
+
+from hfinspect.core.config import ModelConfig
+from hfinspect.errors import HfinspectError
+from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.prediction import is_held
+from hfinspect.trees.traced import builders
+
+from ..deliberate import something
+from .changing import IDLE, alternatives, flattened, nested
+from .library import Given, Library, patience
+
+#: Comparisons that a trace must pass at least, and at most.
+LEAST, MOST = 60, 150
+#: Seconds for one build.
+PATIENCE = 10.0
+
+
+class Gated(NamedTuple):
+    """How many comparisons came out how; ``wrong``: the configs, and what differs."""
+
+    equal: int
+    refused: int
+    wrong: list[tuple[dict[str, Any], str]]
+
+    def __str__(self) -> str:
+        return f"{self.equal} equal, {self.refused} refused, {len(self.wrong)} wrong"
+
+
+def comparisons(keys: int) -> int:
+    """How many a class with so many keys that change something has to pass."""
+    return max(LEAST, min(MOST, 3 * keys))
+
+
+def gate(
+    library: Library, kind: str, name: str, whole: Mapping[str, Any], start: Given,
+    seed: str, until: float, count: int = LEAST,
+) -> Gated:  # fmt: skip
+    """Compare the trace ``whole`` with the library, ``count`` times or until that time of the
+    processor; configs that the library refuses are no comparison."""
+    equal = refused = 0
+    wrong: list[tuple[dict[str, Any], str]] = []
+    for given in _varied(library, kind, name, start, Random(f"{seed} {kind} {name}"), 5 * count):
+        if equal + refused + len(wrong) >= count or len(wrong) >= 12:
+            break
+        if time.process_time() > until:
+            break
+        try:
+            with patience(PATIENCE):
+                real = something(library.loaded_names(kind, name, given))
+        except Exception:
+            continue
+        try:
+            mine = something(predicted(library, kind, name, whole, given))
+        except HfinspectError:
+            refused += 1
+            continue
+        if mine == real:
+            equal += 1
+        else:
+            wrong.append((dict(given), str(sorted(set(mine.items()) ^ set(real.items()))[:3])))
+    return Gated(equal, refused, wrong)
+
+
+def predicted(
+    library: Library, kind: str, name: str, whole: Mapping[str, Any], given: Given
+) -> dict[str, tuple[int, ...]]:
+    """What the trace says of a config: name -> shape."""
+    config = ModelConfig(library.config_json(kind, name, given))
+    specs = expected_tensors(builders(whole)[name](config))
+    return {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
+
+
+def _varied(
+    library: Library, kind: str, name: str, start: Given, rng: Random, most: int
+) -> Iterator[dict[str, Any]]:
+    starts = [dict(start), *list(library.starts(kind, name))[:2]]
+    for number in range(most):
+        base = rng.choice(starts)
+        try:
+            if number % 3 == 2:
+                yield _many(library, kind, name, base, rng)
+            else:
+                yield library.mutated(kind, name, base, rng)
+        except Exception:  # the library refuses the config itself
+            continue
+
+
+def _many(library: Library, kind: str, name: str, base: Given, rng: Random) -> dict[str, Any]:
+    """A share of all keys changed at once."""
+    sections = library.sections(kind, name)
+    full = flattened(library.full(kind, name, base), sections)
+    declared = library.optional(kind, name)
+    share = rng.choice((0.03, 0.1, 0.3, 0.5))
+    changes: dict[str, Any] = {}
+    for key, value in full.items():
+        if rng.random() >= share or IDLE.search(key):
+            continue
+        kinds = declared.get(key, "")
+        options = alternatives(key, value, kinds, set(), set())
+        if isinstance(value, int) and not isinstance(value, bool) and value > 1:
+            options = [*options, value * rng.choice((3, 5, 7)), value + 1]
+        if "None" in kinds and value is not None:
+            options = [*options, None]
+        if isinstance(value, (bool, int)) and ("list" in kinds.lower() or "tuple" in kinds.lower()):
+            options = [*options, [value] * 4, [value] * 2]
+        if options:
+            changes[key] = rng.choice(options)
+    return nested(base, changes)
