@@ -34,9 +34,10 @@ def cache_explained(
     Raises NothingToInspectError for a model that keeps nothing between tokens, or whose layout no
     rule knows.
     """
-    kept = plan(found, prediction, wish).cache
+    planned = plan(found, prediction, wish)
+    kept = planned.cache
     if kept is None or prediction is None or not kept.layers:
-        reason = found.cache_unknown or "it keeps nothing between tokens"
+        reason = planned.cache_unknown or "it keeps nothing between tokens"
         raise NothingToInspectError(
             found.target, f"has no cache to derive: {reason}",
             hint="explain without it derives the parameters, memory sizes the weights",

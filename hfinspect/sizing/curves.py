@@ -35,7 +35,7 @@ from .kv_cache import (
     kept_layers,
     kept_where,
 )
-from .plan import held_of, sizer
+from .plan import held_of, refused, sizer
 from .wish import Wish, step_tokens
 from .workspace import WorkspaceLimit
 
@@ -79,7 +79,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Curves:
-    """Curves of every engine and dtype over the same contexts.
+    """Curves of every engine that runs the model, and dtype, over the same contexts.
 
     Fields:
         contexts [tokens]: for which the curves are exact
@@ -105,6 +105,7 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
     made = [
         curve
         for engine in ENGINES.values()
+        if not refused(prediction, layers, engine)
         for curve in _of_engine(found, prediction, memory, layers, engine, contexts, limit)
     ]
     cards = tuple(

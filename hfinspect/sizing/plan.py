@@ -15,7 +15,8 @@ from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .devices import smallest_card
-from .engines import bytes_an_element
+from .engine_classes import runs
+from .engines import Engine, bytes_an_element
 from .flops import count_flops
 from .kv_cache import (
     Held,
@@ -71,10 +72,16 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     layers: tuple[KeptLayer, ...] = ()
     if not reason and prediction is not None:
         layers = kept_layers(prediction.root)
-        reason = "; ".join(unknown_layouts(layers, wish.engine.name))
+        reason = refused(prediction, layers, wish.engine)
     if reason or prediction is None:
         return memory(weights=_weights_alone(weights, found, wish), cache_unknown=reason)
     return _with_cache(memory, found, prediction, layers, weights, wish)
+
+
+def refused(prediction: Prediction, layers: Sequence[KeptLayer], engine: Engine) -> str:
+    """Why no cache is sized under an engine; empty where it is."""
+    cannot = runs(engine, prediction.architecture, layers).refused
+    return cannot or "; ".join(unknown_layouts(layers, engine.name))
 
 
 def _with_cache(
@@ -87,6 +94,8 @@ def _with_cache(
     at = tuple(sized.at(context, batch) for context in _contexts(own, wish.context))
     memory = partial(memory, weights=replace(weights, per_device=sized.fullest_weights), at=at)
     notes = _notes(found, layers, wish)
+    note = runs(wish.engine, prediction.architecture, layers).note
+    notes += [note] if note else []
     if not at:
         return memory(notes=tuple(notes))
     main = at[-1]

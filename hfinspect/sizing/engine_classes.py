@@ -1,0 +1,71 @@
+"""Which classes an engine can run: lists of the engines themselves, in ``engine_classes.json``.
+
+vLLM and SGLang run a class that they do not have by transformers' own code where its attention can
+be replaced; they put their own cache of keys and values under it, and nothing else (vLLM,
+models/transformers/base.py; SGLang, models/transformers.py). llama.cpp runs what its converter
+takes. ``python -m tests.oracle.record_engine_classes`` reads the lists.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..trees.keeps import KeysValues
+from .engines import Engine
+from .kv_cache import KeptLayer
+
+
+class Runs(NamedTuple):
+    """``refused`` says why an engine does not run a class, empty where it may; ``note`` how it
+    runs one that it does not have itself."""
+
+    refused: str = ""
+    note: str = ""
+
+
+@cache
+def _lists() -> dict[str, Any]:
+    path = Path(__file__).with_name("engine_classes.json")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def runs(engine: Engine, architecture: str, layers: Sequence[KeptLayer]) -> Runs:
+    """Whether an engine runs a class whose layers keep this. A bare base class says nothing of
+    what is run."""
+    if engine.name not in ("vllm", "sglang", "llama.cpp") or architecture.endswith("Model"):
+        return Runs()
+    lists = _lists()
+    own = lists[engine.name]
+    if architecture in own["classes"]:
+        return Runs()
+    name = f"{_NAMES[engine.name]} {own['version']}"
+    lacks = f"{name} has no class {architecture}"
+    if architecture in own["dropped"]:
+        lacks += f"; {own['dropped'][architecture]} was the last version that had it"
+    if engine.name == "llama.cpp":
+        return Runs(f"{lacks}: its converter does not take it")
+    if architecture not in lists["through"]["classes"]:
+        return Runs(lacks)
+    if not all(map(_is_plain, layers)):
+        return Runs(
+            f"{lacks}; by transformers' code it keeps plain keys and values only, and this model "
+            "keeps something else"
+        )
+    return Runs(note=f"{lacks} of its own; it runs transformers' code where that allows it")
+
+
+_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "llama.cpp": "llama.cpp"}
+
+
+def _is_plain(layer: KeptLayer) -> bool:
+    return all(
+        isinstance(item, KeysValues)
+        and not (item.latent or item.cross or item.name or item.before)
+        and item.every == 1
+        for item in layer.keeps
+    )

@@ -1,0 +1,120 @@
+"""Record which classes each engine has, for ``hfinspect/sizing/engine_classes.json``.
+
+    pip download --no-deps vllm sglang               # and unpack the wheels; nothing is installed
+    pip download --no-deps --no-binary :all: llama-cpp-python   # its source has llama.cpp's
+    python -m tests.oracle.record_engine_classes VLLM_FOLDER SGLANG_FOLDER LLAMA_CPP_FOLDER
+
+Nothing of the engines is imported: their lists are literals in vLLM's model_executor/models/
+registry.py and llama.cpp's conversion/__init__.py, and the names in ``EntryClass`` of SGLang's
+srt/models. ``through`` are the classes of transformers that vLLM and SGLang may run by the
+library's own code: those whose attention can be replaced, as they ask it themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hfinspect.sizing.own_cache import GENERATES
+from hfinspect.trees.catalog import index
+
+FILE = Path(__file__).resolve().parents[2] / "hfinspect" / "sizing" / "engine_classes.json"
+#: vLLM's lists that are of no class in a config.json: drafts of speculation, names of its own.
+_NOT_OF_CONFIGS = ("_SPECULATIVE_DECODING_MODELS", "_TRANSFORMERS_BACKEND_MODELS")
+_DROPPED = "_PREVIOUSLY_SUPPORTED_MODELS"
+
+
+def literals(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and keys of each dict that a module assigns, with the values that are literals."""
+    for node in ast.parse(path.read_text()).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and isinstance(value, ast.Dict):
+            yield (
+                target.id,
+                {
+                    str(key.value): ast.literal_eval(item)
+                    for key, item in zip(value.keys, value.values, strict=True)
+                    if isinstance(key, ast.Constant) and isinstance(item, (ast.Constant, ast.Tuple))
+                },
+            )
+
+
+def version_of(folder: Path) -> str:
+    """Of the wheel that was unpacked there."""
+    names = [path.name for path in folder.glob("*.dist-info")]
+    return names[0].removesuffix(".dist-info").rpartition("-")[2] if names else ""
+
+
+def of_vllm(folder: Path) -> dict[str, Any]:
+    lists = dict(literals(folder / "vllm/model_executor/models/registry.py"))
+    found = {
+        name
+        for key, held in lists.items()
+        if key.endswith("_MODELS") and key not in (*_NOT_OF_CONFIGS, _DROPPED)
+        for name in held
+    }
+    dropped = {name: last for name, last in lists[_DROPPED].items() if name not in found}
+    return {
+        "version": version_of(folder), "source": "vllm/model_executor/models/registry.py",
+        "classes": sorted(found), "dropped": dict(sorted(dropped.items())),
+    }  # fmt: skip
+
+
+def of_sglang(folder: Path) -> dict[str, Any]:
+    found: set[str] = set()
+    for path in sorted((folder / "sglang/srt/models").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EntryClass":
+                value = node.value
+                items = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
+                found.update(ast.unparse(item) for item in items)
+    names = sorted(name for name in found if not name.startswith("Transformers"))
+    return {
+        "version": version_of(folder), "source": "sglang/srt/models, EntryClass",
+        "classes": names, "dropped": {},
+    }  # fmt: skip
+
+
+def of_llama_cpp(folder: Path) -> dict[str, Any]:
+    changes = (folder / "CHANGELOG.md").read_text()
+    lists = dict(literals(folder / "vendor/llama.cpp/conversion/__init__.py"))
+    return {
+        "version": changes.partition("llama.cpp@")[2].split()[0],
+        "source": "conversion/__init__.py, TEXT_MODEL_MAP",
+        "classes": sorted(lists["TEXT_MODEL_MAP"]), "dropped": {},
+    }  # fmt: skip
+
+
+def through_transformers() -> list[str]:
+    import transformers
+
+    found = []
+    for name in sorted(index().classes):
+        cls = getattr(transformers, name, None)
+        if (
+            cls is not None
+            and name.endswith(GENERATES)
+            and (cls.is_backend_compatible() or cls._can_set_attn_implementation())
+        ):
+            found.append(name)
+    return found
+
+
+def main(vllm: str, sglang: str, llama_cpp: str) -> None:
+    import transformers
+
+    through = {"version": transformers.__version__, "classes": through_transformers()}
+    whole = {
+        "vllm": of_vllm(Path(vllm)), "sglang": of_sglang(Path(sglang)),
+        "llama.cpp": of_llama_cpp(Path(llama_cpp)), "through": through,
+    }  # fmt: skip
+    FILE.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])
