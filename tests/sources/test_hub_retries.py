@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import ssl
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ from hfinspect.errors import (
     UnreadableError,
     UsageError,
 )
-from hfinspect.sources.hub.http import _tls, own_session
+from hfinspect.sources.hub.http import own_session
+from hfinspect.sources.hub.late_tls import LateContext
 from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.throttle import RetryPolicy, rate_limit, retry_after
 from hfinspect.sources.source import FileEntry
@@ -281,9 +284,21 @@ def test_proxies_and_certificates_of_no_sense(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("ALL_PROXY", "carrier://pigeon")
     with pytest.raises(UsageError, match=r"the proxy settings: .* \(Unknown scheme"):
         own_session(1)
+
+
+def test_authorities_are_read_when_the_first_connection_needs_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    context = LateContext(ssl.create_default_context)
+    context.set_alpn_protocols(["http/1.1"])
+    assert context.cert_store_stats()["x509_ca"] == 0
+    secured = context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
+    assert secured.context is not context and secured.context.check_hostname
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")
+    late = LateContext(lambda: ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"]))
+    late.begin()
     with pytest.raises(UnreadableError, match="No such file") as caught:
-        _tls.__wrapped__()
+        late.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
     assert "SSL_CERT_FILE" in str(caught.value.hint)
 
 

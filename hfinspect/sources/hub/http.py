@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..._version import __version__
@@ -15,6 +15,9 @@ from ..deadline import Deadline
 from .bounded import bound_client, limited
 from .environment import may_have_token
 from .translate import Asked, translate
+
+if TYPE_CHECKING:
+    from .late_tls import LateContext
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
 #: into waiting for answers, and a header is small.
@@ -111,8 +114,9 @@ def users_session() -> Session:
     return Session(get_session(), own=False)
 
 
-def own_session(connections: int) -> Session | None:
-    """A session like huggingface_hub's own, with a pool that fits; None if the user set another."""
+def own_session(connections: int, *, secure: bool = False) -> Session | None:
+    """A session like huggingface_hub's own, with a pool that fits; None if the user set another.
+    ``secure``: its first address is one of https, so authorities are read while it connects."""
     from huggingface_hub.utils import _http
 
     default = getattr(_http, "default_client_factory", None)
@@ -127,6 +131,8 @@ def own_session(connections: int) -> Session | None:
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
     hooks = {"request": [hook], "response": [_hide_redirect]}
     tls = _tls()
+    if secure:
+        tls.begin()
     try:
         client = httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=tls)
     except (ValueError, ImportError) as error:  # HTTP_PROXY=socks5://..., and no socksio
@@ -148,16 +154,11 @@ def _hide_redirect(response: Any) -> None:
 
 
 @functools.cache
-def _tls() -> Any:
-    """One TLS context for all sessions: reading the authorities takes 50 ms each time."""
-    try:
-        return _http_library().create_ssl_context()
-    except OSError as error:
-        raise UnreadableError(
-            "the certificates of trusted authorities",
-            f"cannot be read: {error.strerror or error}",
-            hint="check SSL_CERT_FILE and SSL_CERT_DIR",
-        ) from None
+def _tls() -> LateContext:
+    """One TLS context for all sessions, made when one of them needs it."""
+    from .late_tls import LateContext
+
+    return LateContext(_http_library().create_ssl_context)
 
 
 def _http_library() -> Any:

@@ -40,19 +40,19 @@ class Pipeline:
         """The answer to a GET request, its body not yet read."""
         slot = patiently(lambda wait: self._slots.get(timeout=wait), None, queue.Empty)
         try:
-            with self._session(slot // _IN_POOL).sent(url, headers, times) as response:
+            with self._session(slot // _IN_POOL, url).sent(url, headers, times) as response:
                 yield response
         finally:
             self._slots.put(slot)
 
-    def _session(self, pool: int) -> Session:
+    def _session(self, pool: int, url: str) -> Session:
         """One of our own sessions; where the user has set one for huggingface_hub, that."""
         with self._lock:
             if self._pid != os.getpid():  # after a fork the sockets are the parent's
                 self._pid = os.getpid()
                 self._sessions = {}
             if pool not in self._sessions:
-                self._sessions[pool] = own_session(_IN_POOL)
+                self._sessions[pool] = own_session(_IN_POOL, secure=url.startswith("https:"))
             session = self._sessions[pool]
         return session or users_session()  # which the user may set anew at any time
 
