@@ -18,7 +18,7 @@ from ..hub_server import HubServer
 from .program import ROOT
 
 #: Seconds. By hand it is a twentieth of a second; this machine may have other things to do.
-MOST = 2.0
+MOST = 5.0
 #: How long to wait for a program that is to be interrupted.
 STARTED = 30.0
 

@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import hfinspect
 
@@ -31,7 +31,7 @@ def lines() -> list[str]:
 def described(name: str, value: Any) -> Iterator[str]:
     if inspect.isfunction(value):
         yield f"{name}{inspect.signature(value)}"
-    elif not isinstance(value, type):  # a name for a type
+    elif not isinstance(value, type) or get_origin(value):  # a name for a type
         yield f"{name} = {value}"
     elif hasattr(value, "_fields") or dataclasses.is_dataclass(value):
         yield f"{name}: {', '.join(fields_of(value))}"
