@@ -157,7 +157,7 @@ def masked_image_modeling(c: ModelConfig) -> Module:
     )
 
 
-def _conv(inputs: int, outputs: int, kernel: int = 3) -> Module:
+def conv_layer(inputs: int, outputs: int, kernel: int = 3) -> Module:
     return Module(
         "BeitConvLayer",
         conv=Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD),
@@ -182,15 +182,15 @@ def _labels(c: ModelConfig, width: int) -> Module:
 
 def decode_head(c: ModelConfig) -> Module:
     h, scales = _hidden(c), len(c.dims("pool_scales", default=(1, 2, 3, 6)))
-    pooled = Sequential(Activation("AdaptiveAvgPool2d"), _conv(h, h, 1))
+    pooled = Sequential(Activation("AdaptiveAvgPool2d"), conv_layer(h, h, 1))
     return Module(
         "BeitUperHead",
         classifier=_labels(c, h),
         psp_modules=ModuleList([pooled] * scales),
-        bottleneck=_conv(h + scales * h, h),
-        lateral_convs=ModuleList([_conv(h, h, 1)] * 3),
-        fpn_convs=ModuleList([_conv(h, h)] * 3),
-        fpn_bottleneck=_conv(4 * h, h),
+        bottleneck=conv_layer(h + scales * h, h),
+        lateral_convs=ModuleList([conv_layer(h, h, 1)] * 3),
+        fpn_convs=ModuleList([conv_layer(h, h)] * 3),
+        fpn_bottleneck=conv_layer(4 * h, h),
         component=Component.HEAD,
     )
 
@@ -202,11 +202,11 @@ def auxiliary_head(c: ModelConfig) -> Module | None:
     h, width = _hidden(c), c.dim("auxiliary_channels", default=256)
     count = int(c.count("auxiliary_num_convs", default=1))
     joined = c.flag("auxiliary_concat_input", default=False)
-    rest = [_conv(width, width)] * (count - 1)
+    rest = [conv_layer(width, width)] * (count - 1)
     return Module(
         "BeitFCNHead",
-        convs=ModuleList([_conv(h, width), *rest] if count else []),
-        conv_cat=_conv(h + width, width) if joined else None,
+        convs=ModuleList([conv_layer(h, width), *rest] if count else []),
+        conv_cat=conv_layer(h + width, width) if joined else None,
         classifier=_labels(c, width),
         component=Component.HEAD,
     )

@@ -231,8 +231,28 @@ def _text(c: ModelConfig) -> ModelConfig:
     return c.section("text_config") if c.has("text_config") else c
 
 
+def towers(c: ModelConfig) -> dict[str, Module]:
+    audio = _audio(c.section("audio_config"))
+    return {
+        "vision_encoder": vision_model(c.section("vision_config")),
+        "audio_encoder": Module(
+            f"{_NAME}AudioModel",
+            dots_encoder=audio_encoder(audio),
+            audio_adapter=audio_adapter(audio),
+            part="audio",
+        ),
+    }
+
+
+def base(c: ModelConfig) -> Module:
+    """A save of it alone has the text model and the audio adapter at its top."""
+    decoder, tower = dots3_note_text.model(_text(c)), towers(c)
+    adapter = tower["audio_encoder"].children.pop("audio_adapter")
+    return Module(f"{_NAME}Model", {**decoder.children, **tower, "audio_adapter": adapter})
+
+
 def generation(c: ModelConfig) -> Module:
-    text, audio = _text(c), _audio(c.section("audio_config"))
+    text = _text(c)
     decoder = dots3_note_text.model(text)
     decoder.class_name = f"{_NAME}Model"  # what stands there in memory
     head = Linear(
@@ -244,22 +264,13 @@ def generation(c: ModelConfig) -> Module:
         kind="lm_head",
     )
     return Module(
-        f"{_NAME}ForConditionalGeneration",
-        model=decoder,
-        vision_encoder=vision_model(c.section("vision_config")),
-        audio_encoder=Module(
-            f"{_NAME}AudioModel",
-            dots_encoder=audio_encoder(audio),
-            audio_adapter=audio_adapter(audio),
-            part="audio",
-        ),
-        lm_head=head,
+        f"{_NAME}ForConditionalGeneration", {"model": decoder, **towers(c), "lm_head": head}
     )
 
 
 register(
     "dots3_note",
-    {f"{_NAME}ForConditionalGeneration": generation},
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )

@@ -168,9 +168,24 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
+def base(c: ModelConfig) -> Module:
+    """A save of it alone has the names of transformers' own attributes."""
+    text = c.section("text_config") if c.has("text_config") else c
+    decoder = text_model(text)
+    decoder.class_name = f"{_NAME}TextModel"
+    tower = vision_model(c.section("vision_config"), _hidden(text))
+    spelled = {"input_layernorm": "layer_norm1", "post_attention_layernorm": "layer_norm2"}
+    layers = tower["layers"]
+    assert isinstance(layers, Module)
+    for block in layers.children.values():
+        assert isinstance(block, Module)
+        block.children = {spelled.get(name, name): part for name, part in block.children.items()}
+    return Module(f"{_NAME}Model", language_model=decoder, vision_tower=tower)
+
+
 register(
     "hunyuan_vl",
-    {f"{_NAME}ForConditionalGeneration": generation},
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
     base=f"{_NAME}ForConditionalGeneration",
     aliases={"model.language_model.": "model.", "model.vision_tower.": "vit."},
     category="multimodal",

@@ -105,9 +105,33 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
+def base(c: ModelConfig) -> Module:
+    """A save of it alone has the names of transformers' own attributes for the tower."""
+    tower = vision_model(c.section("vision_config"))
+    backbone = tower["backbone"]
+    assert isinstance(backbone, Module)
+    spelled = {"ln_pre": "pre_layernorm"}
+    merger = Module(
+        f"{_NAME}VisionMerger",
+        linear_1=tower["proj_in"],
+        linear_2=tower["proj_out"],
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+    tower.children = {
+        **{spelled.get(name, name): child for name, child in backbone.children.items()},
+        "merger": merger,
+    }
+    return Module(
+        f"{_NAME}Model",
+        language_model=inkling2_text.model(c.section("text_config")),
+        vision_tower=tower,
+    )
+
+
 register(
     "inkling2",
-    {f"{_NAME}ForConditionalGeneration": generation},
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )

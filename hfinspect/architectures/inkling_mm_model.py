@@ -232,9 +232,27 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=model)
 
 
+def base(c: ModelConfig) -> Module:
+    """A save of it alone has the names of transformers' own attributes for the towers and the
+    embedding, and those of the first release inside."""
+    text = c.section("text_config")
+    hidden = text.dim("hidden_size", default=6144)
+    decoder = text_model(text, text.dim("vocab_size", default=201024))
+    words = _module(decoder.children.pop("embed"))
+    words.children["embed_norm"] = decoder.children.pop("embed_norm")
+    del decoder.children["unembed"]
+    decoder.children = {"embed_tokens": words, **decoder.children}
+    return Module(
+        f"{_NAME}Model",
+        language_model=decoder,
+        vision_tower=vision_model(c.section("vision_config"), hidden),
+        audio_tower=audio_model(c.section("audio_config"), hidden),
+    )
+
+
 register(
     "inkling_mm_model",
-    {f"{_NAME}ForConditionalGeneration": generation},
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )

@@ -127,9 +127,20 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
+def base(c: ModelConfig) -> Module:
+    """A save of it alone has the names of transformers' own attributes."""
+    text, vision = _text(c), c.section("vision_config")
+    return Module(
+        f"{_NAME}VLModel",
+        visual=vision_model(vision),
+        projector=_projector(vision, _hidden(text)),
+        language_model=text_model(text),
+    )
+
+
 register(
     "paddleocr_vl",
-    {f"{_NAME}VLForConditionalGeneration": generation},
+    {f"{_NAME}VLForConditionalGeneration": generation, f"{_NAME}VLModel": base},
     base=f"{_NAME}VLForConditionalGeneration",
     aliases={
         "model.language_model.": "model.",

@@ -162,7 +162,7 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         if path[-1].endswith("encoder") and not hints.is_filter:
             return _E
     # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
-    starts = [i for i in range(1, len(words)) if words[i] == "0" and words[i - 1] in _LAYER_LISTS]
+    starts = [i for i in range(1, len(words)) if _numbers_a_layer(words, i)]
     start = max([*starts[-1:], position or 0])
     found = _read(words[start:], hints) or _read(words, hints)
     if found is _C and not hints.is_filter and _C not in map(module_word, words[start:]):
@@ -252,12 +252,21 @@ def _is_part(part: Component, name: str, whole: Component, *, near: bool) -> boo
     return part in _WHOLES.get(whole, ())
 
 
+def _numbers_a_layer(words: list[str], i: int) -> bool:
+    """Whether the word there is a layer's number: not that of one of a head's pooled maps."""
+    return (
+        words[i] == "0"
+        and words[i - 1] in _LAYER_LISTS
+        and not (i > 1 and words[i - 2] == "psp_modules")
+    )
+
+
 def _layer_position(words: list[str]) -> int | None:
     """The first number under a list that people call layers.
 
     None of what has no modules of its own (``bbox_predictor.layers.0.weight``).
     """
-    for i, word in enumerate(words):
-        if word == "0" and i > 0 and words[i - 1] in _LAYER_LISTS:
+    for i in range(1, len(words)):
+        if _numbers_a_layer(words, i):
             return None if words[i + 1 :] in (["weight"], ["bias"]) else i
     return None
