@@ -13,11 +13,15 @@ A node is one of
 - a module: ``{"class": "PvtLayer", "in": {"name": node, ...}}``
 - a list: ``{"class": "ModuleList", "count": expression, "pick": [[condition, node], ...]}``, of
   whose members each is the first node whose condition holds (null: always)
+- a part: ``{"section": "vision_config", "class": "SiglipVisionModel"}``, a class of the catalog,
+  written or traced, built from that section (``""``: from the config itself)
 - a choice: ``{"if": condition, "then": node, "else": node or null}``
 - a number: the node of that place in the table, which must stand earlier.
 
 Expressions and conditions are those of ``arithmetic.py``. A guard that fails is a refusal that
 names the key: a trace is exact or says nothing. What is malformed is refused in the same way.
+``absent`` has the sections that a class takes where config.json has none, where those are not the
+default of the section's own class.
 """
 
 from __future__ import annotations
@@ -59,9 +63,10 @@ def _built(trace: Mapping[str, Any], name: str, config: ModelConfig) -> Module:
         guards = trace["guards"][entry["guards"]]
         read = _Reading(config, name, {**trace["defaults"], **entry.get("defaults", {})})
         read.null_is_a_value = trace.get("library") == "diffusers"
+        read.absent = trace.get("absent", {})
         for key, guard in guards.items():
             read.check(key, guard)
-        root = _Building(read, trace["nodes"]).node(entry["root"])
+        root = _Building(read, trace).node(entry["root"])
     except NoValueError as error:
         raise ConfigError("config.json", f"gives {name} a size that {error}") from None
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -82,13 +87,22 @@ class _Reading:
         self._reading: list[str] = []
         #: A text that is written down as null is null, and not the default.
         self.null_is_a_value = False
+        #: Dotted key of a section -> what it holds where it is not written down.
+        self.absent: Mapping[str, Mapping[str, Any]] = {}
 
     def _place(self, key: str) -> tuple[ModelConfig, str]:
         path, _, last = key.rpartition(".")
+        return self.section(path), last
+
+    def section(self, path: str) -> ModelConfig:
+        """The config of a section; an absent one as the class makes it."""
         if path not in self._sections:
             outer, name = self._place(path)
-            self._sections[path] = outer.section(name)
-        return self._sections[path], last
+            found = outer.section(name)
+            if path in self.absent and not outer.says(name):
+                found = ModelConfig(self.absent[path], found.path, found.kind)
+            self._sections[path] = found
+        return self._sections[path]
 
     def given(self, key: str) -> bool:
         config, last = self._place(key)
@@ -177,10 +191,12 @@ def _same(found: object, allowed: object) -> bool:
 class _Building:
     """Makes modules of nodes; a node of the table that says nothing of its place is made once."""
 
-    def __init__(self, read: _Reading, nodes: list[Any]) -> None:
+    def __init__(self, read: _Reading, trace: Mapping[str, Any]) -> None:
+        nodes = trace["nodes"]
         if len(nodes) > MAX_NODES:
             raise ValueError("too many nodes")
         self._read = read
+        self._trace = trace
         self._nodes = nodes
         self._made: dict[int, Module | Parameter | None] = {}
         self._left = MAX_BUILT
@@ -203,7 +219,30 @@ class _Building:
             return self._chosen(node, below)
         if "shape" in node:
             return self._tensor(node)
+        if "section" in node:
+            return self._part(node)
         return self._list(node, below) if "count" in node else self._module(node, below)
+
+    def _part(self, node: Mapping[str, Any]) -> Module:
+        """A class of the catalog at a section."""
+        from .catalog import find_class  # which reads traces
+
+        name, path = str(node["class"]), str(node["section"])
+        if path:
+            outer, key = self._read._place(path)
+            if outer.says(key) and outer.raw(key) is None:
+                raise self._read.refused(path, None)
+        if name in self._trace["classes"]:
+            build: Any = builders(self._trace)[name]
+        else:
+            family = find_class(name)
+            if family is None:
+                raise ValueError(f"{name} is in no file")
+            build = family.classes[name]
+        made: Module = build(self._read.section(path))
+        made.scope = True
+        made.part = node.get("part") or made.part
+        return made
 
     def _chosen(self, node: Mapping[str, Any], below: int) -> Module | Parameter | None:
         branch = node["then"] if holds(node["if"], self._read) else node.get("else")

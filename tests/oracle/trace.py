@@ -37,7 +37,8 @@ from typing import Any
 
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
-from hfinspect.trees.catalog import find_class, index
+from hfinspect.trees import catalog
+from hfinspect.trees.catalog import find_class, index, traced_family
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
@@ -45,7 +46,7 @@ from hfinspect.trees.traced import builders
 from .record import digest
 from .tracing.gate import gate
 from .tracing.library import Library, transformers
-from .tracing.observing import Leaf, Node, flat
+from .tracing.observing import Leaf, Node, Part, flat
 from .tracing.of_diffusers import diffusers
 from .tracing.recording import Failed, Recorded, Recording
 from .tracing.writing import Table, chosen, text
@@ -69,12 +70,13 @@ def record_classes(
     """Class -> what was recorded, and class -> why it was not."""
     found: dict[str, Recorded] = {}
     failed: dict[str, str] = {}
-    for name in names:
+    for name in sorted(names, key=_order):
         started = time.process_time()
         recording = Recording(library, kind, name, seconds)
         try:
             found[name] = recording.solve()
             one = found[name]
+            _make_known(family_json(library, kind, found))
             outcome = f"{one.checked} builds, guards {len(one.guards)}, gate: {one.gated}"
         except Failed as error:
             outcome = failed[name] = str(error)
@@ -82,6 +84,19 @@ def record_classes(
             outcome = failed[name] = f"{type(error).__name__}: {error}"
         print(f"{kind} {name}: {outcome} ({time.process_time() - started:.0f} s)", flush=True)
     return found, failed
+
+
+def _order(name: str) -> tuple[bool, int, str]:
+    """What others are made of first."""
+    return not name.endswith(("Model", "Encoder", "Backbone")), len(name), name
+
+
+def _make_known(trace: dict[str, Any]) -> None:
+    """Classes of this trace, instead of what the index has, may be parts of what follows."""
+    family = traced_family(trace)
+    for name in family.classes:
+        index().classes.pop(name, None)  # type: ignore[attr-defined]
+        catalog._BY_CLASS[name] = family
 
 
 #: What a family's tensors are for, where nothing says otherwise.
@@ -96,8 +111,10 @@ def family_json(library: Library, kind: str, found: Mapping[str, Recorded]) -> d
     rules: list[dict[str, Any]] = []
     defaults: dict[str, Any] = {}
     classes: dict[str, Any] = {}
+    absent: dict[str, Any] = {}
     for name in sorted(found, key=_rank):
         one = found[name]
+        absent.update(one.absent)
         table.keys = set(one.guards)
         root = table.root(one.tree, part)
         if one.guards not in rules:
@@ -118,6 +135,7 @@ def family_json(library: Library, kind: str, found: Mapping[str, Recorded]) -> d
         "model_type": library.model_type(kind), "category": about["category"],
         "base": about["base"] if about["base"] in classes else None,
         "base_prefix": about["base_prefix"], "classes": classes, "guards": rules,
+        **({"absent": absent} if absent else {}),
         "defaults": dict(sorted(defaults.items())), "nodes": table.nodes,
     }  # fmt: skip
 
@@ -150,7 +168,9 @@ def examples(library: Library, kind: str, found: Mapping[str, Recorded]) -> dict
     return records
 
 
-def _parameters(node: Node | Leaf) -> int:
+def _parameters(node: Node | Leaf | Part) -> int:
+    if isinstance(node, Part):
+        return _parameters(node.whole)
     if isinstance(node, Node):
         return sum(map(_parameters, node.children.values()))
     size = 1

@@ -66,6 +66,54 @@ def built(config: dict[str, Any], trace: dict[str, Any] = SMALL) -> dict[str, tu
     return {s.name: s.shape for s in expected_tensors(root) if s.tied_to is None}
 
 
+COMPOSITE: dict[str, Any] = {
+    **SMALL,
+    "model_type": "composite",
+    "classes": {
+        "CompositeModel": {"root": 1, "guards": 0},
+        "CompositeHead": {"root": 3, "guards": 0},
+    },
+    "guards": [{}],
+    "absent": {"vision_config": {"hidden_size": 48, "num_hidden_layers": 1}},
+    "defaults": {"vision_config.hidden_size": 768},
+    "nodes": [
+        {"class": "Linear", "in": {"weight": [7, "vision_config.hidden_size"]}},
+        {"class": "CompositeModel", "in": {
+            "tower": {"section": "vision_config", "class": "ViTModel", "part": "vision"},
+            "out": 0}},
+        {"class": "Linear", "in": {"weight": [3, 7]}},
+        {"class": "CompositeHead", "in": {
+            "model": {"section": "", "class": "CompositeModel"}, "head": 2}},
+    ],
+}  # fmt: skip
+
+
+def shapes(trace: dict[str, Any], name: str, config: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    specs = expected_tensors(builders(trace)[name](ModelConfig(config)))
+    return {spec.name: tuple(map(int, spec.shape)) for spec in specs}
+
+
+def test_a_part_is_a_class_of_the_catalog_at_a_section() -> None:
+    section = {"model_type": "vit", "hidden_size": 24, "num_attention_heads": 2}
+    found = shapes(COMPOSITE, "CompositeHead", {"vision_config": section})
+    assert found["model.tower.encoder.layer.11.attention.output.dense.weight"] == (24, 24)
+    assert found["model.out.weight"] == (7, 24)
+    assert found["head.weight"] == (3, 7)
+
+
+def test_an_absent_section_is_what_the_composite_makes_of_it() -> None:
+    found = shapes(COMPOSITE, "CompositeModel", {})
+    assert found["out.weight"] == (7, 48)
+    assert found["tower.encoder.layer.0.attention.output.dense.weight"] == (48, 48)
+    assert "tower.encoder.layer.1.attention.output.dense.weight" not in found
+    assert shapes(COMPOSITE, "CompositeModel", {"vision_config": {}})["out.weight"] == (7, 768)
+
+
+def test_a_null_section_is_refused() -> None:
+    with pytest.raises(HfinspectError, match="vision_config = None"):
+        shapes(COMPOSITE, "CompositeModel", {"vision_config": None})
+
+
 def test_a_trace_is_a_tree_of_the_config() -> None:
     assert built({}) == {
         "emb.weight": (10, 8), "layers.0.weight": (8, 8), "layers.0.bias": (8,),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from hfinspect.trees.arithmetic import NoValueError, Written, holds
 
-from .observing import Leaf, Node
+from .observing import Leaf, Node, Part
 
 Env = Mapping[str, Any]
 #: How deep choices may stand in choices at one place.
@@ -231,6 +231,9 @@ class Fitter:
             found = self._leaf(items)
             if found is not None:
                 return found
+        elif all(isinstance(node, Part) for node in nodes):
+            if len({node.signature for node in nodes}) == 1:
+                return {"section": nodes[0].key, "class": nodes[0].class_name}
         elif all(isinstance(node, Node) for node in nodes) and len(
             {node.class_name for node in nodes}
         ) == 1:  # fmt: skip
@@ -442,6 +445,8 @@ def _sort(node: Any) -> Any:
     """What nodes have in common that one symbolic node can stand for."""
     if isinstance(node, Leaf):
         return (node.buffer, node.dtype, node.tied, len(node.shape))
+    if isinstance(node, Part):
+        return node.signature
     return node.class_name if isinstance(node, Node) else None
 
 
@@ -455,7 +460,7 @@ def _unsorted(vector: Sequence[bool | None], sorts: Mapping[int, set[Any]]) -> i
 
 def _where(items: list[Item]) -> str:
     node = items[0].node
-    return node.class_name if isinstance(node, Node) else str(node)[:80]
+    return node.class_name if isinstance(node, (Node, Part)) else str(node)[:80]
 
 
 def proposed(

@@ -183,8 +183,11 @@ class Transformers:
         from transformers.initialization import no_init_weights
         from transformers.modeling_utils import remove_tied_weights_from_state_dict
 
+        config = self._config(kind, given)
+        for path, section in [("", config), *_section_configs(config)]:
+            section.__dict__["_traced_as"] = path  # which copies keep
         with torch.device("meta"), no_init_weights():
-            model = self._class(class_name)(self._config(kind, given))
+            model = self._class(class_name)(config)
             model.tie_weights()  # which comes with the initialisation that is left out
         state = dict(model.state_dict(keep_vars=True))
         plain = kind in deliberate.MODULE_NAMES
@@ -216,6 +219,7 @@ class Transformers:
         return Saved(
             {name: tensors[name] for name in ordered}, own,
             {name: kept for name, (kept, _) in tied.items()}, frozenset(trained), classes,
+            _parts(model),
         )  # fmt: skip
 
     def _tied(
@@ -368,13 +372,28 @@ def _place_of(state: Mapping[str, Any], own: Mapping[str, str]) -> Any:
     return place
 
 
-def _sections(config: Any, path: str = "") -> dict[str, str]:
-    found: dict[str, str] = {}
+def _sections(config: Any) -> dict[str, str]:
+    return {path: inner.model_type for path, inner in _section_configs(config)}
+
+
+def _section_configs(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     for key in type(config).sub_configs:
         inner = getattr(config, key, None)
         if inner is not None and hasattr(inner, "model_type"):
-            found[path + key] = inner.model_type
-            found.update(_sections(inner, f"{path}{key}."))
+            yield path + key, inner
+            yield from _section_configs(inner, f"{path}{key}.")
+
+
+def _parts(model: Any) -> dict[str, tuple[str, str]]:
+    """Models inside a model, by the section that each is built from."""
+    from transformers import PreTrainedModel
+
+    found: dict[str, tuple[str, str]] = {}
+    for path, module in model.named_modules():
+        if path and isinstance(module, PreTrainedModel):
+            key = getattr(module.config, "__dict__", {}).get("_traced_as")
+            if key is not None:
+                found[path] = (key, type(module).__name__)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hfinspect.analysis.labels.context import labeller
@@ -32,6 +32,23 @@ class Leaf(NamedTuple):
         return self.label
 
 
+class Part(NamedTuple):
+    """A module that is a class of the catalog built from a section (``key``; empty: the config
+    itself).  No comparison looks at what is inside."""
+
+    key: str
+    class_name: str
+    whole: Node
+
+    @property
+    def signature(self) -> Any:
+        return ("part", self.key, self.class_name)
+
+    @property
+    def labels(self) -> Any:
+        return None
+
+
 class Node:
     """A module: class name and children; ``layers`` where its members are numbered as layers."""
 
@@ -39,7 +56,7 @@ class Node:
 
     def __init__(self, class_name: str) -> None:
         self.class_name = class_name
-        self.children: dict[str, Node | Leaf] = {}
+        self.children: dict[str, Node | Leaf | Part] = {}
         self.layers = False
         self._signature: Any = None
         self._labels: Any = None
@@ -76,13 +93,15 @@ class Node:
 class Saved(NamedTuple):
     """What a library's seam gives of one model: saved name -> tensor (shape, dtype), the module's
     own name of it where it is one, ties (name left out -> name kept), names of parameters,
-    classes of modules by their own path."""
+    classes of modules by their own path; ``parts``: own path -> (dotted key, class) of each model
+    in it that is built from a section, or from the config itself (key empty)."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
     tied: Mapping[str, str]
     trained: frozenset[str]
     classes: Mapping[str, str]
+    parts: Mapping[str, tuple[str, str]] = {}
 
 
 def tree(saved: Saved) -> Node:
@@ -118,11 +137,30 @@ def tree(saved: Saved) -> Node:
     return root
 
 
+def paths(node: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
+    """Every module below, outer ones first."""
+    for name, child in node.children.items():
+        if isinstance(child, Node):
+            yield prefix + name, child
+            yield from paths(child, f"{prefix}{name}.")
+
+
+def put(root: Node, path: str, part: Part) -> None:
+    """The part in place of the module at a path."""
+    *outer, last = path.split(".")
+    node: Any = root
+    for name in outer:
+        node = node.children[name]
+    node.children[last] = part
+
+
 def flat(node: Node, prefix: str = "") -> dict[str, tuple[int, ...]]:
     """Name -> shape of what a save holds."""
     found: dict[str, tuple[int, ...]] = {}
     for name, child in node.children.items():
-        if isinstance(child, Node):
+        if isinstance(child, Part):
+            found.update(flat(child.whole, f"{prefix}{name}."))
+        elif isinstance(child, Node):
             found.update(flat(child, f"{prefix}{name}."))
         elif child.tied is None:
             found[prefix + name] = child.shape

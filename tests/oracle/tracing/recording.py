@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.arithmetic import Written
+from hfinspect.trees.catalog import find_class
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
@@ -21,7 +22,7 @@ from .changing import IDLE, alternatives, at_random, flattened, nested, without
 from .fitting import Build, EnvValues, Fitter, NoFit, evaluated, proposed
 from .gate import LEAST, Gated, comparisons, gate
 from .library import Library, patience
-from .observing import Node, flat, tree
+from .observing import Node, Part, Saved, flat, paths, put, tree
 from .writing import Trace, keys_of
 
 #: Random builds that a class must pass.
@@ -58,6 +59,7 @@ class Recorded(NamedTuple):
     idle: int
     examples: list[Seen]
     gated: Gated
+    absent: dict[str, dict[str, Any]]
 
 
 class Recording:
@@ -81,6 +83,8 @@ class Recording:
         self.refused = ""
         self.rebased = False
         self.without: set[str] = set()
+        self.parts: dict[str, str] | None = None
+        self.absent: dict[str, dict[str, Any]] = {}
 
     # ---- builds
 
@@ -92,21 +96,76 @@ class Recording:
                 return "no time left"
             try:
                 with patience(PATIENCE):
-                    found = tree(self.library.build(self.kind, self.name, given))
+                    found = self._tree(self.library.build(self.kind, self.name, given), given)
                     full = self.library.full(self.kind, self.name, given)
             except Exception as error:
                 self.cache[key] = f"{type(error).__name__}: {str(error).strip()[:200]}"
                 return self.cache[key]
             env = flattened(full, self.sections)
-            plain = flattened(given, self.sections)
+            plain = flattened(self._filled(given), self.sections)
             env.update({k: v for k, v in plain.items() if v is not None})
             written = {k for k, v in plain.items() if v is not None}
-            written |= self._own_names(given)
+            written |= self._own_names(self._filled(given))
             if "id2label" in written:
                 written.add("num_labels")  # which they count
             written |= {k.rpartition(".")[0] for k in plain if "." in k}
             self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), found)
         return self.cache[key]
+
+    def _tree(self, saved: Saved, given: Mapping[str, Any]) -> Node:
+        """The modules; those that the catalog has as classes of sections are parts."""
+        found = tree(saved)
+        if self.parts is None:
+            self.parts = self._parts(found, saved, given)
+        there = {path for path, _ in paths(found)}
+        for own, path in self.parts.items():
+            if own in saved.parts and path in there:
+                node = next(node for place, node in paths(found) if place == path)
+                put(found, path, Part(*saved.parts[own], node))
+        return found
+
+    def _parts(self, root: Node, saved: Saved, given: Mapping[str, Any]) -> dict[str, str]:
+        """Of the first build: own path -> saved path of what the catalog builds of a section."""
+        found: dict[str, str] = {}
+        config = ModelConfig(self.library.config_json(self.kind, self.name, self._filled(given)))
+        for own, (key, name) in saved.parts.items():
+            family = find_class(name)
+            if name == self.name or family is None or any(own.startswith(f"{p}.") for p in found):
+                continue
+            section = config
+            for step in key.split(".") if key else ():
+                section = section.section(step)
+            try:
+                specs = expected_tensors(family.classes[name](section))
+            except HfinspectError:
+                continue
+            wanted = {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
+            places = [path for path, node in paths(root) if wanted and flat(node) == wanted]
+            if own in places or len(places) == 1:
+                found[own] = own if own in places else places[0]
+        return found
+
+    def _filled(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """With the sections that the class makes of absent ones."""
+        absent = {k: v for k, v in self.absent.items() if "." not in k and k not in given}
+        return {**given, **absent} if absent else given
+
+    def _absent(self) -> dict[str, dict[str, Any]]:
+        """Sections that the class makes otherwise than their own class does."""
+        found: dict[str, dict[str, Any]] = {}
+        try:
+            whole = self.library.full(self.kind, self.name, {})
+            for key, kind in self.sections.items():
+                if "." in key or not isinstance(whole.get(key), dict):
+                    continue
+                own = self.library.full(self.kind, self.name, {key: {"model_type": kind}})[key]
+                if own != whole[key]:
+                    found[key] = {
+                        k: v for k, v in whole[key].items() if k == "model_type" or own.get(k) != v
+                    }
+        except Exception:
+            return {}
+        return found
 
     def _own_names(self, given: Mapping[str, Any]) -> set[str]:
         """Keys that are written down under an alias."""
@@ -130,10 +189,12 @@ class Recording:
         for given in self.library.starts(self.kind, self.name):
             try:
                 self.sections = self.library.sections(self.kind, self.name)
+                self.absent = self._absent()
             except Exception as error:
                 reasons.append(f"{type(error).__name__}: {error}")
                 continue
             given = self._explicit(without(given, self.without))
+            self.parts = None
             found = self.attempt(given, {})
             if isinstance(found, Seen):
                 self.base_given = dict(given)
@@ -222,8 +283,18 @@ class Recording:
     def _likely(self) -> set[str]:
         """Keys that stand in an expression of a size."""
         if not hasattr(self, "_sized"):
-            self._sized = {key for written in self.sizes.values() for key in keys_of(written)}
+            inner = self.inner
+            self._sized = {
+                key for written in self.sizes.values() for key in keys_of(written)
+                if not any(key.startswith(path) for path in inner)
+            }  # fmt: skip
         return self._sized
+
+    @property
+    def inner(self) -> set[str]:
+        """Prefixes of the keys that parts read for themselves; empty where one has the config."""
+        found = {part.key for part in _all_parts(self.base.root)}
+        return {f"{key}." if key else "" for key in found}
 
     def _not_idle(self, keys: list[str]) -> Iterator[str]:
         """Those of the keys that change something, or cannot be changed, by halves."""
@@ -243,6 +314,8 @@ class Recording:
 
     def _single(self, key: str) -> None:
         wanted = 3 if isinstance(self.base.env[key], int) else 8
+        if any(key.startswith(path) for path in self.inner):
+            wanted = 1  # unless it matters outside the part as well
         for value in self.options[key]:
             if len(self.working.get(key, ())) >= wanted:
                 break
@@ -253,6 +326,7 @@ class Recording:
                 self.working.setdefault(key, []).append(value)
                 if found.root.signature != self.base.root.signature:
                     self.seen.append(found)
+                    wanted = max(wanted, 3)
             else:
                 self.failing.setdefault(key, []).append(value)
 
@@ -358,7 +432,7 @@ class Recording:
             [k for k in effective if not isinstance(self.base.env.get(k), list)], self.known,
         )  # fmt: skip
         found = fitter.root(range(len(builds)))
-        return Trace(found, defaults)
+        return Trace(found, defaults, self.absent)
 
     def _defaults(
         self, seen: list[Seen], needed: set[str]
@@ -478,7 +552,7 @@ class Recording:
         idle = len([k for k in self.working if k not in self.effective()])
         return Recorded(
             trace.tree, self._guards(guards), whole["defaults"], checked,
-            len(self.effective()), idle, [base, *answered][:8], gated,
+            len(self.effective()), idle, [base, *answered][:8], gated, self.absent,
         )  # fmt: skip
 
     def _tried(
@@ -661,8 +735,10 @@ class Recording:
         """All that a config must keep to."""
         found: dict[str, dict[str, Any]] = {k: {"is": v} for k, v in guards.items()}
         effective = set(self.effective())
+        inner = self.inner - {""}
         for key, kind in self.sections.items():
-            found[f"{key}.model_type"] = {"is": [kind, None]}
+            if not any(key.startswith(path) for path in inner):
+                found[f"{key}.model_type"] = {"is": [kind, None]}
         for key, value in self.base.env.items():
             if key in found or IDLE.search(key):
                 continue
@@ -674,7 +750,11 @@ class Recording:
                 continue  # the class sets it itself, from keys that are tried
             elif key not in self.working and (key in self.looked or key in self._likely()):
                 # could not be changed at all; a mapping has no default in a trace
+                if isinstance(value, dict) and any(key.startswith(path) for path in inner):
+                    continue  # the part's own matter
                 found[key] = {"is": [value, None] if isinstance(value, dict) else [value]}
+            elif isinstance(value, str) and any(key.startswith(path) for path in inner):
+                continue
             elif isinstance(value, str) and key in self.looked and "act" not in key:
                 found[key] = {"is": [value, *self.working.get(key, ())]}
         for name in sorted(self.missing):
@@ -724,6 +804,14 @@ class Recording:
         if mine != real:
             self.differs = sorted(set(mine.items()) ^ set(real.items()))[:4]
         return mine == real
+
+
+def _all_parts(node: Node) -> Iterator[Part]:
+    for child in node.children.values():
+        if isinstance(child, Part):
+            yield child
+        elif isinstance(child, Node):
+            yield from _all_parts(child)
 
 
 def _counts(value: Any) -> bool:

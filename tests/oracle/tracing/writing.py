@@ -16,6 +16,8 @@ class Trace(NamedTuple):
 
     tree: Any
     defaults: Mapping[str, Any]
+    #: Sections that stand for absent ones, where these are not the section's class's own default.
+    absent: Mapping[str, Any] = {}
 
     def as_json(self, kind: str, guards: Mapping[str, Any]) -> dict[str, Any]:
         """A trace of this class alone."""
@@ -27,6 +29,7 @@ class Trace(NamedTuple):
             "model_type": kind,
             "category": "",
             "defaults": chosen(self.defaults, used),
+            "absent": dict(self.absent),
             "guards": [dict(rules)],
             "nodes": table.nodes,
             "classes": {name: {"root": root, "guards": 0}},
@@ -98,7 +101,14 @@ class Table:
             return chosen
         if "shape" in node:
             return self._leaf(node, above)
+        if "section" in node:
+            return self._part(node, above)
         return self._put(self._module(node, above, part))
+
+    def _part(self, node: Any, above: tuple[str, str, Any]) -> Any:
+        key = node["section"]
+        part = next((p for p in ("vision", "audio", "text") if p in key), None)
+        return {**node, "part": part} if key and part and part != above[1] else node
 
     def _leaf(self, node: Any, above: tuple[str, str, Any]) -> Any:
         component, _, kind = node["label"]
@@ -138,7 +148,7 @@ class Table:
 
 
 def _labels(node: Any) -> Iterator[tuple[str, str, Any]]:
-    if node is None:
+    if node is None or "section" in node:
         return
     if "if" in node:
         yield from _labels(node["then"])
