@@ -179,6 +179,14 @@ def find_class(class_name: str) -> Family | None:
     return _BY_TYPE[model_type] if model_type else _BY_CLASS[class_name]
 
 
+def builder(class_name: str) -> Builder:
+    """What builds a class. Raises UnknownArchitectureError."""
+    family = find_class(class_name)
+    if family is None:
+        raise _unknown(class_name, sorted(index().classes), None, "class")
+    return family.classes[class_name]
+
+
 def _load(file: str) -> None:
     if not file.startswith(TRACED):
         importlib.import_module(f"{_FAMILIES}.{file}")
@@ -201,7 +209,7 @@ def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:
     named = trace["model_type"]  # null for diffusers, whose configs name a class alone
     return Family(
         () if named is None else (str(named),),
-        builders(trace),
+        builders(trace, builder),
         trace.get("base"),
         str(trace.get("base_prefix", "")),
         category=str(trace["category"]),

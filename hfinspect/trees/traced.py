@@ -44,19 +44,31 @@ MAX_BUILT: Final = 200_000
 _MISSING: Final = object()
 
 
-def builders(trace: Mapping[str, Any]) -> dict[str, Callable[[ModelConfig], Module]]:
-    """Class -> what builds its tree from a config.
+#: What builds a class from a config.
+_Build = Callable[[ModelConfig], Module]
+
+
+def _no_other(name: str) -> _Build:
+    raise ValueError(f"{name} is no class of the trace")
+
+
+def builders(
+    trace: Mapping[str, Any], other: Callable[[str], _Build] = _no_other
+) -> dict[str, _Build]:
+    """Class -> what builds its tree from a config; ``other`` gives that of a class of the catalog.
 
     A builder raises UnknownArchitectureError where a guard does not hold, and ConfigError.
     """
-    return {str(name): partial(_built, trace, name) for name in trace["classes"]}
+    return {str(name): partial(_built, trace, other, name) for name in trace["classes"]}
 
 
 def _malformed(where: str, problem: str) -> UnknownArchitectureError:
     return UnknownArchitectureError(f"the trace {where}", problem, hint="record it again")
 
 
-def _built(trace: Mapping[str, Any], name: str, config: ModelConfig) -> Module:
+def _built(
+    trace: Mapping[str, Any], other: Callable[[str], _Build], name: str, config: ModelConfig
+) -> Module:
     """The module tree of one class at a config."""
     try:
         entry = trace["classes"][name]
@@ -66,7 +78,7 @@ def _built(trace: Mapping[str, Any], name: str, config: ModelConfig) -> Module:
         read.absent = trace.get("absent", {})
         for key, guard in guards.items():
             read.check(key, guard)
-        root = _Building(read, trace).node(entry["root"])
+        root = _Building(read, trace, other).node(entry["root"])
     except NoValueError as error:
         raise ConfigError("config.json", f"gives {name} a size that {error}") from None
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -191,12 +203,15 @@ def _same(found: object, allowed: object) -> bool:
 class _Building:
     """Makes modules of nodes; a node of the table that says nothing of its place is made once."""
 
-    def __init__(self, read: _Reading, trace: Mapping[str, Any]) -> None:
+    def __init__(
+        self, read: _Reading, trace: Mapping[str, Any], other: Callable[[str], _Build]
+    ) -> None:
         nodes = trace["nodes"]
         if len(nodes) > MAX_NODES:
             raise ValueError("too many nodes")
         self._read = read
-        self._trace = trace
+        self._builders = builders(trace, other)
+        self._other = other
         self._nodes = nodes
         self._made: dict[int, Module | Parameter | None] = {}
         self._left = MAX_BUILT
@@ -225,21 +240,13 @@ class _Building:
 
     def _part(self, node: Mapping[str, Any]) -> Module:
         """A class of the catalog at a section."""
-        from .catalog import find_class  # which reads traces
-
         name, path = str(node["class"]), str(node["section"])
         if path:
             outer, key = self._read._place(path)
             if outer.says(key) and outer.raw(key) is None:
                 raise self._read.refused(path, None)
-        if name in self._trace["classes"]:
-            build: Any = builders(self._trace)[name]
-        else:
-            family = find_class(name)
-            if family is None:
-                raise ValueError(f"{name} is in no file")
-            build = family.classes[name]
-        made: Module = build(self._read.section(path))
+        build = self._builders.get(name) or self._other(name)
+        made = build(self._read.section(path))
         made.scope = True
         made.part = node.get("part") or made.part
         return made

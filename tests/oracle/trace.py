@@ -38,7 +38,7 @@ from typing import Any
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees import catalog
-from hfinspect.trees.catalog import find_class, index, traced_family
+from hfinspect.trees.catalog import builder, find_class, index, traced_family
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
@@ -244,7 +244,7 @@ def judge(library: Library, kind: str, seconds: float) -> Iterator[str]:
 
 def _judged(trace: Any, record: Any, config: Any) -> tuple[str, str]:
     try:
-        root = builders(trace)[record["architecture"]](ModelConfig(config))
+        root = builders(trace, builder)[record["architecture"]](ModelConfig(config))
     except HfinspectError as error:
         return "refused", str(error)[:160]
     mine = {s.name: s.shape for s in expected_tensors(root) if is_held(s)}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
-from hfinspect.trees.catalog import find_class, find_type, index, traced_files
+from hfinspect.trees.catalog import builder, find_class, find_type, index, traced_files
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import predict
 from hfinspect.trees.traced import builders
@@ -89,7 +89,7 @@ COMPOSITE: dict[str, Any] = {
 
 
 def shapes(trace: dict[str, Any], name: str, config: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    specs = expected_tensors(builders(trace)[name](ModelConfig(config)))
+    specs = expected_tensors(builders(trace, builder)[name](ModelConfig(config)))
     return {spec.name: tuple(map(int, spec.shape)) for spec in specs}
 
 

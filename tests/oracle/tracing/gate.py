@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
+from hfinspect.trees.catalog import builder
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
@@ -79,7 +80,7 @@ def predicted(
 ) -> dict[str, tuple[int, ...]]:
     """What the trace says of a config: name -> shape."""
     config = ModelConfig(library.config_json(kind, name, given))
-    specs = expected_tensors(builders(whole)[name](config))
+    specs = expected_tensors(builders(whole, builder)[name](config))
     return {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.arithmetic import Written
-from hfinspect.trees.catalog import find_class
+from hfinspect.trees.catalog import builder, find_class
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
@@ -793,7 +793,7 @@ class Recording:
         """Whether the reader says of the config what was built."""
         config = self.library.config_json(self.kind, self.name, one.given)
         try:
-            root = builders(whole)[self.name](ModelConfig(config))
+            root = builders(whole, builder)[self.name](ModelConfig(config))
             specs = expected_tensors(root)
         except HfinspectError as error:
             self.refused = str(error)
