@@ -13,8 +13,7 @@ from ..layers.blocks import activation
 from ..layers.multimodal import tower_width
 from ..trees.catalog import auto_model, register
 from ..trees.modules import LayerNorm, Linear, Module, Weight
-from .aria_text import hidden
-from .aria_text import model as text_model
+from .aria_text import ARIA
 from .idefics3 import vision_model
 
 
@@ -60,7 +59,7 @@ def tower(vision: ModelConfig) -> Module:
 def projector(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     usual = 1152 if vision.kind == "idefics3_vision" else tower_width(tower(vision))
-    h, width = vision.dim("hidden_size", default=usual), hidden(text)
+    h, width = vision.dim("hidden_size", default=usual), ARIA.width(text)
     return Module(
         "AriaProjector",
         query=Weight(_queries(c), h),
@@ -79,7 +78,7 @@ def projector(c: ModelConfig) -> Module:
 
 def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
     vision = c.section("vision_config")
-    text = Module("AriaTextForCausalLM", model=text_model(c.section("text_config")), lm_head=head)
+    text = Module("AriaTextForCausalLM", model=ARIA.model(c.section("text_config")), lm_head=head)
     return {
         "vision_tower": tower(vision),
         "multi_modal_projector": projector(c),
@@ -94,7 +93,7 @@ def model(c: ModelConfig) -> Module:
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
     head = Linear(
-        hidden(text),
+        ARIA.width(text),
         text.dim("vocab_size", default=32000),
         bias=False,
         tied_to="language_model.model.embed_tokens.weight" if c.tied(default=False) else None,

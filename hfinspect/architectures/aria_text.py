@@ -8,24 +8,15 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import Decoder
 from ..layers.experts import router
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
+from ..trees.modules import Module, Weight
+from .llama import LLAMA
 
 
-def hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-6), class_name="AriaTextRMSNorm")
-
-
-def moe(c: ModelConfig) -> Module:
-    h, inner = hidden(c), c.dim("intermediate_size", default=4096)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), d.inner(c)
     count = c.count("moe_num_experts", default=8, minimum=1)
     active = (min(int(c.count("moe_topk", default=2)), int(count)), int(count))
     shared = inner * c.count("moe_num_shared_experts", default=2)
@@ -43,40 +34,17 @@ def moe(c: ModelConfig) -> Module:
             h,
             shared,
             bias=c.flag("mlp_bias", default=False),
-            act=c.text("hidden_act", default="silu"),
+            act=d.act(c),
             kind="shared_expert",
         ),
         component=Component.MLP,
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    h = hidden(c)
-    heads = grouped_heads(c, h, heads=32)
-    bias = c.flag("attention_bias", default=False)
-    return Module(
-        "AriaTextDecoderLayer",
-        self_attn=grouped_attention("AriaTextAttention", h, heads, bias=bias),
-        mlp=moe(c),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "AriaTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c, hidden(c)),
-        rotary_emb=Activation("AriaTextRotaryEmbedding"),
-    )
-
-
-register(
-    "aria_text",
-    decoder_classes("AriaText", model, hidden=hidden, heads=()),
-    base="AriaTextModel",
-    base_prefix="model",
-    category="text decoder",
-)
+ARIA = LLAMA.like(
+    "AriaText",
+    intermediate_size=4096,
+    mlp_bias=None,
+    endings=(),
+    moe=_moe,
+).register("aria_text")

@@ -6,67 +6,61 @@ reads a bottleneck of double width. Norms before attention and experts carry a l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_types
+from ..layers.blocks import layer_types
+from ..layers.decoders import LABEL_HEADS, Decoder, pre_norm
 from ..layers.experts import corrected_router, routed_and_shared
-from ..layers.heads import decoder_classes
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.catalog import register
 from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from ..trees.modules import LayerNorm, Linear, Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-6), class_name="AXK2RMSNorm")
-
-
-def gated_norm(c: ModelConfig) -> Module:
-    h, rank = _hidden(c), c.dim("gated_norm_rank", default=16)
+def gated_norm(d: Decoder, c: ModelConfig) -> Module:
+    h, rank = d.width(c), c.dim("gated_norm_rank", default=16)
     return Module(
         "AXK2GatedRMSNorm",
-        norm=_norm(c, h),
+        norm=d.norm(d, c, h),
         W_down=Linear(h, rank, bias=False),
         W_up=Linear(rank, h, bias=False),
         component=Component.NORM,
     )
 
 
-def indexer(c: ModelConfig, query_rank: Dim) -> Module:
+def indexer(d: Decoder, c: ModelConfig, query_rank: Dim) -> Module:
     """Scores which keys a query reads: few heads, one key for all of them."""
     heads = c.dim("index_n_heads", default=16)
     dim = c.dim("index_head_dim", default=128)
     return Module(
         "AXK2Indexer",
         wq_b=Linear(query_rank, heads * dim, bias=False),
-        wk=Linear(_hidden(c), dim, bias=False),
+        wk=Linear(d.width(c), dim, bias=False),
         k_norm=LayerNorm(dim, eps=1e-6),
-        weights_proj=Linear(_hidden(c), heads, bias=False),
+        weights_proj=Linear(d.width(c), heads, bias=False),
         kind="indexer",
         keeps=(KeysValues(dim, 0, heads=1, name="indexer"),),
     )
 
 
-def attention(c: ModelConfig) -> Module:
+def _attention(d: Decoder, c: ModelConfig) -> Module:
     bias = c.flag("attention_bias", default=False)
     sizes = latent_sizes(c, heads=32, query_rank=384, kv_rank=128, plain=64, rotary=32, value=64)
     if sizes.query_rank is None:
         raise c.error("q_lora_rank", None, "a rank")
-    block = latent_attention("AXK2", _hidden(c), sizes, bias=bias)
+    block = latent_attention("AXK2", d.width(c), sizes, bias=bias)
     width = sizes.heads * (sizes.plain + sizes.rotary + sizes.value)
     up = Linear(2 * sizes.query_rank, width, bias=False, kind="query_up")
     block.children["q_b_proj"] = up
-    block.children["indexer"] = indexer(c, sizes.query_rank)
+    block.children["indexer"] = indexer(d, c, sizes.query_rank)
     return block
 
 
-def moe(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=512)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=512)
     count = c.count("n_routed_experts", "num_local_experts", default=128, minimum=1)
     return routed_and_shared(
         "AXK2",
@@ -76,51 +70,39 @@ def moe(c: ModelConfig) -> Module:
         per_token=c.count("num_experts_per_tok", default=8),
         shared=inner * c.count("n_shared_experts", default=1),
         gate=corrected_router("AXK2TopkRouter", h, count),
-        act=c.text("hidden_act", default="silu"),
+        act=d.act(c),
     )
 
 
-def layer(c: ModelConfig, kind: str) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=5120)
-    sparse, act = kind == "sparse", c.text("hidden_act", default="silu")
-    return Module(
-        "AXK2DecoderLayer",
-        self_attn=attention(c),
-        mlp=moe(c) if sparse else gated_mlp("AXK2MLP", h, inner, act=act),
-        input_layernorm=gated_norm(c),
-        post_attention_layernorm=gated_norm(c) if sparse else _norm(c, h),
-    )
-
-
-def layers(c: ModelConfig) -> Layers:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     dense = c.count("first_k_dense_replace", default=1)
     every = c.dim("moe_layer_freq", default=1)
-    kinds = layer_types(
+    return layer_types(
         c,
-        c.count("num_hidden_layers", default=48),
+        layers,
         lambda i: "sparse" if i >= dense and i % every == 0 else "dense",
         key="mlp_layer_types",
     )
-    built = {kind: layer(c, kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "AXK2Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=163840), _hidden(c)),
-        layers=layers(c),
-        norm=_norm(c, _hidden(c)),
-        rotary_emb=Activation("AXK2RotaryEmbedding"),
-    )
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block = pre_norm(d, c, kind)
+    block.children["input_layernorm"] = gated_norm(d, c)
+    if kind == "sparse":
+        block.children["post_attention_layernorm"] = gated_norm(d, c)
+    return block
 
 
-register(
-    "axk2",
-    decoder_classes(
-        "AXK2", model, hidden=_hidden, heads=("ForSequenceClassification", "ForTokenClassification")
-    ),
-    base="AXK2Model",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "AXK2",
+    vocab_size=163840,
+    hidden_size=2048,
+    intermediate_size=5120,
+    num_hidden_layers=48,
+    mlp_bias=None,
+    endings=LABEL_HEADS,
+    attention=_attention,
+    moe=_moe,
+    kinds=_kinds,
+    layer=_layer,
+).register("axk2")

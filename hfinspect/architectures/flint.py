@@ -9,94 +9,60 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.experts import experts, router, sparse_layers
-from ..layers.heads import decoder_classes
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import Decoder, grouped
+from ..layers.experts import experts, router, sparse_kinds
 from ..layers.windows import windows
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm, Weight
+from ..trees.modules import Module, Weight
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-6), class_name="FlintRMSNorm")
-
-
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=32, kv=4, head_dim=128)
-    block = grouped_attention(
-        "FlintAttention",
-        h,
-        heads,
-        bias=c.flag("attention_bias", default=False),
-        norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-    )
-    block.children["softmax_offset"] = Weight(heads.query, kind="sink")
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = grouped(d, c)
+    block.children["softmax_offset"] = Weight(d.heads(c).query, kind="sink")
     return block
-
-
-def mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act = c.text("hidden_act", default="silu")
-    return gated_mlp("FlintMLP", _hidden(c), inner, act=act, kind=kind)
-
-
-def moe(c: ModelConfig) -> Module:
-    count = _experts(c)
-    inner = c.dim("moe_intermediate_size", default=512)
-    shared = c.dim("shared_expert_intermediate_size", default=1024)
-    per_token = c.count("num_experts_per_tok", default=6)
-    return Module(
-        "FlintSparseMoeBlock",
-        experts=experts(count, per_token, mlp(c, inner), class_name="FlintExperts"),
-        gate=router("FlintTopKRouter", _hidden(c), count),
-        shared_expert=mlp(c, shared, "shared_expert"),
-        component=Component.MLP,
-    )
 
 
 def _experts(c: ModelConfig) -> Dim:
     return c.count("num_experts", default=256)
 
 
-def layer(c: ModelConfig, *, sparse: bool) -> Module:
-    h, dense = _hidden(c), c.dim("intermediate_size", default=6144)
+def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    act = d.act(c)
+    return gated_mlp("FlintMLP", d.width(c), inner, act=act, kind=kind)
+
+
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    count = _experts(c)
+    inner = c.dim("moe_intermediate_size", default=512)
+    shared = c.dim("shared_expert_intermediate_size", default=1024)
+    per_token = c.count("num_experts_per_tok", default=6)
     return Module(
-        "FlintDecoderLayer",
-        self_attn=attention(c),
-        mlp=moe(c) if sparse else mlp(c, dense),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
+        "FlintSparseMoeBlock",
+        experts=experts(count, per_token, _mlp(d, c, inner), class_name="FlintExperts"),
+        gate=router("FlintTopKRouter", d.width(c), count),
+        shared_expert=_mlp(d, c, shared, "shared_expert"),
+        component=Component.MLP,
     )
 
 
-def layers(c: ModelConfig) -> Layers:
-    count = int(c.count("num_hidden_layers", default=49))
-    kinds = sparse_layers(c.with_defaults(mlp_only_layers=[0, 1]), count, _experts(c))
-    built = {kind: layer(c, sparse=kind) for kind in set(kinds)}
-    return Layers(
-        (built[kind] for kind in kinds),
-        windows=windows(c, 513, lambda i, n: i < 2 or i % 4 == 1 or i == n - 1),
-    )
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+    return sparse_kinds(c.with_defaults(mlp_only_layers=[0, 1]), layers, _experts(c))
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "FlintModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=150144), _hidden(c)),
-        layers=layers(c),
-        norm=_norm(c, _hidden(c)),
-        rotary_emb=Activation("FlintRotaryEmbedding"),
-    )
-
-
-register(
-    "flint",
-    decoder_classes("Flint", model, hidden=_hidden, heads=()),
-    base="FlintModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Flint",
+    vocab_size=150144,
+    hidden_size=2048,
+    intermediate_size=6144,
+    num_hidden_layers=49,
+    num_key_value_heads=4,
+    head_dim=128,
+    mlp_bias=None,
+    qk_norm=True,
+    endings=(),
+    moe=_moe,
+    kinds=_kinds,
+    attention=_attention,
+    windows=lambda c: windows(c, 513, lambda i, n: i < 2 or i % 4 == 1 or i == n - 1),
+).register("flint")

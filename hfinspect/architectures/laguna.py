@@ -12,34 +12,17 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_types
+from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import experts, router
-from ..layers.heads import decoder_classes
+from ..layers.latent_decoders import listed_kinds
 from ..layers.windows import windows
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Linear, Module, Weight
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6), class_name="LagunaRMSNorm")
-
-
-def heads_per_layer(c: ModelConfig, layers: int) -> Sequence[Dim]:
-    key = "num_attention_heads_per_layer"
-    if not c.has(key):
-        return [c.dim("num_attention_heads", default=48)] * layers
-    found = c.dims(key)
-    if len(found) != layers:
-        raise c.error(key, f"{len(found)} entries", f"one for each of {layers} layers")
-    return found
-
-
-def attention(c: ModelConfig, query: Dim) -> Module:
-    h = _hidden(c)
+def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
+    h = d.width(c)
     heads = Heads(query, c.dim("num_key_value_heads", default=8), c.dim("head_dim", default=128))
     gating = c.raw("gating")
     per_head = gating in (None, True, "per-head")
@@ -48,24 +31,21 @@ def attention(c: ModelConfig, query: Dim) -> Module:
         h,
         heads,
         bias=c.flag("attention_bias", default=False),
-        norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
+        norms=lambda: {"q_norm": d.norm(d, c, heads.dim), "k_norm": d.norm(d, c, heads.dim)},
     )
     width = heads.query if per_head else heads.query * heads.dim
     block.children["g_proj"] = Linear(h, width, bias=False, kind="gate")
     return block
 
 
-def mlp(c: ModelConfig, kind: str) -> Module:
-    h, act = _hidden(c), c.text("hidden_act", default="silu")
-    if kind == "dense":
-        return gated_mlp("LagunaMLP", h, c.dim("intermediate_size", default=8192), act=act)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, act = d.width(c), d.act(c)
     count = c.count("num_experts", default=256)
-    routed = gated_mlp(
-        "LagunaMLP", h, c.dim("moe_intermediate_size", default=512), act=act, kind="expert"
-    )
+    inner = c.dim("moe_intermediate_size", default=512)
+    expert = gated_mlp("LagunaMLP", h, inner, act=act, kind="expert")
     shared = c.dim("shared_expert_intermediate_size", default=512)
     per_token = c.dim("num_experts_per_tok", default=8)
-    listed = experts(count, per_token, routed, class_name="LagunaExperts")
+    listed = experts(count, per_token, expert, class_name="LagunaExperts")
     # Every token reads the whole bias, whatever experts serve it.
     listed.children["e_score_correction_bias"] = Weight(
         count, component=Component.ROUTER, active=(1, 1)
@@ -79,43 +59,39 @@ def mlp(c: ModelConfig, kind: str) -> Module:
     )
 
 
-def layer(c: ModelConfig, query: Dim, kind: str) -> Module:
-    return Module(
-        "LagunaDecoderLayer",
-        self_attn=attention(c, query),
-        mlp=mlp(c, kind),
-        input_layernorm=_norm(c, _hidden(c)),
-        post_attention_layernorm=_norm(c, _hidden(c)),
-    )
-
-
-def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
-    key = "mlp_layer_types"
-    found = layer_types(c, layers, lambda i: "sparse" if i else "dense", key=key)
-    for kind in found:
-        if kind not in ("dense", "sparse"):
-            raise c.error(key, kind, "dense or sparse")
+def heads_per_layer(c: ModelConfig, layers: int) -> Sequence[Dim]:
+    key = "num_attention_heads_per_layer"
+    if not c.has(key):
+        return [c.dim("num_attention_heads", default=48)] * layers
+    found = c.dims(key)
+    if len(found) != layers:
+        raise c.error(key, f"{len(found)} entries", f"one for each of {layers} layers")
     return found
 
 
-def model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=40))
-    described = list(zip(heads_per_layer(c, count), mlp_types(c, count), strict=True))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
-    return Module(
-        "LagunaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=100352), _hidden(c)),
-        layers=Layers(
-            (distinct[entry] for entry in described), windows=windows(c, 512, lambda _i, _n: True)
-        ),
-        norm=_norm(c, _hidden(c)),
-    )
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[Dim, str]]:
+    mlps = listed_kinds(c, layers, lambda i: "sparse" if i else "dense")
+    return list(zip(heads_per_layer(c, layers), mlps, strict=True))
 
 
-register(
-    "laguna",
-    decoder_classes("Laguna", model, heads=()),
-    base="LagunaModel",
-    base_prefix="model",
-    category="text decoder",
-)
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[Dim, str]) -> Module:
+    return pre_norm(d.like(d.name, attention=lambda d, c: _attention(d, c, kind[0])), c, kind[1])
+
+
+LLAMA.like(
+    "Laguna",
+    vocab_size=100352,
+    hidden_size=2048,
+    intermediate_size=8192,
+    num_hidden_layers=40,
+    num_attention_heads=48,
+    num_key_value_heads=8,
+    head_dim=128,
+    mlp_bias=None,
+    rotary=False,
+    endings=(),
+    moe=_moe,
+    kinds=_kinds,
+    layer=_layer,
+    windows=lambda c: windows(c, 512, lambda _i, _n: True),
+).register("laguna")

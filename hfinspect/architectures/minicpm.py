@@ -9,27 +9,22 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import activation, gated_mlp
+from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..layers.experts import experts
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Linear, Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="MiniCPMRMSNorm")
-
-
-def _mlp(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=11008)
-    act = c.text("hidden_act", default="silu")
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    if c.has("mixer_types"):
+        raise UnknownArchitectureError(
+            "a minicpm config with mixer_types (linear attention)", "is not in the catalog",
+            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
+        )  # fmt: skip
+    h, inner = d.width(c), d.inner(c)
+    act = d.act(c)
     count = c.count("num_experts", default=0)
     if not count:
         return gated_mlp("MiniCPMMLP", h, inner, act=act)
@@ -48,44 +43,12 @@ def _mlp(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        "MiniCPMDecoderLayer",
-        self_attn=grouped_attention(
-            "MiniCPMAttention",
-            h,
-            grouped_heads(c, h, heads=32),
-            bias=c.flag("attention_bias", default=False),
-        ),
-        mlp=_mlp(c),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    if c.has("mixer_types"):
-        raise UnknownArchitectureError(
-            "a minicpm config with mixer_types (linear attention)", "is not in the catalog",
-            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
-    return Module(
-        "MiniCPMModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c),
-        rotary_emb=Activation("MiniCPMRotaryEmbedding"),
-    )
-
-
-register(
-    "minicpm",
-    decoder_classes(
-        "MiniCPM", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
-    ),
-    base="MiniCPMModel",
-    base_prefix="model",
-    category="text decoder",
-    source="modeling_minicpm.py of openbmb/MiniCPM-2B-sft-bf16; checked against Llama",
+LLAMA.like(
+    "MiniCPM",
+    tie_word_embeddings=True,
+    mlp_bias=None,
+    endings=SEQUENCE_HEAD,
+    mlp=_mlp,
+).register(
+    "minicpm", source="modeling_minicpm.py of openbmb/MiniCPM-2B-sft-bf16; checked against Llama"
 )

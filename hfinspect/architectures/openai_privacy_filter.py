@@ -12,7 +12,7 @@ from ..layers.composing import renamed
 from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Module
-from . import gpt_oss
+from .gpt_oss import GPT_OSS
 
 _NAME = "OpenAIPrivacyFilter"
 _DEFAULTS = {
@@ -25,7 +25,7 @@ _LABELS = 33
 
 def model(c: ModelConfig) -> Module:
     other = {"num_local_experts": c.raw("num_experts")} if c.has("num_experts") else {}
-    built = gpt_oss.model(c.with_defaults(**{**_DEFAULTS, **other}))
+    built = GPT_OSS.model(c.with_defaults(**{**_DEFAULTS, **other}))
     return renamed(renamed(built, "GptOssDecoder", f"{_NAME}Encoder"), "GptOss", _NAME)
 
 

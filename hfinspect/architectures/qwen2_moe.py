@@ -8,56 +8,26 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.experts import sparse_block, sparse_layers
-from ..layers.heads import decoder_classes
+from ..layers.decoders import Decoder
+from ..layers.experts import sparse_block, sparse_kinds
 from ..layers.windows import nowhere, windows
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, RMSNorm, Windows
-
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number("rms_norm_eps", default=1e-6), class_name="Qwen2MoeRMSNorm"
-    )
+from ..trees.modules import Module, Windows
+from .llama import LLAMA
 
 
 def _experts(c: ModelConfig) -> Dim:
     return c.count("num_experts", default=60)
 
 
-def sparse(c: ModelConfig) -> Module:
+def _moe(d: Decoder, c: ModelConfig) -> Module:
     return sparse_block(
-        "Qwen2Moe",
-        _hidden(c),
+        d.name,
+        d.width(c),
         c.dim("moe_intermediate_size", default=1408),
         count=_experts(c),
         per_token=c.dim("num_experts_per_tok", default=4),
         shared=c.dim("shared_expert_intermediate_size", default=5632),
-        act=c.text("hidden_act", default="silu"),
-    )
-
-
-def dense(c: ModelConfig) -> Module:
-    inner = c.dim("intermediate_size", default=5632)
-    return gated_mlp("Qwen2MoeMLP", _hidden(c), inner, act=c.text("hidden_act", default="silu"))
-
-
-def layer(c: ModelConfig, mlp: Module) -> Module:
-    h = _hidden(c)
-    bias = c.flag("qkv_bias", default=True)
-    return Module(
-        "Qwen2MoeDecoderLayer",
-        self_attn=grouped_attention(
-            "Qwen2MoeAttention", h, grouped_heads(c, h, heads=16, kv=16), bias=bias, out_bias=False
-        ),
-        mlp=mlp,
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+        act=d.act(c),
     )
 
 
@@ -69,21 +39,21 @@ def _windows(c: ModelConfig) -> Windows:
     return windows(c, 4096, lambda i, _: i % 2 == 1 or i >= first)
 
 
-def model(c: ModelConfig) -> Module:
-    routed = sparse_layers(c, int(c.count("num_hidden_layers", default=24)), _experts(c))
-    kinds = {True: layer(c, sparse(c)), False: layer(c, dense(c))}
-    return Module(
-        "Qwen2MoeModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=151936), _hidden(c)),
-        layers=Layers((kinds[is_routed] for is_routed in routed), windows=_windows(c)),
-        norm=_norm(c),
-    )
-
-
-register(
-    "qwen2_moe",
-    decoder_classes("Qwen2Moe", model, hidden=_hidden),
-    base="Qwen2MoeModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Qwen2Moe",
+    vocab_size=151936,
+    hidden_size=2048,
+    intermediate_size=5632,
+    num_hidden_layers=24,
+    num_attention_heads=16,
+    num_key_value_heads=16,
+    attention_bias=True,
+    bias_key="qkv_bias",
+    out_bias=False,
+    mlp_bias=None,
+    rotary=False,
+    qa_prefix=None,
+    moe=_moe,
+    kinds=lambda _d, c, layers: sparse_kinds(c, layers, _experts(c)),
+    windows=_windows,
+).register("qwen2_moe")

@@ -29,6 +29,7 @@ from ..trees.modules import (
     Windows,
 )
 from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
+from .experts import experts, router
 from .heads import decoder_classes
 
 Norm = Callable[["Decoder", ModelConfig, int], Module]
@@ -130,6 +131,34 @@ def sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
     block = pre_norm(d, c, kind)
     for name in ("pre_feedforward_layernorm", "post_feedforward_layernorm"):
         block.children[name] = d.norm(d, c, d.width(c))
+    return block
+
+
+def w_experts(
+    d: Decoder, c: ModelConfig, count: Dim, per_token: int, *, expert: str = "BlockSparseTop2MLP"
+) -> Module:
+    """Mixtral's experts, in files w1 (gate), w3 (up) and w2 (down), and their router."""
+    h, inner = d.width(c), d.inner(c)
+    each = Module(
+        f"{d.name}{expert}",
+        w1=Linear(h, inner, bias=False),
+        w2=Linear(inner, h, bias=False),
+        w3=Linear(h, inner, bias=False),
+        act_fn=activation(d.act(c)),
+    )
+    return Module(
+        f"{d.name}SparseMoeBlock",
+        gate=router(f"{d.name}TopKRouter", h, count),
+        experts=experts(count, per_token, each),
+        component=Component.MLP,
+    )
+
+
+def block_sparse(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Mixtral's layer, whose files call the MLP ``block_sparse_moe``."""
+    block = pre_norm(d, c, kind)
+    names = {"mlp": "block_sparse_moe"}
+    block.children = {names.get(name, name): child for name, child in block.children.items()}
     return block
 
 

@@ -98,6 +98,11 @@ def sparse_layers(c: ModelConfig, layers: int, count: int) -> list[bool]:
     return [count > 0 and i not in dense and (i + 1) % step == 0 for i in range(layers)]
 
 
+def sparse_kinds(c: ModelConfig, layers: int, count: int) -> list[str]:
+    """The same in words."""
+    return ["sparse" if routed else "dense" for routed in sparse_layers(c, layers, count)]
+
+
 def sparse_block(
     name: str, hidden: int, inner: int, *, count: Dim, per_token: int, shared: int | None,
     act: str | None = "silu",
