@@ -6,28 +6,17 @@ Mamba 2 layers, and attention in those that ``attn_layer_indices`` lists.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
+from ..layers.decoders import Decoder
 from ..layers.mamba2_mixer import Mixer, expanded
 from ..layers.mamba2_mixer import mixer as mamba_mixer
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, RMSNorm
+from ..trees.modules import Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="BambaRMSNorm")
-
-
-def mixer(c: ModelConfig) -> Module:
+def _mixer(d: Decoder, c: ModelConfig) -> Module:
     sizes = Mixer(
-        hidden=_hidden(c),
-        inner=expanded(c, "mamba_expand", _hidden(c)),
+        hidden=d.width(c),
+        inner=expanded(c, "mamba_expand", d.width(c)),
         heads=c.dim("mamba_n_heads", default=128),
         groups=c.dim("mamba_n_groups", default=1),
         state=c.dim("mamba_d_state", default=256),
@@ -35,47 +24,35 @@ def mixer(c: ModelConfig) -> Module:
         bias=c.flag("mamba_proj_bias", default=False),
         conv_bias=c.flag("mamba_conv_bias", default=True),
     )
-    act = c.text("hidden_act", default="silu")
+    act = d.act(c)
     return mamba_mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=act)
 
 
-def layer(c: ModelConfig, *, attends: bool) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=32, kv=8)
-    bias = c.flag("attention_bias", default=False)
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    attends = kind == "attention"
     return Module(
         "BambaDecoderLayer",
-        feed_forward=gated_mlp(
-            "BambaMLP",
-            h,
-            c.dim("intermediate_size", default=14336),
-            bias=c.flag("mlp_bias", default=False),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        pre_ff_layernorm=_norm(c),
-        mamba=None if attends else mixer(c),
-        self_attn=grouped_attention("BambaAttention", h, heads, bias=bias) if attends else None,
+        feed_forward=d.mlp(d, c),
+        input_layernorm=d.norm(d, c, d.width(c)),
+        pre_ff_layernorm=d.norm(d, c, d.width(c)),
+        mamba=None if attends else _mixer(d, c),
+        self_attn=d.attention(d, c) if attends else None,
     )
 
 
-def model(c: ModelConfig) -> Module:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     attending = {int(i) for i in c.dims("attn_layer_indices", default=(), minimum=0)}
-    kinds = [i in attending for i in range(int(c.count("num_hidden_layers", default=32)))]
-    built = {kind: layer(c, attends=kind) for kind in set(kinds)}
-    return Module(
-        "BambaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=128000), _hidden(c)),
-        layers=Layers(built[kind] for kind in kinds),
-        final_layernorm=_norm(c),
-        rotary_emb=Activation("BambaRotaryEmbedding"),
-    )
+    return ["attention" if i in attending else "mamba" for i in range(layers)]
 
 
-register(
-    "bamba",
-    decoder_classes("Bamba", model, hidden=_hidden, heads=()),
-    base="BambaModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "Bamba",
+    vocab_size=128000,
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-05,
+    endings=(),
+    kinds=_kinds,
+    layer=_layer,
+    last_norm="final_layernorm",
+).register("bamba")

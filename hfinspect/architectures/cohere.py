@@ -8,60 +8,41 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Module, Weight
+from ..layers.decoders import Decoder, grouped, pre_norm
+from ..trees.modules import Module, Weight
+from .llama import LLAMA
 
 
-def hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=8192)
+def norm(d: Decoder, _c: ModelConfig, *shape: int) -> Module:
+    return Module(f"{d.name}LayerNorm", weight=Weight(*shape), component=Component.NORM)
 
 
-def norm(name: str, *shape: Dim) -> Module:
-    return Module(f"{name}LayerNorm", weight=Weight(*shape), component=Component.NORM)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block, heads = grouped(d, c), d.heads(c)
+    if c.flag("use_qk_norm", default=False):
+        block.children["q_norm"] = norm(d, c, heads.query, heads.dim)
+        block.children["k_norm"] = norm(d, c, heads.kv, heads.dim)
+    return block
 
 
-def attention(c: ModelConfig, heads: Heads) -> Module:
-    def norms() -> dict[str, Module]:
-        if not c.flag("use_qk_norm", default=False):
-            return {}
-        return {
-            "q_norm": norm("Cohere", heads.query, heads.dim),
-            "k_norm": norm("Cohere", heads.kv, heads.dim),
-        }
-
-    bias = c.flag("attention_bias", default=False)
-    return grouped_attention("CohereAttention", hidden(c), heads, bias=bias, norms=norms)
+def parallel(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """One norm, before attention and MLP alike."""
+    block = pre_norm(d, c, kind)
+    del block.children["post_attention_layernorm"]
+    return block
 
 
-def mlp(c: ModelConfig, name: str) -> Module:
-    inner = c.dim("intermediate_size", default=22528)
-    return gated_mlp(f"{name}MLP", hidden(c), inner, act=c.text("hidden_act", default="silu"))
-
-
-def model(c: ModelConfig) -> Module:
-    h = hidden(c)
-    layer = Module(
-        "CohereDecoderLayer",
-        self_attn=attention(c, grouped_heads(c, h, heads=64)),
-        mlp=mlp(c, "Cohere"),
-        input_layernorm=norm("Cohere", h),
-    )
-    return Module(
-        "CohereModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=256000), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=40), layer),
-        norm=norm("Cohere", h),
-        rotary_emb=Activation("CohereRotaryEmbedding"),
-    )
-
-
-register(
-    "cohere",
-    decoder_classes("Cohere", model, hidden=hidden, tied_default=True, heads=()),
-    base="CohereModel",
-    base_prefix="model",
-    category="text decoder",
-)
+COHERE = LLAMA.like(
+    "Cohere",
+    vocab_size=256000,
+    hidden_size=8192,
+    intermediate_size=22528,
+    num_hidden_layers=40,
+    num_attention_heads=64,
+    tie_word_embeddings=True,
+    mlp_bias=None,
+    endings=(),
+    norm=norm,
+    attention=_attention,
+    layer=parallel,
+).register("cohere")

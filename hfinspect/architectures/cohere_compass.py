@@ -7,39 +7,26 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.decoders import grouped
 from ..layers.heads import causal_lm, sequence_classification
 from ..layers.windows import windows
 from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module
-from .cohere import hidden, mlp, norm
+from ..trees.modules import Linear, Module
+from .cohere import COHERE
 from .qwen3_vl import vision_model
 
 _NAME = "CohereCompass"
+_TEXT = COHERE.like(
+    _NAME,
+    attention=grouped,
+    windows=lambda c: windows(c, 4096, lambda _i, _n: True),
+)
 
 
 def text_model(c: ModelConfig) -> Module:
-    h = hidden(c)
-    bias = c.flag("attention_bias", default=False)
-    layer = Module(
-        "CohereCompassDecoderLayer",
-        self_attn=grouped_attention(
-            "CohereCompassAttention", h, grouped_heads(c, h, heads=64), bias=bias
-        ),
-        mlp=mlp(c, _NAME),
-        input_layernorm=norm(_NAME, h),
-    )
-    return Module(
-        "CohereCompassTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=256000), h),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=40),
-            layer,
-            windows=windows(c, 4096, lambda _i, _n: True),
-        ),
-        norm=norm(_NAME, h),
-        rotary_emb=Activation("CohereCompassRotaryEmbedding"),
-    )
+    base = _TEXT.model(c)
+    base.class_name = "CohereCompassTextModel"
+    return base
 
 
 def model(c: ModelConfig) -> Module:
@@ -54,7 +41,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
     tied = c.tied(default=False)
     head = Linear(
-        hidden(text),
+        _TEXT.width(text),
         text.dim("vocab_size", default=256000),
         bias=False,
         tied_to="model.language_model.embed_tokens.weight" if tied else None,
@@ -72,7 +59,7 @@ register(
         ),
         "CohereCompassTextModel": text_model,
         "CohereCompassTextForSequenceClassification": sequence_classification(
-            "CohereCompassTextForSequenceClassification", text_model, hidden=hidden
+            "CohereCompassTextForSequenceClassification", text_model, hidden=_TEXT.width
         ),
     },
     base="CohereCompassTextModel",

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import register
 from ..trees.modules import Linear, Module
-from .emu3_text_model import hidden
+from .emu3_text_model import EMU3
 from .emu3_text_model import model as text_model
 from .emu3_vqgan import model as codec
 
@@ -30,7 +30,7 @@ def model(c: ModelConfig) -> Module:
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
     head = Linear(
-        hidden(text),
+        EMU3.width(text),
         text.dim("vocab_size", default=184622),
         bias=False,
         tied_to="text_model.model.embed_tokens.weight" if c.tied(default=False) else None,

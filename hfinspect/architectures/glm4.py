@@ -5,26 +5,17 @@ GLM with a norm after attention and after the MLP as well.
 
 from __future__ import annotations
 
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from . import glm
+from ..core.config import ModelConfig
+from ..layers.decoders import Decoder, pre_norm
+from ..trees.modules import Module
+from .glm import GLM
 
-_NORMS = (
-    "input_layernorm",
-    "post_attention_layernorm",
-    "post_self_attn_layernorm",
-    "post_mlp_layernorm",
-)
 
-register(
-    "glm4",
-    decoder_classes(
-        "Glm4",
-        glm.base("Glm4", _NORMS),
-        hidden=glm.hidden,
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
-    base="Glm4Model",
-    base_prefix="model",
-    category="text decoder",
-)
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block = pre_norm(d, c, kind)
+    for name in ("post_self_attn_layernorm", "post_mlp_layernorm"):
+        block.children[name] = d.norm(d, c, d.width(c))
+    return block
+
+
+GLM.like("Glm4", layer=_layer).register("glm4")

@@ -15,26 +15,19 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_types
+from ..layers.blocks import layer_types
+from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import decoder_classes
+from ..layers.latent_decoders import listed_kinds
 from ..layers.windows import windows
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Layers, Linear, Module, Weight
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="MiMoV2FlashRMSNorm")
-
-
-def attention(c: ModelConfig, kind: str) -> Module:
-    h, bias = _hidden(c), c.flag("attention_bias", default=False)
+def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    h, bias = d.width(c), c.flag("attention_bias", default=False)
     slides = kind == "sliding_attention"
     heads, groups = (
         c.dim("num_attention_heads", default=64),
@@ -53,32 +46,49 @@ def attention(c: ModelConfig, kind: str) -> Module:
     )
 
 
-def mlp(c: ModelConfig, kind: str) -> Module:
-    h, act = _hidden(c), c.text("hidden_act", default="silu")
-    if kind == "dense":
-        inner = c.dim("intermediate_size", default=16384)
-        return gated_mlp("MiMoV2FlashMLP", h, inner, act=act)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("n_routed_experts", "num_local_experts", default=256)
     return routed_and_shared(
         "MiMoV2Flash",
-        h,
+        d.width(c),
         c.dim("moe_intermediate_size", default=2048),
         count=count,
         per_token=c.dim("num_experts_per_tok", default=8),
         shared=None,
-        gate=corrected_router("MiMoV2FlashTopkRouter", h, count),
-        act=act,
+        gate=corrected_router("MiMoV2FlashTopkRouter", d.width(c), count),
+        act=d.act(c),
     )
 
 
-def layer(c: ModelConfig, attention_kind: str, mlp_kind: str) -> Module:
-    return Module(
-        "MiMoV2FlashDecoderLayer",
-        self_attn=attention(c, attention_kind),
-        mlp=mlp(c, mlp_kind),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    own = d.like(d.name, attention=lambda d, c: _attention(d, c, kind[0]))
+    return pre_norm(own, c, kind[1])
+
+
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
+    attentions = layer_types(
+        c, layers, lambda i: "sliding_attention" if i and (i + 1) % 6 else "full_attention"
     )
+    mlps = listed_kinds(c, layers, lambda i: "sparse" if i else "dense")
+    return list(zip(attentions, mlps, strict=True))
+
+
+_MIMO = LLAMA.like(
+    "MiMoV2Flash",
+    vocab_size=152576,
+    intermediate_size=16384,
+    num_hidden_layers=48,
+    num_attention_heads=None,
+    rms_norm_eps=1e-05,
+    attention_bias=None,
+    mlp_bias=None,
+    rotary=False,
+    endings=(),
+    moe=_moe,
+    kinds=_kinds,
+    layer=_layer,
+    windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
+)
 
 
 def predictor(c: ModelConfig) -> Module | None:
@@ -86,49 +96,28 @@ def predictor(c: ModelConfig) -> Module | None:
     count = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=3))
     if not count:
         return None
-    h = _hidden(c)
+    d, h = _MIMO, _MIMO.width(c)
     row = Module(
         "MiMoV2MTPLayer",
-        enorm=_norm(c),
-        hnorm=_norm(c),
+        enorm=d.norm(d, c, d.width(c)),
+        hnorm=d.norm(d, c, d.width(c)),
         eh_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-        input_layernorm=_norm(c),
-        self_attn=attention(c, "sliding_attention"),
-        pre_mlp_layernorm=_norm(c),
-        mlp=mlp(c, "dense"),
-        final_layernorm=_norm(c),
+        input_layernorm=d.norm(d, c, d.width(c)),
+        self_attn=_attention(d, c, "sliding_attention"),
+        pre_mlp_layernorm=d.norm(d, c, d.width(c)),
+        mlp=d.mlp(d, c),
+        final_layernorm=d.norm(d, c, d.width(c)),
     )
     return Module(
         "MiMoV2MTP", layers=Layers([row] * count), part="mtp", kind="mtp", saved=False
     )  # fmt: skip
 
 
-def _types(c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
-    attentions = layer_types(
-        c,
-        layers,
-        lambda i: "sliding_attention" if i and (i + 1) % 6 else "full_attention",
-    )
-    mlps = layer_types(c, layers, lambda i: "sparse" if i else "dense", key="mlp_layer_types")
-    for kind in mlps:
-        if kind not in ("dense", "sparse"):
-            raise c.error("mlp_layer_types", kind, "dense or sparse")
-    return list(zip(attentions, mlps, strict=True))
-
-
 def model(c: ModelConfig) -> Module:
-    described = _types(c, int(c.count("num_hidden_layers", default=48)))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
-    return Module(
-        "MiMoV2FlashModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=152576), _hidden(c)),
-        layers=Layers(
-            (distinct[entry] for entry in described),
-            windows=windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
-        ),
-        norm=_norm(c),
-        mtp=predictor(c),
-    )
+    base, block = _MIMO.model(c), predictor(c)
+    if block is not None:
+        base.children["mtp"] = block
+    return base
 
 
 register(

@@ -8,42 +8,20 @@ fresh save cuts it in three of equal size, whatever the widths of q, k and v are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim, named
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
+from ..core.dims import named
+from ..layers.blocks import layer_types
+from ..layers.decoders import Decoder
 from ..trees.keeps import State
-from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Conv, Linear, Module, RMSNorm, Weight
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3840)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name="OlmoHybridRMSNorm")
-
-
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=30)
-    return grouped_attention(
-        "OlmoHybridAttention",
-        h,
-        heads,
-        bias=c.flag("attention_bias", default=False),
-        norms=lambda: {
-            "q_norm": _norm(c, heads.query * heads.dim),
-            "k_norm": _norm(c, heads.kv * heads.dim),
-        },
-    )
-
-
-def delta_net(c: ModelConfig) -> Module:
-    h, usual = _hidden(c), c.dim("num_attention_heads", default=30)
+def delta_net(d: Decoder, c: ModelConfig) -> Module:
+    h, usual = d.width(c), c.dim("num_attention_heads", default=30)
     key_heads = c.dim("linear_num_key_heads", default=usual)
     heads = c.dim("linear_num_value_heads", default=usual)
     width = int(0.75 * int(h) / int(key_heads))
@@ -84,54 +62,44 @@ def delta_net(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig, kind: str) -> Module:
-    h = _hidden(c)
-    mlp = gated_mlp(
-        "OlmoHybridMLP",
-        h,
-        c.dim("intermediate_size", default=11008),
-        act=c.text("hidden_act", default="silu"),
-    )
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    h, mlp = d.width(c), d.mlp(d, c)
     if kind == "linear_attention":
         return Module(
             "OlmoHybridLinearAttentionDecoderLayer",
             mlp=mlp,
-            attention_layer_norm=_norm(c, h),
-            feedforward_layer_norm=_norm(c, h),
-            linear_attn=delta_net(c),
+            attention_layer_norm=d.norm(d, c, h),
+            feedforward_layer_norm=d.norm(d, c, h),
+            linear_attn=delta_net(d, c),
         )
     return Module(
         "OlmoHybridAttentionDecoderLayer",
-        self_attn=attention(c),
+        self_attn=d.attention(d, c),
         mlp=mlp,
-        feedforward_layer_norm=_norm(c, h),
-        post_feedforward_layernorm=_norm(c, h),
+        feedforward_layer_norm=d.norm(d, c, h),
+        post_feedforward_layernorm=d.norm(d, c, h),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=32))
-
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     def usual(i: int) -> str:
         # With fewer than four layers, the last is the one with attention.
-        return "full_attention" if i % 4 == 3 or (count < 4 and i == count - 1) else (
-            "linear_attention"
-        )  # fmt: skip
+        attends = i % 4 == 3 or (layers < 4 and i == layers - 1)
+        return "full_attention" if attends else "linear_attention"
 
-    types = layer_types(c, count, usual)
-    distinct = {kind: layer(c, kind) for kind in dict.fromkeys(types)}
-    return Module(
-        "OlmoHybridModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=100352), _hidden(c)),
-        layers=Layers(distinct[kind] for kind in types),
-        norm=_norm(c, _hidden(c)),
-    )
+    return layer_types(c, layers, usual)
 
 
-register(
-    "olmo_hybrid",
-    decoder_classes("OlmoHybrid", model, heads=()),
-    base="OlmoHybridModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "OlmoHybrid",
+    vocab_size=100352,
+    hidden_size=3840,
+    num_attention_heads=30,
+    mlp_bias=None,
+    qk_norm=True,
+    whole_norm=True,
+    rotary=False,
+    endings=(),
+    layer=_layer,
+    kinds=_kinds,
+).register("olmo_hybrid")

@@ -14,7 +14,7 @@ from ..layers.heads import lm_head
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Linear, Module, Sequential, Weight
 from .clip import vision_model
-from .phi3 import model as phi3_model
+from .phi3 import PHI3
 
 #: CLIP_VIT_LARGE_PATCH14_336_CONFIG of the model's code.
 TOWER = ModelConfig(
@@ -57,7 +57,7 @@ def image_embedding(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    base = phi3_model(c)
+    base = PHI3.model(c)
     base.class_name = "Phi3VModel"
     base.children["vision_embed_tokens"] = image_embedding(c)
     return base

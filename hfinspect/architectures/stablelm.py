@@ -7,23 +7,14 @@ and no second norm where attention and MLP stand side by side.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList
+from ..layers.blocks import Heads, grouped_attention
+from ..layers.decoders import LABEL_HEADS, Decoder, layer_norms, pre_norm
+from ..trees.modules import Dropout, LayerNorm, Module, ModuleList
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-5))
-
-
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    h = d.width(c)
     query = c.count("num_attention_heads", default=32, minimum=1)
     kv = c.count("num_key_value_heads", default=32, minimum=1)
     head = c.divided(h, query, "hidden_size", "num_attention_heads")
@@ -45,40 +36,24 @@ def attention(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    in_a_row = not c.flag("use_parallel_residual", default=False)
-    return Module(
-        "StableLmDecoderLayer",
-        self_attn=attention(c),
-        mlp=gated_mlp(
-            "StableLmMLP",
-            _hidden(c),
-            c.dim("intermediate_size", default=6912),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c) if in_a_row else None,
-        dropout=Dropout(c.number("hidden_dropout", default=0.0)),
-    )
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block = pre_norm(d, c, kind)
+    if c.flag("use_parallel_residual", default=False):
+        del block.children["post_attention_layernorm"]
+    block.children["dropout"] = Dropout(c.number("hidden_dropout", default=0.0))
+    return block
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "StableLmModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=50304), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c),
-        rotary_emb=Activation("StableLmRotaryEmbedding"),
-    )
-
-
-register(
-    "stablelm",
-    decoder_classes(
-        "StableLm", model, hidden=_hidden,
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
-    base="StableLmModel",
-    base_prefix="model",
-    category="text decoder",
-)  # fmt: skip
+STABLELM = LLAMA.like(
+    "StableLm",
+    vocab_size=50304,
+    hidden_size=2560,
+    intermediate_size=6912,
+    num_key_value_heads=32,
+    attention_bias=None,
+    mlp_bias=None,
+    endings=LABEL_HEADS,
+    norm=layer_norms("layer_norm_eps"),
+    attention=_attention,
+    layer=_layer,
+).register("stablelm")

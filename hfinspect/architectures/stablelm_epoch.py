@@ -11,7 +11,7 @@ from ..layers.composing import renamed
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Module
-from .stablelm import model as stablelm_model
+from .stablelm import STABLELM
 
 #: transformers' class -> the Hub's.
 _NAMES = {
@@ -25,7 +25,7 @@ _NAMES = {
 
 def model(c: ModelConfig) -> Module:
     eps = c.raw("norm_eps", "layer_norm_eps")
-    root = stablelm_model(c.with_defaults(layer_norm_eps=1e-5 if eps is None else eps))
+    root = STABLELM.model(c.with_defaults(layer_norm_eps=1e-5 if eps is None else eps))
     for old, new in _NAMES.items():
         renamed(root, old, new)
     root.children.pop("rotary_emb", None)

@@ -92,6 +92,18 @@ def up_down(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
+def fused_mlp(d: Decoder, c: ModelConfig) -> Module:
+    """Llama's MLP with gate and up in one matrix."""
+    h, inner = d.width(c), d.inner(c)
+    return Module(
+        f"{d.name}MLP",
+        gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
+        down_proj=Linear(inner, h, bias=False, kind="down"),
+        activation_fn=activation(d.act(c)),
+        component=Component.MLP,
+    )
+
+
 def layer_norms(key: str, eps: float = 1e-5) -> Norm:
     """Norms with a bias, whose epsilon stands under ``key``."""
     return lambda _d, c, size: LayerNorm(size, eps=c.number(key, default=eps))
