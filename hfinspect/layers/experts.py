@@ -99,7 +99,7 @@ def sparse_layers(c: ModelConfig, layers: int, count: int) -> list[bool]:
 
 
 def sparse_kinds(c: ModelConfig, layers: int, count: int) -> list[str]:
-    """The same in words."""
+    """``sparse`` or ``dense`` for each layer (see ``sparse_layers``)."""
     return ["sparse" if routed else "dense" for routed in sparse_layers(c, layers, count)]
 
 
