@@ -29,7 +29,7 @@ MAX_FILES = 100_000
 MAX_DEPTH = 8
 
 #: Why a folder is not in the listing.
-HIDDEN = "what is hidden is not looked into"
+HIDDEN = "what is hidden is searched for pickles alone"
 DEEP = f"more than {MAX_DEPTH} folders deep"
 OUTSIDE = "a link that leads out of the directory"
 

@@ -111,13 +111,15 @@ def test_what_the_network_refused_is_not_checked(hub: HubServer) -> None:
     add(hub, made("sharded"))
     hub.faults.append(Fault("status", match=SHARDS[2], status=500))
     result = audit(hub)
-    assert codes(result) == []
+    assert codes(result) == ["HI422"]
     assert any(item.what == SHARDS[2] for item in result.unchecked)
+    assert [f.file for f in result.failing("warning")] == [SHARDS[2]]
     hub.faults.clear()
     hub.faults.append(Fault("status", match="config.json", status=500))
     hub.faults.append(Fault("status", match="index.json", status=500))
     result = audit(hub)
-    assert codes(result) == []
+    assert set(codes(result)) == {"HI422"}
+    assert result.counts["warning"] == len({f.file for f in result.findings})
     assert {"config.json", "model.safetensors.index.json"} <= {u.what for u in result.unchecked}
 
 

@@ -92,12 +92,13 @@ def test_on_the_hub_a_few_files_are_sniffed_and_the_rest_is_named(hub: HubServer
     files: dict[str, bytes | StoredFile] = {**made("single"), "evil": EVIL_PICKLE}
     evil = gzip.compress(EVIL_PICKLE)
     files["notes.txt"] = StoredFile(evil, len(evil), lfs=True)
-    files |= {f"images/{n}.png": b"\x89PNG" + bytes(99) for n in range(60)}
+    files |= {f"images/{n}.png": b"\x89PNG" + bytes(99) for n in range(100)}
     hub.add("org/m", files)
     result = hfinspect.audit("org/m", client=client(hub))
     assert {f.file for f in result.findings if f.code == "HI401"} == {"evil", "notes.txt"}
-    left = 62 - other_files.MAX_REMOTE_SNIFFED
+    left = 102 - other_files.MAX_REMOTE_SNIFFED
     assert any(f"{left} more files" in item.what for item in result.unchecked)
+    assert [f.code for f in result.failing("warning") if f"{left} more" in f.text] == ["HI422"]
     assert hub.meter.count("hub") <= 12 + other_files.MAX_REMOTE_SNIFFED
 
 

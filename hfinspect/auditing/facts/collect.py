@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import TypeVar, cast
 
 from ...checkpoints.file_bytes import FirstGuess, is_local
@@ -22,6 +23,8 @@ from ...errors import AccessError, EntryNotFoundError, HfinspectError
 from ...formats.strict_json import collector_paused
 from ...inspecting.declared_class import Predicted
 from ...sources.disk import directory_mode, disk_facts, leftovers, on_disk, passed_over
+from ...sources.hidden import MAX_HIDDEN_FILES, Hidden, hidden_files
+from ...sources.local import HIDDEN
 from ...sources.pointers import MAX_POINTER
 from ...sources.source import FileEntry, Source
 from .companions_read import (
@@ -34,7 +37,7 @@ from .companions_read import (
     tokenizer_path,
 )
 from .deep import DeepScan
-from .folders import make_folders
+from .folders import MAX_REPOS, make_folders, repos_below
 from .other_files import (
     MAX_REMOTE_GRAPHS,
     PICKLE_SUFFIXES,
@@ -47,7 +50,7 @@ from .other_files import (
     stand_in,
     to_sniff,
 )
-from .target import DeepFact, Facts, Gadget, TokenizerFact, WeightFact
+from .target import DeepFact, Facts, Gadget, LeftOut, TokenizerFact, WeightFact
 from .templates import MAX_TEMPLATE_FILES
 from .weights_read import NETWORK, WeightRead, read_weight
 
@@ -66,6 +69,20 @@ MAX_SHOWN_PATH = 80
 _KEPT_IN_LFS = (".model", ".spm", ".onnx", ".h5", ".msgpack", ".npz", ".keras", ".tflite", ".pb")
 
 
+def _is_other_json(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    known = name in CONFIGS or name in ("tokenizer.json", "vocab.json")
+    return name.endswith(".json") and not name.endswith(".index.json") and not known
+
+
+def _several(paths: Sequence[str]) -> str:
+    """The first of some paths, and how many they are."""
+    shown = ", ".join(clean(path, MAX_SHOWN_PATH) for path in paths[:SHOWN_PATHS])
+    if len(paths) > SHOWN_PATHS:
+        shown += f" and {len(paths) - SHOWN_PATHS:,} more"
+    return shown if len(paths) == 1 else f"{len(paths):,} paths: {shown}"
+
+
 @dataclass
 class Collector:
     """Reads what the rules need from ``source``. ``file`` limits the audit to one weight file;
@@ -79,6 +96,7 @@ class Collector:
     progress: Progress | None = None
     made: Predicted | None = None
     unchecked: list[Unchecked] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
 
     def collect(self) -> Facts:
         """Raises AccessErrors where nothing at all can be read."""
@@ -93,12 +111,15 @@ class Collector:
         json_files, indexes, tokenizers = self._small(files, names)
         reads = self._weights(weights, indexes)
         facts = {read.fact.path: read.fact for read in reads}
-        pickles, pickle_errors = self._pickles(files, names, reads)
-        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.made)
         single = self._single()
+        hidden = () if single else self._passed_over()
+        pickles, pickle_errors = self._pickles(files, names, reads, hidden)
+        if (further := len(repos_below(json_files)) - MAX_REPOS) > 0:
+            what = f"which folder is what in {further:,} repos below"
+            self._leave(what, f"{MAX_REPOS} are looked up")
+        folders = make_folders(files, facts, indexes, json_files, tokenizers, self.made)
         self._note_foreign(names)
         self._note_archives(facts)
-        self._note_passed_over(single)
         disk = on_disk(self.source)
         return Facts(
             origin=self.source.origin,
@@ -122,7 +143,14 @@ class Collector:
             card_has_licence=self._card_has_licence(files),
             listing_complete=getattr(self.source, "listing_complete", True),
             unchecked=tuple(self.unchecked),
+            left_out=tuple(self.left_out),
         )
+
+    def _leave(self, what: str, why: str, path: str | None = None) -> None:
+        """Say that something is not checked for a limit of ours, or as it could not be fetched:
+        anything may lie there, so that it is a finding, too."""
+        self.unchecked.append(Unchecked(what, why))
+        self.left_out.append(LeftOut(f"{what}: {why}", path))
 
     def _single(self) -> bool:
         return self.file is not None or (
@@ -151,15 +179,17 @@ class Collector:
         """JSON files and indexes by path, tokenizers by folder."""
         indexes = [path for path, name in names.items() if name.is_index]
         small = [path for path in files if path.rpartition("/")[2] in CONFIGS]
-        others = [path for path, entry in files.items() if self._is_other_json(path, entry)]
-        small += others[:MAX_OTHER_FILES]
-        if len(others) > MAX_OTHER_FILES:
-            what = f"{len(others) - MAX_OTHER_FILES:,} JSON files of unknown purpose"
-            self.unchecked.append(Unchecked(what, f"only {MAX_OTHER_FILES} are looked at"))
+        if is_local(self.source):
+            small += self._other_json(files)
         folders = {path[: path.rfind("/") + 1] for path in files}
-        if not is_local(self.source) and not self.deep:
-            folders &= {""}  # each costs megabytes, and is the same in nearly every folder
         tokenizers = {folder: tokenizer_path(files, folder) for folder in folders}
+        if not is_local(self.source) and not self.deep:
+            # Each costs megabytes, and is the same in nearly every folder.
+            below = sorted(path for folder, path in tokenizers.items() if folder and path)
+            if below:
+                why = "on the Hub only a deep audit reads tokenizers of folders"
+                self.unchecked.append(Unchecked(f"ids of {_several(below)}", why))
+            tokenizers = {"": tokenizers.get("")}
         asked = {folder: path for folder, path in tokenizers.items() if path is not None}
         source = self.source
         limit = MAX_TOKENIZER_BYTES
@@ -186,17 +216,22 @@ class Collector:
         found = {}
         for read in reads:
             if read.error is not None and read.error.kind in NETWORK:
-                self.unchecked.append(Unchecked(read.path, read.error.found))
+                self._leave(read.path, read.error.found, read.path)
             else:
                 found[read.path] = read
         return found
 
-    def _is_other_json(self, path: str, entry: FileEntry) -> bool:
-        name = path.rpartition("/")[2]
-        if not name.endswith(".json") or name.endswith(".index.json") or name in CONFIGS:
-            return False
-        known = name in ("tokenizer.json", "vocab.json")
-        return is_local(self.source) and not known and (entry.size or 0) <= MAX_OTHER_JSON
+    def _other_json(self, files: Mapping[str, FileEntry]) -> list[str]:
+        """JSON files that no loader is known to read, as far as it goes."""
+        others = [entry for path, entry in files.items() if _is_other_json(path)]
+        others.sort(key=lambda entry: entry.size or 0)
+        sums = accumulate(entry.size or 0 for entry in others)
+        fit = min(sum(total <= MAX_OTHER_JSON for total in sums), MAX_OTHER_FILES)
+        if fit < len(others):
+            what = f"{len(others) - fit:,} JSON files of unknown purpose"
+            why = f"{MAX_OTHER_FILES:,} are looked at, and {MAX_OTHER_JSON:,} bytes in all"
+            self._leave(what, why, others[fit].path if fit == len(others) - 1 else None)
+        return sorted(entry.path for entry in others[:fit])
 
     def _note_tokenizer(
         self,
@@ -205,9 +240,13 @@ class Collector:
         found: dict[str, Read[object]],
         files: Mapping[str, FileEntry],
     ) -> None:
-        if error.kind == "limit":
+        if error.kind == "limit" and (self.deep or is_local(self.source)):
+            self._leave(f"ids of {path}", f"{error.found}; {error.expected}", path)
+        elif error.kind == "limit":
             why = f"{error.found}; {error.expected}, but for a deep audit"
             self.unchecked.append(Unchecked(f"ids of {path}", why))
+        elif error.kind in NETWORK:
+            self._leave(f"ids of {path}", error.found, path)
         else:
             found[path] = Read(path, files[path].size or 0, error=error)
 
@@ -227,7 +266,7 @@ class Collector:
         for read in found:
             error = read.fact.refused
             if error is not None and error.kind in NETWORK:
-                self.unchecked.append(Unchecked(read.fact.path, error.found))
+                self._leave(read.fact.path, error.found, read.fact.path)
         return found
 
     def _pickles(
@@ -235,9 +274,14 @@ class Collector:
         files: Mapping[str, FileEntry],
         names: Mapping[str, WeightName],
         reads: Sequence[WeightRead],
+        hidden: Sequence[FileEntry],
     ) -> tuple[dict[str, Scans], dict[str, HfinspectError]]:
         found = {read.fact.path: read.scans for read in reads if read.scans is not None}
-        errors = {r.fact.path: r.scan_error for r in reads if r.scan_error is not None}
+        errors: dict[str, HfinspectError] = {}
+        for read in reads:
+            if read.scan_error is not None:
+                self._unread(f"the pickles of {read.fact.path}", read.fact.path, read.scan_error,
+                             errors)  # fmt: skip
         others = [
             path
             for path in files
@@ -247,12 +291,22 @@ class Collector:
         results = self._ask([partial(scan_pickle_file, self.source, path) for path in others])
         for path, result in zip(others, results, strict=True):
             if isinstance(result, HfinspectError):
-                errors[path] = result
+                self._unread(f"the pickles of {path}", path, result, errors)
             elif result:
                 found[path] = result
-        read = {r.fact.path for r in reads} | set(others)
-        self._unnamed([entry for path, entry in files.items() if path not in read], found, errors)
+        known = {r.fact.path for r in reads} | set(others)
+        unnamed = [entry for path, entry in files.items() if path not in known]
+        self._unnamed([*unnamed, *hidden], found, errors)
         return found, errors
+
+    def _unread(
+        self, what: str, path: str, error: HfinspectError, errors: dict[str, HfinspectError]
+    ) -> None:
+        """What stopped the search for pickles says something of the file, or of the network."""
+        if isinstance(error, AccessError):
+            self._leave(what, error.found, path)
+        else:
+            errors[path] = error
 
     def _unnamed(
         self,
@@ -264,13 +318,11 @@ class Collector:
         paths, left = to_sniff(entries, local=is_local(self.source))
         if left:
             what = f"whether {left:,} more files are pickles"
-            self.unchecked.append(Unchecked(what, "only the first bytes of some are looked at"))
+            self._leave(what, f"the first bytes of {len(paths):,} are looked at")
         results = self._ask([partial(scan_unnamed, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
-            if isinstance(result, AccessError):
-                self.unchecked.append(Unchecked(f"whether {path} is a pickle", result.found))
-            elif isinstance(result, HfinspectError):
-                errors[path] = result
+            if isinstance(result, HfinspectError):
+                self._unread(f"whether {path} is a pickle", path, result, errors)
             elif result:
                 found[path] = result
 
@@ -308,7 +360,7 @@ class Collector:
         paths = [path for path in files if is_graph(path)]
         if not is_local(self.source) and len(paths) > MAX_REMOTE_GRAPHS:
             what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
-            self.unchecked.append(Unchecked(what, f"{MAX_REMOTE_GRAPHS} are looked at"))
+            self._leave(what, f"{MAX_REMOTE_GRAPHS} are looked at")
             paths = paths[:MAX_REMOTE_GRAPHS]
         results = self._ask([partial(graph_gadgets, self.source, path) for path in paths])
         found: list[Gadget] = []
@@ -316,20 +368,19 @@ class Collector:
             if isinstance(result, list):
                 found += result
             else:
-                why = str(result) if result else "its model description lies deeper in the file"
-                self.unchecked.append(Unchecked(f"what {path} makes its loader do", why))
+                self._leave(f"what {path} makes its loader do", result.found, path)
         return tuple(found)
 
     def _templates(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
         paths = [path for path in files if path.lower().endswith((".jinja", ".jinja2", ".j2"))]
         if len(paths) > MAX_TEMPLATE_FILES:
             what = f"{len(paths) - MAX_TEMPLATE_FILES:,} chat templates"
-            self.unchecked.append(Unchecked(what, f"only {MAX_TEMPLATE_FILES} are looked at"))
+            self._leave(what, f"only {MAX_TEMPLATE_FILES} are looked at")
         paths = paths[:MAX_TEMPLATE_FILES]
         results = self._ask([partial(read_template, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):
-                self.unchecked.append(Unchecked(path, result.found))
+                self._leave(path, result.found, path)
         found = zip(paths, results, strict=True)
         return {path: text for path, text in found if isinstance(text, str)}
 
@@ -341,15 +392,25 @@ class Collector:
             what = "local headers of archive members that nothing else made it read"
             self.unchecked.append(Unchecked(what, "on the Hub each is a request"))
 
-    def _note_passed_over(self, single: bool) -> None:
-        """Folders on disk that are not in the listing: anything may lie there."""
-        found = {} if single else passed_over(self.source)
+    def _passed_over(self) -> Sequence[FileEntry]:
+        """Folders on disk that are not in the listing: anything may lie there. Files of those that
+        are hidden."""
+        found = passed_over(self.source)
+        disk = on_disk(self.source)
+        hidden = hidden_files(disk, found.get(HIDDEN, ())) if disk is not None else Hidden()
         for why, paths in found.items():
-            shown = ", ".join(clean(path, MAX_SHOWN_PATH) for path in paths[:SHOWN_PATHS])
-            if len(paths) > SHOWN_PATHS:
-                shown += f" and {len(paths) - SHOWN_PATHS:,} more"
-            what = shown if len(paths) == 1 else f"{len(paths):,} paths: {shown}"
-            self.unchecked.append(Unchecked(what, why))
+            what = _several(paths)
+            if why == HIDDEN and disk is not None:
+                self.unchecked.append(Unchecked(what, why))
+            else:
+                self._leave(what, why)
+        if hidden.versioned:
+            why = "objects of version control, where no loader looks"
+            self.unchecked.append(Unchecked(_several(hidden.versioned), why))
+        if hidden.left:
+            why = f"only {MAX_HIDDEN_FILES:,} hidden files are looked at, and no links to folders"
+            self._leave(_several(hidden.left), why)
+        return hidden.files
 
     def _note_foreign(self, names: Mapping[str, WeightName]) -> None:
         foreign: dict[str, list[str]] = {}

@@ -18,16 +18,19 @@ CONFIGS = (
     "preprocessor_config.json", "processor_config.json", "chat_template.json",
     "model_index.json", "modules.json", "scheduler_config.json", "router_config.json",
     "cnn_config.json", "lstm_config.json", "wordembedding_config.json",
+    "video_preprocessor_config.json", "image_processor_config.json", "modular_config.json",
+    "modular_model_index.json", "sentence_bert_config.json", "config_sentence_transformers.json",
 )  # fmt: skip
 
 #: Files that list a tokenizer's ids, the most complete first.
 TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt")
 
-#: Other JSON files are looked at only on disk, where it costs nothing, and only up to this size.
-MAX_OTHER_JSON = 1024 * 1024
+#: Other JSON files are looked at only on disk, where it costs nothing, and up to so many bytes in
+#: all, the smallest first: a directory of results may hold gigabytes that are none of the model's.
+MAX_OTHER_JSON = 32 * 1024 * 1024
 
-#: A directory of results may hold thousands of JSON files that are none of the model's.
-MAX_OTHER_FILES = 200
+#: And so many of them: a directory of results may hold thousands.
+MAX_OTHER_FILES = 1_000
 
 #: The largest tokenizers (262,144 ids with merges) take 35 MB.
 MAX_TOKENIZER_BYTES = 128 * 1024 * 1024

@@ -58,7 +58,12 @@ def make_folders(
 #: Files that say which folder of their repo is what.
 _NAMING = (MODULES_FILE, PIPELINE_FILE)
 #: Repos below the audited folder whose own layout is looked up; a further one is read as it lies.
-_MAX_REPOS = 256
+MAX_REPOS = 256
+
+
+def repos_below(json_files: Mapping[str, Read[object]]) -> list[str]:
+    """The audited folder, and those below it that say which folder of theirs is what."""
+    return sorted({"", *(path.rpartition("/")[0] for path in json_files if path.endswith(_NAMING))})
 
 
 def _declared(
@@ -66,9 +71,8 @@ def _declared(
 ) -> Mapping[str, str]:
     """Folder -> the class that its repo says it is, of the audited folder and of repos below it;
     what is malformed is a finding elsewhere."""
-    bases = {path.rpartition("/")[0] for path in json_files if path.endswith(_NAMING)}
     found: dict[str, str] = {}
-    for base in sorted({"", *bases})[:_MAX_REPOS]:
+    for base in repos_below(json_files)[:MAX_REPOS]:
         start = f"{base}/" if base else ""
         inside = [path.removeprefix(start) for path in files if path.startswith(start)]
         read = {path: json_files.get(start + path) for path in naming_files(inside)}

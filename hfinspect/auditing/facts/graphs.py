@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from ...core.paths import why_unsafe
 from ...errors import FormatError, HfinspectError
 from ...formats.base import Reader
+from ...formats.hdf5 import root_texts
 from ...formats.protobuf import Wanted, fields
 from ...formats.torch.zip_directory import read_directory, read_member
 from ...formats.window import Cursor, Windows
@@ -22,7 +23,7 @@ from .target import Gadget
 MAX_GRAPH_BYTES = 64 * 1024 * 1024
 #: The description of a Keras model stays below some megabytes.
 MAX_KERAS_CONFIG = 16 * 1024 * 1024
-#: So much of an HDF5 file is searched for its model description, an attribute of its root.
+#: So much of an HDF5 file is searched as it stands, as no attribute of the root may be read there.
 HDF5_HEAD = 1024 * 1024
 #: Things of one file that are reported.
 MAX_GADGETS = 50
@@ -131,24 +132,31 @@ def _keras(path: str, key: bytes, value: bytes) -> Iterator[Gadget]:
         yield Gadget("model-code", path, f"reads the file {name!a:.120}", "warning")
 
 
-def keras_gadgets(file: Windows) -> list[Gadget] | str:
-    """The same of a ``.keras`` or ``.h5`` file, or why that is not known (may be empty).
+def keras_gadgets(file: Windows) -> list[Gadget]:
+    """The same of a ``.keras`` or ``.h5`` file; one without a description holds weights alone.
 
-    Raises AccessErrors.
+    Raises HfinspectErrors.
     """
     if file.path.lower().endswith((".h5", ".hdf5")):
-        head = file.read(0, HDF5_HEAD)
-        size = file.size
-        whole = size is not None and size <= HDF5_HEAD
-        found = keras_text_gadgets(file.path, head)
-        return found if found or whole or b'"class_name":' in head else ""
-    try:
-        entries = {entry.name: entry for entry in read_directory(file).entries}
-        if "config.json" not in entries:
-            return "it holds no config.json"
-        text = read_member(file, entries["config.json"], MAX_KERAS_CONFIG)
-    except HfinspectError as error:
-        return str(error)
+        return _hdf5_gadgets(file)
+    entries = {entry.name: entry for entry in read_directory(file).entries}
+    if "config.json" not in entries:
+        return []
+    text = read_member(file, entries["config.json"], MAX_KERAS_CONFIG)
     if text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text[:4]:
         raise FormatError(file.path, "its config is no UTF-8", rule="keras-config")
     return keras_text_gadgets(file.path, text)
+
+
+def _hdf5_gadgets(file: Windows) -> list[Gadget]:
+    """What the beginning of the file shows, and what the attributes of its root say."""
+    found = keras_text_gadgets(file.path, file.read(0, HDF5_HEAD))
+    try:
+        texts = root_texts(file)
+    except HfinspectError:
+        if found:
+            return found
+        raise
+    for text in texts.values():
+        found += keras_text_gadgets(file.path, text)
+    return list(dict.fromkeys(found))

@@ -37,15 +37,17 @@ UNPICKLED = ("pickle", "zip", "tar", "numpy", *sorted(UNPACKED), *sorted(UNREAD)
 #: Files of a directory whose first bytes are looked at; a model has some dozens.
 MAX_SNIFFED = 10_000
 #: The same on the Hub, where each costs one or two requests.
-MAX_REMOTE_SNIFFED = 16
+MAX_REMOTE_SNIFFED = 64
 #: Requests for one file that is looked through on the Hub; an archive has many members.
 MAX_REMOTE_READS = 64
 #: Requests for one graph of another library.
-MAX_REMOTE_GRAPH_READS = 3
-#: Graphs of a repo on the Hub that are looked at.
-MAX_REMOTE_GRAPHS = 8
+MAX_REMOTE_GRAPH_READS = 8
+#: Graphs of a repo on the Hub that are looked at; conversions come in some dozens of them.
+MAX_REMOTE_GRAPHS = 64
 #: A pickle of protocol 0 can begin with text of any length; so much of it is read to be sure.
 MAX_TEXT_BYTES = 16 * 1024 * 1024
+#: The same on the Hub.
+MAX_REMOTE_TEXT_BYTES = 256 * 1024
 
 #: Kept as text on the Hub (files in LFS are looked at under any name).
 TEXT_ENDINGS = frozenset(
@@ -76,24 +78,31 @@ def scan_unnamed(source: Source, path: str) -> Scans:
     if sniff(head, file.size) is not None:
         return ()
     kind = magic_of(head)
-    if kind is None and not _is_bare_pickle(file, head, is_local(source)):
-        return ()
+    if kind is None:
+        limit = MAX_TEXT_BYTES if is_local(source) else MAX_REMOTE_TEXT_BYTES
+        verdict = _is_bare_pickle(file, head, limit)
+        if verdict is None:
+            found = f"its first {limit:,} bytes may be the beginning of a pickle: not checked"
+            return (("file", PickleScan((), UnreadPartError(path, found), limit)),)
+        if not verdict:
+            return ()
     if kind not in (None, *UNPICKLED):
         return ()
     scans = tuple(scan_file(file))
     return () if all(scan.is_no_pickle for _, scan in scans) else scans
 
 
-def _is_bare_pickle(file: Windows, head: bytes, reads_on: bool) -> bool:
-    """Whether bytes without a magic number are a pickle; where that is not decided yet, and reading
-    costs no round trips, more of them are read."""
+def _is_bare_pickle(file: Windows, head: bytes, limit: int) -> bool | None:
+    """Whether bytes without a magic number are a pickle; more of them are read, up to ``limit``,
+    while that is not decided yet. None where it never is."""
     while True:
         scan = scan_pickle(head)
         cut = isinstance(scan.error, FormatError) and scan.error.rule == "pickle-truncated"
-        have = len(head)
-        if not cut or not reads_on or have >= MAX_TEXT_BYTES or have >= file.known_size():
+        if reads_as_pickle(head) or not cut or len(head) >= file.known_size():
             return reads_as_pickle(head)
-        head = file.read(0, have * 8)
+        if len(head) >= limit:
+            return None
+        head = file.read(0, min(len(head) * 8, limit))
 
 
 class _Sparing:
@@ -159,11 +168,8 @@ def stand_in(source: Source, path: str) -> str | None:
     return rule if rule in ("lfs-pointer", "xet-pointer") else None
 
 
-def graph_gadgets(source: Source, path: str) -> list[Gadget] | str:
-    """What a file of another library makes its loader do, or why that is not known.
-
-    Raises HfinspectErrors.
-    """
+def graph_gadgets(source: Source, path: str) -> list[Gadget]:
+    """What a file of another library makes its loader do. Raises HfinspectErrors."""
     reader = _reader(source, path, MAX_REMOTE_GRAPH_READS)
     name = path.rpartition("/")[2].lower()
     if name.endswith((".keras", ".h5", ".hdf5")):

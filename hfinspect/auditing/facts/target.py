@@ -41,6 +41,14 @@ class Gadget(NamedTuple):
     severity: str
 
 
+class LeftOut(NamedTuple):
+    """What a limit, or the network, kept the audit from looking at; ``path`` is None where it is
+    more than one file."""
+
+    text: str
+    path: str | None = None
+
+
 @dataclass(frozen=True)
 class WeightFact:
     """One weight file: its header as far as it could be read, and all that is wrong with it.
@@ -254,6 +262,7 @@ class Facts:
 
     ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out
     of reach. ``single`` says that one file was named: what is not next to it is not missed.
+    ``left_out`` are those of ``unchecked`` that may hide anything.
     ``templates`` are chat templates in files of their own, by path.
     ``refused`` are directories that may not be read. ``disk`` is empty for the Hub.
     """
@@ -279,6 +288,7 @@ class Facts:
     card_has_licence: bool = False
     listing_complete: bool = True
     unchecked: tuple[Unchecked, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def copies(self) -> Iterator[tuple[Folder, Copy]]:
         for folder in self.folders:

@@ -97,10 +97,12 @@ def hub_kernel(facts: Facts) -> Iterator[Found]:
     """
     for fact in facts.json.values():
         seen: set[str] = set()
-        pending: list[tuple[object, int]] = [(fact.mapping, 0)]
+        pending: list[object] = [fact.value]
         while pending:
-            section, depth = pending.pop()
-            if not isinstance(section, Mapping) or depth > 8:
+            section = pending.pop()
+            if isinstance(section, list):
+                pending += section
+            if not isinstance(section, Mapping):
                 continue
             for key, value in section.items():
                 values = value.values() if isinstance(value, Mapping) else [value]
@@ -108,7 +110,7 @@ def hub_kernel(facts: Facts) -> Iterator[Found]:
                     if isinstance(text, str) and _KERNEL.fullmatch(text) and text not in seen:
                         seen.add(text)
                         yield Found(f"{key} is {clean(text, 120)}", fact.path)
-                pending.append((value, depth + 1))
+                pending.append(value)
 
 
 @rule("HI418", "custom-generate", "warning")

@@ -121,6 +121,18 @@ def pickle_unfollowed(facts: Facts) -> Iterator[Found]:
             yield Found(error.found, path, severity=_unfollowed(error))
 
 
+@rule("HI422", "not-looked-at", "warning")
+def not_looked_at(facts: Facts) -> Iterator[Found]:
+    """A part of the model was not looked at: it lies beyond a limit, or could not be fetched.
+
+    Why: anything may lie there. No limit ends an audit silently.
+
+    Fix: audit that part by itself, download the repo and audit the directory, or try again later.
+    """
+    for item in facts.left_out:
+        yield Found(clean(item.text, 240), item.path)
+
+
 def _unfollowed(error: HfinspectError) -> str:
     """A part of an archive that was not looked at is not known to hold any pickle."""
     return "warning" if isinstance(error, UnreadPartError) else "error"
@@ -175,15 +187,11 @@ def code_elsewhere(facts: Facts) -> Iterator[Found]:
                 )
 
 
-#: Sections in sections of a config.
-_MAX_SECTIONS = 8
-
-
 def _auto_map(facts: Facts) -> Iterator[tuple[str, str, str]]:
     """(config, entry, ``file.Class`` or ``repo--file.Class``), each reference once a config."""
     for fact in facts.json.values():
         seen: set[str] = set()
-        for found in _auto_maps(fact.mapping or {}, 0):
+        for found in _auto_maps(fact.value):
             for entry, value in found.items():
                 for reference in value if isinstance(value, list) else [value]:
                     if isinstance(reference, str) and reference not in seen:
@@ -191,18 +199,20 @@ def _auto_map(facts: Facts) -> Iterator[tuple[str, str, str]]:
                         yield fact.path, str(entry), reference
 
 
-def _auto_maps(section: Mapping[str, object], depth: int) -> Iterator[Mapping[str, object]]:
-    """Every ``auto_map``, those of sections (``text_config``) included."""
-    found = section.get("auto_map")
-    if isinstance(found, Mapping):
-        yield found
-    elif isinstance(found, (str, list)):
-        yield {"auto_map": found}
-    if depth < _MAX_SECTIONS:
-        for key, value in section.items():
-            for inner in value if isinstance(value, list) else [value]:
-                if isinstance(inner, Mapping) and key != "auto_map":
-                    yield from _auto_maps(inner, depth + 1)
+def _auto_maps(config: object) -> Iterator[Mapping[str, object]]:
+    """Every ``auto_map``, those of sections (``text_config``) and of lists of them included."""
+    pending = [config]
+    while pending:
+        section = pending.pop()
+        if isinstance(section, list):
+            pending += reversed(section)
+        elif isinstance(section, Mapping):
+            found = section.get("auto_map")
+            if isinstance(found, (str, list)):
+                found = {"auto_map": found}
+            if isinstance(found, Mapping):
+                yield found
+            pending += [value for key, value in section.items() if key != "auto_map"][::-1]
 
 
 @rule("HI414", "model-code", "note")

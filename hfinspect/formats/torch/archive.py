@@ -27,8 +27,10 @@ from .zip_directory import (
     ARCHIVE_SUFFIXES,
     ZipDirectory,
     ZipEntry,
+    beginning_stop,
     crc_matches,
     data_offset,
+    is_readable,
     member_head,
     name_doubts,
     read_directories,
@@ -43,7 +45,7 @@ MAX_PICKLES = 1_000
 PICKLE_MEMBERS = (".pkl", ".pickle", ".debug_pkl")
 _PICKLE_ENDINGS = (".joblib", ".dill", ".p", ".pck", ".pcl", ".th")
 #: ... and members that by their name no loader unpickles: code, text, and what PyTorch reads as a
-#: number. Where a read costs no round trip they are believed only if they begin so.
+#: number. They are believed only if they begin so.
 _TEXT_MEMBERS = (
     ".py", ".json", ".txt", ".md", ".yaml", ".yml", "/version", "/byteorder", "/.format_version",
     "/.storage_alignment", "/.data/serialization_id", "/.data/version",
@@ -51,6 +53,10 @@ _TEXT_MEMBERS = (
 
 #: Members with such names that are looked at.
 MAX_TEXT_MEMBERS = 5_000
+#: Reads for them where each is a request: of members next to each other one is enough.
+MAX_TEXT_READS = 16
+#: So far apart members are still read at once.
+_NEXT_TO = 64 * 1024
 
 #: Scans a file that is in memory, by its name and bytes.
 ScanMember = Callable[[str, bytes], "list[tuple[str, PickleScan]]"]
@@ -219,21 +225,45 @@ def _unpickled(directory: ZipDirectory) -> list[ZipEntry]:
 
 def _posing_as_text(file: Windows, directory: ZipDirectory) -> tuple[list[ZipEntry], int]:
     """Members with names of text that begin as pickles or archives, and how many were not read."""
-    if not file.is_near:
-        return [], 0
     named = [e for e in directory.entries if e.size and e.name.lower().endswith(_TEXT_MEMBERS)]
+    near = [entry for entry in _at_hand(file, named) if is_readable(entry)]
     found = []
-    for entry in named[:MAX_TEXT_MEMBERS]:
-        with suppress(FormatError, LimitError):  # a local header that differs is reported already
+    for entry in near:
+        with suppress(FormatError):  # a local header that differs is reported already
             if _begins_as_pickle(file, entry):
                 found.append(entry)
-    return found, max(0, len(named) - MAX_TEXT_MEMBERS)
+    return found, len(named) - len(near)
+
+
+def _at_hand(file: Windows, named: Sequence[ZipEntry]) -> Sequence[ZipEntry]:
+    """Those whose beginnings can be looked at; where reads are requests, these are read here."""
+    if file.is_near:
+        return named[:MAX_TEXT_MEMBERS]
+    rows: list[list[ZipEntry]] = []
+    for entry in sorted(named, key=lambda entry: entry.header_offset):
+        if rows and entry.header_offset - rows[-1][-1].header_offset < _NEXT_TO:
+            rows[-1].append(entry)
+        else:
+            rows.append([entry])
+    left, near = MAX_TEXT_READS, []
+    for row in rows:
+        first = row[0].header_offset
+        stop = min(max(map(beginning_stop, row)), file.known_size())
+        if file.peek(first, stop) is None:
+            if not left:
+                continue
+            left -= 1
+            file.read(first, stop)
+        near += row
+    return near
 
 
 def _looks_inside(file: Windows, entry: ZipEntry) -> bool:
     """Whether a member under another name begins as a pickle or an archive does."""
     if entry.name.lower().endswith((*ARCHIVE_SUFFIXES, ".npy", *_PICKLE_ENDINGS)):
         return True
+    if not is_readable(entry):
+        return True  # Python's zipfile unpacks methods that are refused here
     return _begins_as_pickle(file, entry)
 
 

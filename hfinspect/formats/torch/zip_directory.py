@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import checked_limit
+from ..sniff import SNIFF_BYTES
 from ..window import Windows
 
 #: Read from the end at first. The end record is within 65,557 bytes (its comment is at most
@@ -422,7 +423,7 @@ def read_member(file: Windows, entry: ZipEntry, limit: int) -> bytes:
     checked_limit(file.path, f"the size of {what} in bytes", max(entry.size, entry.packed), limit)
     if entry.flags & _ENCRYPTED:
         raise _broken(file.path, f"{what} is encrypted", entry.header_offset, "zip-encrypted")
-    if entry.method not in (_STORED, _DEFLATED):
+    if not is_readable(entry):
         raise UnsupportedFormatError(
             file.path, f"{what} is compressed by method {entry.method}",
             expected="stored (0) or deflated (8)",
@@ -436,6 +437,17 @@ def read_member(file: Windows, entry: ZipEntry, limit: int) -> bytes:
             "zip-member",
         )  # fmt: skip
     return data
+
+
+def beginning_stop(entry: ZipEntry) -> int:
+    """Up to where ``member_head`` reads for the first SNIFF_BYTES of a member."""
+    name = len(entry.name.encode("utf-8", "backslashreplace"))
+    return entry.header_offset + _LOCAL.size + name + LOCAL_EXTRA_GUESS + SNIFF_BYTES
+
+
+def is_readable(entry: ZipEntry) -> bool:
+    """Whether a member is compressed in a way that is unpacked here, if at all."""
+    return entry.method in (_STORED, _DEFLATED)
 
 
 def member_head(file: Windows, entry: ZipEntry, count: int) -> bytes:
