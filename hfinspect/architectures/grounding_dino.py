@@ -9,8 +9,9 @@ once more.  Without ``two_stage`` transformers 5 cannot build it: shapes are as 
 from __future__ import annotations
 
 from ..core.components import Component
-from ..core.config import ModelConfig, exact
+from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
 from ..layers.deformable import (
     deformable_attention,
@@ -20,8 +21,7 @@ from ..layers.deformable import (
     projections,
     width,
 )
-from ..layers.vision import chosen_stages
-from ..trees.catalog import auto_class, auto_model, register
+from ..trees.catalog import auto_model, register
 from ..trees.modules import (
     Activation,
     Dropout,
@@ -31,7 +31,6 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    Parameter,
     Weight,
 )
 from .detr import freeze
@@ -41,31 +40,12 @@ _NAME = "GroundingDino"
 BACKBONE = {"model_type": "swin", "out_indices": [2, 3, 4]}
 
 
-# ---- backbones
-
-
-def _features(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
-    """Widths of the stages that the backbone hands on."""
-    if c.model_type == "swin":
-        norms = network["hidden_states_norms"]
-        assert isinstance(norms, Module)
-        found = [norm["weight"] for norm in norms.children.values() if isinstance(norm, Module)]
-        shapes = [weight.shape for weight in found if isinstance(weight, Parameter)]
-        return tuple(exact(shape[0]) for shape in shapes)
-    if c.model_type != "resnet":
-        raise c.error("model_type", c.model_type, "swin or resnet")
-    sizes = (
-        c.dim("embedding_size", default=64),
-        *c.dims("hidden_sizes", default=(256, 512, 1024, 2048)),
-    )
-    names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
-    return tuple(sizes[i] for i in chosen_stages(c, names))
+# ---- backbone
 
 
 def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     section = c.section("backbone_config", default=BACKBONE)
-    network = auto_class(section, "Backbone", default_type="swin", part="vision")
-    sizes = _features(section.with_defaults(model_type="swin"), network)
+    network, sizes = staged_backbone(section, default_type="swin")
     freeze(network)
     encoder = Module(f"{_NAME}ConvEncoder", model=network)
     where = positions(c, _NAME)

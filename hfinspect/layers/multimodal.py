@@ -127,6 +127,19 @@ def _token_table(base: Module) -> Parameter | None:
     return None
 
 
+def text_width(model: Module) -> Dim:
+    """The width of a text model: that of the first table of tokens, at whatever depth."""
+    found = _any_table(model)
+    if found is None:
+        raise without_part(model, "token embedding")
+    return _dim(found.shape[1])
+
+
+def _any_table(model: Module) -> Parameter | None:
+    inner = (_any_table(child) for child in model.children.values() if isinstance(child, Module))
+    return _token_table(model) or next((table for table in inner if table is not None), None)
+
+
 def _head(causal: Module) -> Parameter | None:
     for child in causal.children.values():
         if isinstance(child, Module) and child.kind == "lm_head":

@@ -1,0 +1,37 @@
+"""ShieldGemma 2 (Google 2025): whether an image breaks a policy, as Gemma 3 says yes or no.
+Source: transformers/models/shieldgemma2/modeling_shieldgemma2.py."""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..trees.catalog import register
+from ..trees.modules import Module
+from . import gemma3
+
+
+def classification(c: ModelConfig) -> Module:
+    # The head is tied whatever the config says.
+    inner = gemma3.conditional_generation(
+        ModelConfig({**c.values, "tie_word_embeddings": True}, c.path)
+    )
+    parts = Module("Gemma3Model", inner.children)
+    text = parts["language_model"]
+    assert isinstance(text, Module)
+    text.class_name = "Gemma3TextModel"  # what stands there in memory
+    parts.scope = True
+    whole = Module("Gemma3ForConditionalGeneration", model=parts)
+    return Module("ShieldGemma2ForImageClassification", model=whole)
+
+
+register(
+    "shieldgemma2",
+    {"ShieldGemma2ForImageClassification": classification},
+    base_prefix="model",
+    aliases={  # the first release
+        "model.vision_tower.vision_model.": "model.model.vision_tower.",
+        "model.vision_tower.": "model.model.vision_tower.",
+        "model.multi_modal_projector.": "model.model.multi_modal_projector.",
+        "model.language_model.": "model.model.language_model.",
+    },
+    category="multimodal",
+)

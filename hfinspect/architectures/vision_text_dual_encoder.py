@@ -1,0 +1,36 @@
+"""Any image encoder and any text encoder, joined as CLIP joins its own. Source:
+transformers/models/vision_text_dual_encoder/modeling_vision_text_dual_encoder.py."""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.multimodal import text_width, tower_width
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Linear, Module, Weight
+
+_NAME = "VisionTextDualEncoderModel"
+
+
+def model(c: ModelConfig) -> Module:
+    for key in ("vision_config", "text_config"):
+        if not c.section(key).model_type:
+            raise c.error(f"{key}.model_type", None, "the type of the encoder; it has no default")
+    seen = auto_model(c.section("vision_config"), part="vision")
+    read = auto_model(c.section("text_config"), part="text")
+    shared = c.dim("projection_dim", default=512)
+
+    def projection(width: int) -> Module:
+        return Linear(width, shared, bias=False, component=Component.PROJECTOR)
+
+    return Module(
+        _NAME,
+        vision_model=seen,
+        text_model=read,
+        visual_projection=projection(tower_width(seen)),
+        text_projection=projection(text_width(read)),
+        logit_scale=Weight(kind="scale"),
+    )
+
+
+register("vision-text-dual-encoder", {_NAME: model}, base=_NAME, category="multimodal")
