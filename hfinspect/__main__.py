@@ -22,11 +22,16 @@ def main() -> None:
         from .cli.interrupt import watch
 
         watch()
+        from .cli.early import begin
+
+        begin(sys.argv[1:])
         from .cli.app import leave, run
 
         leave(run(sys.argv[1:]))
     except KeyboardInterrupt:  # before there is a command, or after
-        os._exit(130)
+        from .cli.interrupt import say_interrupted
+
+        os._exit(say_interrupted())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from ..core.config import config_given
 from ..core.refs import ModelRef, Origin
 from ..core.results import Inspection
 from ..errors import UsageError
-from ..sources.opening import Access, asked_ahead
+from ..sources.opening import Access
 from ..sources.source import Source
 from .build import Inspected
 from .config_alone import no_config
@@ -92,16 +92,16 @@ def _from_source(
     reach: Reach,
     access: Access,
 ) -> Inspected:
+    wants_weights = source != "config" and not overrides
     # Not needed for a config alone, and a third of the time that it takes to start. Of the Hub the
-    # list is on its way meanwhile.
-    listed = opened.list_files if _READING in sys.modules else asked_ahead(opened)
+    # list is on its way meanwhile, and what is read after it.
+    if _READING not in sys.modules and opened.origin.kind == "hub":
+        opened = _begun(opened, weights=wants_weights and file is None)
     from ..checkpoints.read import no_weights, read_model
     from ..checkpoints.repo_layout import config_folders
     from .model import inspect_read
     from .pipelines import inspect_declared, several_models
 
-    listed()
-    wants_weights = source != "config" and not overrides
     read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
     found = inspect_read(name, opened.origin, read, reach)
     if found is not None:
@@ -130,6 +130,13 @@ def _from_source(
         name, opened.origin, read.config, overrides, (*read.findings, *unread), read.companions,
         read.layout.value,
     )  # fmt: skip
+
+
+def _begun(source: Source, *, weights: bool) -> Source:
+    from ..checkpoints.first_reads import reading_ahead
+    from ..sources.ahead import AheadSource
+
+    return source if isinstance(source, AheadSource) else reading_ahead(source, weights=weights)
 
 
 def of_pipeline(ref: ModelRef) -> ModelRef:

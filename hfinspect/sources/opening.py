@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,20 +69,6 @@ def errors_about(ref: ModelRef) -> Iterator[None]:
         raise
 
 
-def asked_ahead(source: Source) -> Callable[[], object]:
-    """Request a model's file list now; what is returned waits for it, and raises its error. On disk
-    it is listed by whoever needs it."""
-    if source.origin.kind not in ("hub", "cache"):
-        return lambda: None
-    from .threads import DaemonThreads
-    from .waiting import result_of
-
-    thread = DaemonThreads(1)
-    future = thread.submit(source.list_files)
-    thread.shutdown(wait=False)
-    return partial(result_of, future)
-
-
 @dataclass(frozen=True)
 class Access:
     """How targets are reached: one value for all that a trip needs of the network.
@@ -114,8 +99,12 @@ class Access:
         """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
         if ref.path is not None:
             return LocalSource(ref.path)
+        from .ahead import begun
         from .hub.snapshots import CachedHubSource
 
+        under_way = begun(ref)
+        if under_way is not None:
+            return under_way
         assert ref.repo_id is not None
         hub = CachedHubSource(
             ref.repo_id, ref.revision, token=self.token, endpoint=self.endpoint,

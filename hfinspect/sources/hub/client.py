@@ -135,6 +135,12 @@ class HubClient:
             self._timeout = checked_timeout(float(hub_constants().HF_HUB_DOWNLOAD_TIMEOUT))
         return self._timeout
 
+    def prepare(self) -> None:
+        """Import and make now what the first request needs. Raises what that would raise."""
+        if not self.offline:
+            self._hub_headers("")
+            self._pipelines["hub"].prepare(self.endpoint)
+
     def asked(self, repo_id: str, revision: str | None = None, path: str | None = None) -> Asked:
         """What a request is for, with what errors need to know about this client."""
         has_token = not self.offline and "authorization" in self._hub_headers(repo_id)

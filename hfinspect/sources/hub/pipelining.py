@@ -45,6 +45,10 @@ class Pipeline:
         finally:
             self._slots.put(slot)
 
+    def prepare(self, url: str) -> None:
+        """Make the session of a first request to an address."""
+        self._session(0, url)
+
     def _session(self, pool: int, url: str) -> Session:
         """One of our own sessions; where the user has set one for huggingface_hub, that."""
         with self._lock:

@@ -1,0 +1,36 @@
+"""What will be read first of a plain model, known from its file list alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from ..sources.ahead import AheadSource, Front, Whole, Wish
+from ..sources.source import FileEntry, Source
+from .json_files import MAX_CONFIG_BYTES
+
+
+def reading_ahead(source: Source, *, weights: bool = True) -> AheadSource:
+    """The source, whose first reads are under way: those that ``read_model`` does. With
+    ``weights=False`` none of a weight file."""
+    under_way = AheadSource(source, partial(first_reads, weights=weights))
+    from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
+
+    return under_way
+
+
+def first_reads(files: Mapping[str, FileEntry], *, weights: bool) -> list[Wish]:
+    """config.json, and the front of the only file of a model in safetensors."""
+    from ..formats.safetensors.safetensors import DEFAULT_FIRST_GUESS
+    from .choose import choose
+    from .repo_layout import Layout, layout_of
+
+    found: list[Wish] = [Whole("config.json", MAX_CONFIG_BYTES)] if "config.json" in files else []
+    if not weights or layout_of(files) is not Layout.SINGLE:
+        return found
+    choice = choose(files)
+    if choice is not None and choice.format == "safetensors" and len(choice.files) == 1:
+        [path] = choice.files
+        if choice.index is None and "/" not in path:
+            found.append(Front(path, DEFAULT_FIRST_GUESS))
+    return found

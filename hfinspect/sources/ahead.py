@@ -1,0 +1,119 @@
+"""A model whose reading begins before anybody has asked: what it waits for comes in while the rest
+of a program is imported.
+
+What is read ahead is what will be read anyway, in the same requests; nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from ..core.refs import ModelRef, Origin
+from ..errors import HfinspectError
+from .source import FileEntry, Source
+from .threads import DaemonThreads
+from .waiting import result_of
+
+T = TypeVar("T")
+
+
+class Whole(NamedTuple):
+    """A small file; ``limit`` is in bytes."""
+
+    path: str
+    limit: int
+
+
+class Front(NamedTuple):
+    """The first ``stop`` bytes of a file."""
+
+    path: str
+    stop: int
+
+
+Wish: TypeAlias = Whole | Front
+
+#: A list, and the first reads of a plain model at once.
+_THREADS = 3
+
+
+class AheadSource:
+    """``inner``, whose file list is on its way, and after it what ``wishes`` makes of that list.
+
+    Each wish is answered once, to whoever reads just that; its error is raised there. Everything
+    else is ``inner``'s.
+    """
+
+    def __init__(
+        self, inner: Source, wishes: Callable[[Mapping[str, FileEntry]], Sequence[Wish]]
+    ) -> None:
+        self.inner = inner
+        self._wishes = wishes
+        self._threads = DaemonThreads(_THREADS)
+        self._coming: dict[Wish, Future[bytes]] = {}
+        self._listed = self._threads.submit(self._list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def _list(self) -> Mapping[str, FileEntry]:
+        files = self.inner.list_files()
+        with suppress(HfinspectError):  # whoever reads the model says what is wrong with the list
+            self._read(self._wishes(files))
+        self._threads.shutdown(wait=False)
+        return files
+
+    def _read(self, wishes: Sequence[Wish]) -> None:
+        for wish in wishes:
+            if isinstance(wish, Whole):
+                self._coming[wish] = self._threads.submit(self.inner.read_all, *wish)
+            else:
+                self._coming[wish] = self._threads.submit(self.inner.read, wish.path, 0, wish.stop)
+
+    @property
+    def origin(self) -> Origin:
+        return self.inner.origin
+
+    def list_files(self) -> Mapping[str, FileEntry]:
+        return result_of(self._listed)
+
+    def size(self, path: str) -> int:
+        return self.inner.size(path)
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        coming = self._coming.pop(Front(path, stop), None) if start == 0 else None
+        return self.inner.read(path, start, stop) if coming is None else result_of(coming)
+
+    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        return self.inner.read_spans(path, spans)
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        coming = self._coming.pop(Whole(path, limit), None)
+        return self.inner.read_all(path, limit) if coming is None else result_of(coming)
+
+    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
+        return self.inner.gather(tasks)
+
+    def shard_headers(
+        self, index_file: str, come: Callable[[int], None] | None = None
+    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
+        return self.inner.shard_headers(index_file, come)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+_begun: dict[ModelRef, AheadSource] = {}
+
+
+def begin(ref: ModelRef, source: AheadSource) -> None:
+    """Who opens ``ref`` in the usual way, with the environment's token and endpoint, takes this."""
+    _begun[ref] = source
+
+
+def begun(ref: ModelRef) -> AheadSource | None:
+    """What was begun for a ref, once."""
+    return _begun.pop(ref, None)

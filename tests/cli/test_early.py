@@ -1,0 +1,86 @@
+"""Requests that are sent before the command line is set up: the same ones, each once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from ..builders import Tensors
+from ..hub_repos import weights
+from ..hub_server import HubServer
+from .program import ROOT, process
+
+TENSORS: Tensors = {"wte.weight": ("BF16", (50257, 768))}
+
+#: Begins each command, waits for what comes in, and says of which models that was.
+PROGRAM = """
+import json, sys
+from hfinspect.cli.early import begin
+from hfinspect.sources import ahead
+found = []
+for arguments in json.loads(sys.argv[1]):
+    begin(arguments)
+    for source in ahead._begun.values():
+        source.list_files()
+        [coming.result() for coming in source._coming.values()]
+    found.append([ref.text for ref in ahead._begun])
+    ahead._begun.clear()
+print(json.dumps([found, "typer" in sys.modules]))
+"""
+PLAIN: tuple[list[str], ...] = (
+    ["org/model"],
+    ["inspect", "org/model"],
+    ["explain", "org/model@main"],
+)
+OTHER: tuple[list[str], ...] = (
+    [], ["--help"], ["org/model", "--no-cache"], ["audit", "org/model"], ["model"], ["./org/model"],
+    ["here/model"], ["org/model", "org/other"], ["-x/y"], ["inspect"],
+)  # fmt: skip
+
+
+def add(hub: HubServer) -> None:
+    hub.add("org/model", {"config.json": b"{}", "model.safetensors": weights(TENSORS)})
+
+
+def test_plain_commands_begin_before_the_parser_is_imported(hub: HubServer, tmp_path: Path) -> None:
+    """And only they do: what an option says is known to the parser alone."""
+    add(hub)
+    (tmp_path / "here" / "model").mkdir(parents=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps([*PLAIN, *OTHER])],
+        env={**hub.env(tmp_path), "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(tmp_path)},
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found, parser = json.loads(done.stdout)
+    assert found == [[arguments[-1]] for arguments in PLAIN] + [[] for _ in OTHER]
+    assert not parser
+    # The list for each; the rest comes from the header cache, as for the command itself.
+    assert (hub.meter.count("hub"), hub.meter.count("cdn")) == (2 + len(PLAIN), 1)
+
+
+def test_nothing_is_asked_twice(hub: HubServer, tmp_path: Path) -> None:
+    add(hub)
+    early = process("org/model", env=hub.env(tmp_path))
+    asked = sorted(
+        (request.host, request.path.rpartition("/")[2]) for request in hub.meter.requests
+    )
+    hub.meter.clear()
+    late = process("org/model", "--no-cache", env=hub.env(tmp_path))
+    assert early == late
+    assert [name for host, name in asked if host == "hub"] == [
+        "config.json", "model", "model.safetensors"
+    ]  # fmt: skip
+    assert len(asked) == 4 == len(hub.meter.requests)
+
+
+def test_an_error_is_the_commands_own(hub: HubServer, tmp_path: Path) -> None:
+    """Said once, with its hint; the list is not asked for again."""
+    early = process("org/nowhere", env=hub.env(tmp_path))
+    assert len(hub.meter.requests) == 1
+    assert early == process("org/nowhere", "--no-cache", env=hub.env(tmp_path))
+    assert early.code == 3 and "hint:" in early.err
+    proxied = {**hub.env(tmp_path), "ALL_PROXY": "carrier://pigeon", "NO_PROXY": ""}
+    assert "the proxy settings" in process("org/model", env=proxied).err
