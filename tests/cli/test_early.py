@@ -77,7 +77,7 @@ def test_nothing_is_asked_twice(hub: HubServer, tmp_path: Path) -> None:
 
 
 def test_an_error_is_the_commands_own(hub: HubServer, tmp_path: Path) -> None:
-    """Said once, with its hint; the list is not asked for again."""
+    """Said once, with its hint; the list is not requested again."""
     early = process("org/nowhere", env=hub.env(tmp_path))
     assert len(hub.meter.requests) == 1
     assert early == process("org/nowhere", "--no-cache", env=hub.env(tmp_path))
