@@ -1,16 +1,6 @@
 """CamemBERT (Martin et al. 2019). Source: transformers/models/camembert. RoBERTa for French."""
 
-from __future__ import annotations
-
-from ..layers.composing import renamed_classes, with_defaults
 from ..layers.encoders import BASE
-from ..trees.catalog import register
-from .roberta import CLASSES
+from .roberta import ROBERTA
 
-register(
-    "camembert",
-    with_defaults(BASE, renamed_classes(CLASSES, "Roberta", "Camembert")),
-    base="CamembertModel",
-    base_prefix="roberta",
-    category="encoder",
-)
+ROBERTA.like("Camembert", "roberta", defaults=BASE).register("camembert")

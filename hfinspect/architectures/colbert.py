@@ -13,14 +13,14 @@ from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, hidden
 from ..trees.catalog import register
 from ..trees.modules import Linear, Module
-from .bert import model as bert_model
+from .bert import BERT
 
 
 def model(c: ModelConfig) -> Module:
     short = Linear(
         hidden(c), c.dim("dim", default=128), bias=False, component=Component.HEAD
     )  # fmt: skip
-    return Module("HF_ColBERT", bert=bert_model(c), linear=short)
+    return Module("HF_ColBERT", bert=BERT.model(c), linear=short)
 
 
 register(

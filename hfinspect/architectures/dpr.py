@@ -14,7 +14,7 @@ from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Linear, Module
-from . import bert
+from .bert import BERT
 
 
 def _projection(c: ModelConfig) -> Dim:
@@ -25,7 +25,7 @@ def encoder(c: ModelConfig) -> Module:
     size = _projection(c)
     return Module(
         "DPREncoder",
-        bert_model=bert.model(c, pooling=False),
+        bert_model=BERT.bare(c),
         encode_proj=Linear(hidden(c), size, component=Component.PROJECTOR) if size else None,
     )
 

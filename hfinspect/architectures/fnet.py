@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import with_defaults
-from ..layers.encoders import BASE, hidden, norm, usual_classes
-from ..trees.catalog import register
+from ..layers.bert_encoders import Encoder, pre_training, tables
+from ..layers.encoders import BASE, hidden, norm
 from ..trees.modules import Buffer, Linear, Module, Parameter
-
-_NAME = "FNet"
-_DEFAULTS = {**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"}
-
+from .bert import BERT
 
 #: Longer texts are transformed without matrices (FNetBasicFourierTransform).
 _LONGEST = 4096
 
 
-def layer(c: ModelConfig) -> Module:
+def _layer(e: Encoder, c: ModelConfig) -> Module:
     optimized = c.flag("use_tpu_fourier_optimizations", default=False)
     matrices: dict[str, Parameter] = {}
     if optimized and c.dim("max_position_embeddings") <= _LONGEST:
@@ -38,46 +34,23 @@ def layer(c: ModelConfig) -> Module:
     return Module(
         "FNetLayer",
         fourier=fourier,
-        intermediate=encoders.intermediate(c, _NAME),
-        output=encoders.output(c, _NAME),
+        intermediate=encoders.intermediate(c, e.name),
+        output=encoders.output(c, e.name),
     )
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    embeddings = encoders.embeddings(c, _NAME)
-    embeddings.children["projection"] = Linear(hidden(c), hidden(c), kind="token")
-    return Module(
-        "FNetModel",
-        embeddings=embeddings,
-        encoder=encoders.encoder(c, _NAME, layer(c)),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
-    )
+def _embeddings(e: Encoder, c: ModelConfig) -> Module:
+    block = tables(e, c)
+    block.children["projection"] = Linear(hidden(c), hidden(c), kind="token")
+    return block
 
 
-def _words(c: ModelConfig, *, sentences: bool = False) -> Module:
-    table = "fnet.embeddings.word_embeddings.weight"
-    return encoders.bert_mlm_head(c, _NAME, table=table, sentences=sentences)
-
-
-register(
+_FNET = BERT.like(
+    "FNet",
     "fnet",
-    with_defaults(
-        _DEFAULTS,
-        usual_classes(
-            _NAME,
-            "fnet",
-            model,
-            words=_words,
-            more={
-                "ForPreTraining": {"fnet": model, "cls": lambda c: _words(c, sentences=True)},
-                "ForNextSentencePrediction": {
-                    "fnet": model,
-                    "cls": lambda c: encoders.next_sentence_head(c, _NAME),
-                },
-            },
-        ),
-    ),
-    base="FNetModel",
-    base_prefix="fnet",
-    category="encoder",
+    defaults={**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"},
+    stripped=False,
+    embeddings=_embeddings,
+    layer=_layer,
 )
+_FNET.register("fnet", more=pre_training(_FNET))

@@ -11,13 +11,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
+from ..layers.bert_encoders import Encoder, tables
 from ..layers.blocks import activation
-from ..layers.composing import with_defaults
-from ..layers.encoders import BASE, hidden, norm, usual_classes
-from ..trees.catalog import register
-from ..trees.modules import Dropout, Layers, Linear, Module
-
-_NAME = "JinaBert"
+from ..layers.encoders import hidden, norm
+from ..trees.modules import Dropout, Linear, Module
+from .bert import BERT
 
 
 def _post_norm(c: ModelConfig) -> bool:
@@ -32,15 +30,15 @@ def _alibi(c: ModelConfig) -> bool:
     return c.text("position_embedding_type", default="alibi") == "alibi"
 
 
-def embeddings(c: ModelConfig) -> Module:
-    block = encoders.embeddings(c, _NAME)
+def _embeddings(e: Encoder, c: ModelConfig) -> Module:
+    block = tables(e, c)
     if _alibi(c):
         del block.children["position_embeddings"], block.children["position_ids"]
     return block
 
 
 def _attention(c: ModelConfig) -> Module:
-    block = encoders.attention(c, _NAME)
+    block = encoders.attention(c, "JinaBert")
     projections = block["self"]
     if _post_norm(c) and isinstance(projections, Module):
         projections.children |= {"layer_norm_q": norm(c), "layer_norm_k": norm(c)}
@@ -50,7 +48,7 @@ def _attention(c: ModelConfig) -> Module:
 def _gated(c: ModelConfig, first: str, second: str, **more: Module) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     return Module(
-        f"{_NAME}GLUMLP",
+        "JinaBertGLUMLP",
         {
             first: Linear(h, 2 * inner, bias=False, kind="gate_up"),
             "act": activation("gelu"),
@@ -62,44 +60,23 @@ def _gated(c: ModelConfig, first: str, second: str, **more: Module) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
+def _layer(e: Encoder, c: ModelConfig) -> Module:
     form = c.text("feed_forward_type", default="original")
     if not (form or "").endswith("glu"):
-        return encoders.layer(c, _NAME, attention_block=_attention(c), cross=True)
+        return encoders.layer(c, e.name, attention_block=_attention(c), cross=True)
     if _post_norm(c):
         return Module(
-            f"{_NAME}Layer",
+            "JinaBertLayer",
             attention=_attention(c),
             layer_norm_1=norm(c),
             layer_norm_2=norm(c),
             mlp=_gated(c, "up_gated_layer", "down_layer"),
         )
     mlp = _gated(c, "gated_layers", "wo", layernorm=norm(c))
-    return Module(f"{_NAME}Layer", attention=_attention(c), mlp=mlp)
+    return Module("JinaBertLayer", attention=_attention(c), mlp=mlp)
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    return Module(
-        f"{_NAME}Model",
-        embeddings=embeddings(c),
-        encoder=Module(f"{_NAME}Encoder", layer=Layers.of(c.count("num_hidden_layers"), layer(c))),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
-    )
-
-
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
-
-
-def _words(c: ModelConfig) -> Module:
-    return encoders.bert_mlm_head(c, _NAME, table="bert.embeddings.word_embeddings.weight")
-
-
-register(
+BERT.like("JinaBert", "bert", embeddings=_embeddings, layer=_layer).register(
     "jina_bert",
-    with_defaults(BASE, usual_classes(_NAME, "bert", model, bare=_bare, words=_words)),
-    base=f"{_NAME}Model",
-    base_prefix="bert",
-    category="encoder",
     source="modeling_bert.py of jinaai/jina-bert-implementation and jina-bert-v2-qk-post-norm",
 )

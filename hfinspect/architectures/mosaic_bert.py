@@ -21,12 +21,6 @@ from ..trees.modules import Dropout, Layers, Linear, Module
 _NAME = "Bert"
 
 
-def is_mosaic(c: ModelConfig) -> bool:
-    """Whether a config of model_type bert means this code."""
-    code = c.raw("auto_map")
-    return isinstance(code, dict) and any("bert_layers." in str(word) for word in code.values())
-
-
 def layer(c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")

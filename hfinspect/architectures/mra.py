@@ -5,7 +5,23 @@ BERT whose attention goes from coarse to fine, which costs no tensors (yoso.py).
 
 from __future__ import annotations
 
+from ..core.config import ModelConfig
+from ..layers.bert_encoders import Encoder, later_positions
 from ..layers.encoders import BASE
-from .yoso import register_sampled
+from ..trees.modules import Buffer, Module
+from .yoso import YOSO
 
-register_sampled("Mra", "mra", {**BASE, "vocab_size": 50265, "type_vocab_size": 1}, saved=True)
+
+def _embeddings(e: Encoder, c: ModelConfig) -> Module:
+    """Files hold the positions as a tensor."""
+    block = later_positions(e, c)
+    block.children["position_ids"] = Buffer(1, c.dim("max_position_embeddings"), dtype="I64")
+    return block
+
+
+YOSO.like(
+    "Mra",
+    "mra",
+    defaults={**BASE, "vocab_size": 50265, "type_vocab_size": 1},
+    embeddings=_embeddings,
+).register("mra")

@@ -9,13 +9,12 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
+from ..layers.bert_encoders import Encoder, bert_layer
 from ..layers.blocks import activation
-from ..layers.composing import with_defaults
-from ..layers.encoders import hidden, norm, usual_classes, vocab
-from ..trees.catalog import register
+from ..layers.encoders import hidden, norm, vocab
 from ..trees.modules import Layers, Linear, Module
+from .bert import BERT
 
-_NAME = "RemBert"
 _DEFAULTS = {
     "vocab_size": 250300, "hidden_size": 1152, "num_hidden_layers": 32, "num_attention_heads": 18,
     "input_embedding_size": 256, "output_embedding_size": 1664, "intermediate_size": 4608,
@@ -27,29 +26,25 @@ def _inputs(c: ModelConfig) -> Dim:
     return c.dim("input_embedding_size")
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    block = encoders.layer(c, _NAME, cross=True)
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    """Attention to another model's states has the class of the layer's own."""
+    block = bert_layer(e, c)
     if encoders.is_cross(c):
-        block.children["crossattention"] = encoders.attention(c, _NAME)
+        block.children["crossattention"] = encoders.attention(c, e.name)
+    return block
+
+
+def _stack(e: Encoder, c: ModelConfig) -> Module:
     return Module(
-        "RemBertModel",
-        embeddings=encoders.embeddings(c, _NAME, width=_inputs(c)),
-        encoder=Module(
-            "RemBertEncoder",
-            embedding_hidden_mapping_in=Linear(
-                _inputs(c), hidden(c), component=Component.EMBEDDING, kind="token"
-            ),
-            layer=Layers.of(c.count("num_hidden_layers"), block),
+        "RemBertEncoder",
+        embedding_hidden_mapping_in=Linear(
+            _inputs(c), hidden(c), component=Component.EMBEDDING, kind="token"
         ),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
+        layer=Layers.of(c.count("num_hidden_layers"), e.layer(e, c)),
     )
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
-
-
-def words(c: ModelConfig) -> Module:
+def _words(_e: Encoder, c: ModelConfig) -> Module:
     outputs = c.dim("output_embedding_size")
     predictions = Module(
         "RemBertLMPredictionHead",
@@ -61,20 +56,13 @@ def words(c: ModelConfig) -> Module:
     return Module("RemBertOnlyMLMHead", predictions=predictions, component=Component.HEAD)
 
 
-register(
+_REMBERT = BERT.like(
+    "RemBert",
     "rembert",
-    with_defaults(
-        _DEFAULTS,
-        usual_classes(
-            _NAME,
-            "rembert",
-            model,
-            bare=_bare,
-            words=words,
-            more={"ForCausalLM": {"rembert": _bare, "cls": words}},
-        ),
-    ),
-    base="RemBertModel",
-    base_prefix="rembert",
-    category="encoder",
+    defaults=_DEFAULTS,
+    embeddings=lambda e, c: encoders.embeddings(c, e.name, width=_inputs(c)),
+    layer=_layer,
+    encoder=_stack,
+    words=_words,
 )
+_REMBERT.register("rembert", more={"ForCausalLM": _REMBERT.forms(_REMBERT)["ForMaskedLM"]})

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import with_defaults
-from ..layers.encoders import BASE, hidden, usual_classes
-from ..trees.catalog import register
+from ..layers.bert_encoders import Encoder, bert_layer, tables
+from ..layers.encoders import hidden
 from ..trees.modules import Embedding, Linear, Module
+from .bert import BERT
 
-_NAME = "RoCBert"
 
-
-def embeddings(c: ModelConfig) -> Module:
+def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     sound = c.dim("pronunciation_embed_dim", default=768)
     shape = c.dim("shape_embed_dim", default=512)
     inputs = hidden(c)
@@ -24,7 +22,7 @@ def embeddings(c: ModelConfig) -> Module:
         inputs = inputs + sound
     if c.flag("enable_shape", default=True):
         inputs = inputs + shape
-    module = encoders.embeddings(c, _NAME)
+    module = tables(e, c)
     module.children |= {
         "pronunciation_embed": Embedding(c.dim("pronunciation_vocab_size", default=910), sound),
         "shape_embed": Embedding(c.dim("shape_vocab_size", default=24858), shape),
@@ -34,44 +32,20 @@ def embeddings(c: ModelConfig) -> Module:
     return module
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    block = encoders.layer(c, _NAME, cross=True)
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    """Attention to another model's states has the class of the layer's own."""
+    block = bert_layer(e, c)
     if encoders.is_cross(c):
-        block.children["crossattention"] = encoders.attention(c, _NAME)
-    return Module(
-        "RoCBertModel",
-        embeddings=embeddings(c),
-        encoder=encoders.encoder(c, _NAME, block),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
-    )
+        block.children["crossattention"] = encoders.attention(c, e.name)
+    return block
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
-
-
-def _words(c: ModelConfig) -> Module:
-    table = "roc_bert.embeddings.word_embeddings.weight"
-    return encoders.bert_mlm_head(c, _NAME, table=table)
-
-
-register(
+_ROC = BERT.like("RoCBert", "roc_bert", embeddings=_embeddings, layer=_layer)
+_WORDS = _ROC.forms(_ROC)["ForMaskedLM"]
+_ROC.register(
     "roc_bert",
-    with_defaults(
-        BASE,
-        usual_classes(
-            _NAME,
-            "roc_bert",
-            model,
-            bare=_bare,
-            words=_words,
-            more={
-                "ForCausalLM": {"roc_bert": _bare, "cls": _words},
-                "ForPreTraining": {"roc_bert": model, "cls": _words},
-            },
-        ),
-    ),
-    base="RoCBertModel",
-    base_prefix="roc_bert",
-    category="encoder",
+    more={
+        "ForCausalLM": _WORDS,
+        "ForPreTraining": {"roc_bert": _ROC.model, "cls": _WORDS["cls"]},
+    },
 )

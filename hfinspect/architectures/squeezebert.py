@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import encoders
+from ..layers.bert_encoders import Encoder, tables
 from ..layers.blocks import activation
-from ..layers.composing import with_defaults
-from ..layers.encoders import BASE, dropout, hidden, usual_classes
-from ..trees.catalog import register
+from ..layers.encoders import dropout, hidden
 from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Layers, Module
-
-_NAME = "SqueezeBert"
+from .bert import BERT
 
 
 def _conv(c: ModelConfig, inputs: int, outputs: int, key: str, default: int, *, kind: str,
@@ -31,7 +28,7 @@ def _normed(c: ModelConfig, conv: Module) -> Module:
     return Module("ConvDropoutLayerNorm", conv1d=conv, layernorm=norm, dropout=dropout(c))
 
 
-def layer(c: ModelConfig) -> Module:
+def _layer(_e: Encoder, c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     attend, mlp = Component.ATTENTION, Component.MLP
@@ -59,27 +56,22 @@ def layer(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
+def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     if c.has("embedding_size") and c.dim("embedding_size") != hidden(c):
         raise c.error("embedding_size", int(c.dim("embedding_size")), f"{int(hidden(c))}, as wide")
-    layers = Layers.of(c.count("num_hidden_layers"), layer(c))
-    return Module(
-        "SqueezeBertModel",
-        embeddings=encoders.embeddings(c, _NAME),
-        encoder=Module("SqueezeBertEncoder", layers=layers),
-        pooler=encoders.pooler(c, _NAME),
-    )
+    return tables(e, c)
 
 
-def _words(c: ModelConfig) -> Module:
-    table = "transformer.embeddings.word_embeddings.weight"
-    return encoders.bert_mlm_head(c, _NAME, table=table)
+def _stack(e: Encoder, c: ModelConfig) -> Module:
+    layers = Layers.of(c.count("num_hidden_layers"), e.layer(e, c))
+    return Module("SqueezeBertEncoder", layers=layers)
 
 
-register(
-    "squeezebert",
-    with_defaults(BASE, usual_classes(_NAME, "transformer", model, words=_words)),
-    base="SqueezeBertModel",
-    base_prefix="transformer",
-    category="encoder",
-)
+BERT.like(
+    "SqueezeBert",
+    "transformer",
+    stripped=False,
+    embeddings=_embeddings,
+    layer=_layer,
+    encoder=_stack,
+).register("squeezebert")

@@ -7,12 +7,11 @@ RoBERTa with a vocabulary of a hundred languages.  Configs of this model_type th
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..layers.composing import renamed_classes, with_defaults
 from ..layers.encoders import BASE
 from ..trees.catalog import Builder, register
 from ..trees.modules import Module
 from . import xlm_roberta_flash as flash
-from .roberta import CLASSES
+from .roberta import ROBERTA
 
 
 def _either(plain: Builder, other: Builder) -> Builder:
@@ -22,7 +21,7 @@ def _either(plain: Builder, other: Builder) -> Builder:
     return build
 
 
-_PLAIN = with_defaults(BASE, renamed_classes(CLASSES, "Roberta", "XLMRoberta"))
+_PLAIN = ROBERTA.like("XLMRoberta", "roberta", defaults=BASE).classes()
 
 register(
     "xlm-roberta",

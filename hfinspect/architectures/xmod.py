@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, norm, one_label
-from ..trees.catalog import register
-from ..trees.modules import Layers, Linear, Module
-
-_NAME = "Xmod"
+from ..layers.bert_encoders import Encoder, bert_layer, stack
+from ..layers.encoders import BASE, hidden, norm
+from ..trees.modules import Linear, Module
+from .roberta import ROBERTA
 
 
 def adapter(c: ModelConfig) -> Module:
@@ -23,9 +21,9 @@ def adapter(c: ModelConfig) -> Module:
     return Module("XmodAdapter", dense1=Linear(h, narrow), dense2=Linear(narrow, h))
 
 
-def layer(c: ModelConfig) -> Module:
-    block = encoders.layer(c, _NAME, cross=True)
-    output = encoders.output(c, _NAME)
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    block = bert_layer(e, c)
+    output = encoders.output(c, e.name)
     if c.flag("adapter_layer_norm", default=False):
         output.children["adapter_layer_norm"] = norm(c)
     one = adapter(c)
@@ -35,48 +33,11 @@ def layer(c: ModelConfig) -> Module:
     return block
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    before = c.flag("pre_norm", default=False)
-    return Module(
-        "XmodModel",
-        embeddings=encoders.embeddings(c, _NAME),
-        encoder=Module(
-            "XmodEncoder",
-            layer=Layers.of(c.count("num_hidden_layers"), layer(c)),
-            LayerNorm=norm(c) if before else None,
-        ),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
-    )
+def _stack(e: Encoder, c: ModelConfig) -> Module:
+    block = stack(e, c)
+    if c.flag("pre_norm", default=False):
+        block.children["LayerNorm"] = norm(c)
+    return block
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
-
-
-def _words(c: ModelConfig) -> Module:
-    return encoders.roberta_lm_head(c, _NAME, table="roberta.embeddings.word_embeddings.weight")
-
-
-def _first_token(c: ModelConfig) -> Module:
-    return encoders.roberta_classifier(c, _NAME)
-
-
-_CLASSES = composed(
-    {
-        "XmodForMaskedLM": {"roberta": _bare, "lm_head": _words},
-        "XmodModel": model,
-        "XmodForCausalLM": {"roberta": _bare, "lm_head": _words},
-        "XmodForSequenceClassification": {"roberta": _bare, "classifier": _first_token},
-        "XmodForMultipleChoice": {"roberta": model, "dropout": dropout, "classifier": one_label},
-        "XmodForTokenClassification": {"roberta": _bare, "dropout": dropout, "classifier": labels},
-        "XmodForQuestionAnswering": {"roberta": _bare, "qa_outputs": labels},
-    }
-)
-
-register(
-    "xmod",
-    with_defaults(BASE, _CLASSES),
-    base="XmodModel",
-    base_prefix="roberta",
-    category="encoder",
-)
+ROBERTA.like("Xmod", "roberta", defaults=BASE, layer=_layer, encoder=_stack).register("xmod")
