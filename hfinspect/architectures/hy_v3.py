@@ -50,7 +50,9 @@ def mlp(c: ModelConfig, kind: str) -> Module:
             (count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER
         ),
         router=Module(
-            "HYV3TopKRouter", gate=Linear(h, count, bias=False), component=Component.ROUTER
+            "HYV3TopKRouter",
+            gate=Linear(h, count, bias=False, class_name="HYV3TopKRouter"),
+            component=Component.ROUTER
         ),
         experts=experts(
             count,

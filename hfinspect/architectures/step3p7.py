@@ -101,7 +101,7 @@ def attention(c: ModelConfig, query: Dim) -> Module:
 
 
 def _stacked(*shape: int) -> Module:
-    return Module("Linear", weight=Weight(*shape))
+    return Module("Step3p7MoELinear", weight=Weight(*shape))
 
 
 def sparse_mlp(c: ModelConfig) -> dict[str, Module]:

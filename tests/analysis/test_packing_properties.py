@@ -17,7 +17,7 @@ from hfinspect.analysis.quantization.registry import METHODS
 from hfinspect.analysis.quantization.selection import Selection
 from hfinspect.core.components import Role
 from hfinspect.errors import LimitError
-from hfinspect.trees.modules import Layers, Linear, Module
+from hfinspect.trees.modules import Layers, Linear, Module, RMSNorm
 from hfinspect.trees.prediction import Prediction
 
 from .test_packing import ct, modelopt
@@ -85,7 +85,7 @@ CONFIGS = st.one_of(
 
 def model(out: int, inputs: int, bias: bool) -> Prediction:
     block = Module("Block", proj=Linear(inputs, out, bias))
-    root = Module("Tiny", layers=Layers.of(2, block))
+    root = Module("Tiny", layers=Layers.of(2, block), norm=RMSNorm(inputs))
     return Prediction(None, "Tiny", root, dtype="BF16")
 
 

@@ -16,6 +16,7 @@ from ...core.tensor import DTYPE_BITS, TORCH_DTYPES, StoredTensor
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
+from .kept_by_default import kept_in_float32, kept_without_list
 from .pieces import (
     KEEP,
     Linear,
@@ -89,26 +90,33 @@ def _read_four_bits(modules: Modules, name: str, absmax: StoredTensor, sheet: Sh
 # ---- the inverse
 
 _BLOCK, _NESTED_BLOCK = 64, 256
+#: Only these are packed (``replace_with_bnb_linear``).
+_CLASSES = frozenset({"Linear", "Conv1D"})
 #: The shortest number is ``0.0``; a double has at most 24 characters.
 _SHORTEST, _LONGEST = 3, 24
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear but those listed; without a list, all but the output head (transformers,
     ``get_modules_to_not_convert``)."""
     kept = said.names("llm_int8_skip_modules")
     selection = Selection()
     selection.add(kept or (), KEEP)
+    selection.add(kept_in_float32(prediction), KEEP)
+    if kept is None:
+        selection.add(kept_without_list(prediction), KEEP, inside=False)
     if said.values.get("load_in_8bit") is True or said.values.get("_load_in_8bit") is True:
         scheme: Scheme = _eight_bits
     elif said.values.get("load_in_4bit") is True or said.values.get("_load_in_4bit") is True:
         scheme = _four_bits(said)
     else:
         raise UndeterminedError("it says neither load_in_4bit nor load_in_8bit")
-    return Plan(scheme, selection, heads=kept is not None)
+    return Plan(scheme, selection)
 
 
-def _eight_bits(linear: Linear) -> Pieces:
+def _eight_bits(linear: Linear) -> Pieces | None:
+    if linear.module not in _CLASSES:
+        return None
     shape = (
         (linear.inputs, linear.out) if linear.module == "Conv1D" else (linear.out, linear.inputs)
     )
@@ -126,7 +134,9 @@ def _four_bits(said: Declared) -> Scheme:
     if kind not in ("nf4", "fp4") or storage is None:
         raise UndeterminedError(f"the type {kind!r:.40} is not known")
 
-    def pack(linear: Linear) -> Pieces:
+    def pack(linear: Linear) -> Pieces | None:
+        if linear.module not in _CLASSES:
+            return None
         nbytes = parts(linear.parameters, 2)
         size = DTYPE_BITS[storage] // 8
         blocks = parts(linear.parameters, _BLOCK)

@@ -72,7 +72,7 @@ def plan(said: Declared) -> Plan:
             scheme = own
         _select(selection, [target for target in named if target != _CLASS], own)
     cache = "attention" if said.values.get("kv_cache_scheme") else ""
-    return Plan(scheme, selection, heads=True, cache_scales=cache)
+    return Plan(scheme, selection, cache_scales=cache)
 
 
 def _select(selection: Selection, patterns: list[object], label: object) -> None:

@@ -111,7 +111,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
         elif isinstance(entry, Mapping):
             merged = Declared(said.method, {**said.values, **entry}, said.where)
             selection.add([name], _packing(merged), inside=False)
-    return Plan(_packing(said), selection, heads=True, embeddings=True)
+    return Plan(_packing(said), selection, embeddings=True)
 
 
 def _packing(said: Declared) -> Scheme:

@@ -49,7 +49,7 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
             raise UndeterminedError("it does not list which modules stay as they are")
         size = said.values.get("group_size") or _size_in_groups(said)
         scheme = scheme_of(algorithm, size)
-    return Plan(scheme, selection, heads=True, cache_scales=_cache(said))
+    return Plan(scheme, selection, cache_scales=_cache(said))
 
 
 def _size_in_groups(said: Declared) -> object:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
-from .pieces import KEEP, Pieces, Plan, UndeterminedError, exact, scales, weights
+from .pieces import KEEP, Fused, Pieces, Plan, UndeterminedError, exact, scales, weights
 from .scaled import read_module
 from .selection import Selection
 
@@ -48,8 +48,9 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
     return Plan(None, selection, fused=_pack, dtype="BF16")
 
 
-def _pack(name: str, shape: tuple[int, ...]) -> Pieces:
-    experts, inputs, out = shape
+def _pack(fused: Fused) -> Pieces:
+    name = fused.name
+    experts, inputs, out = fused.shape
     groups = exact(inputs, 32, "the width")
     return {
         f"{name}_blocks": weights(

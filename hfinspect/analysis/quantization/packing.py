@@ -28,7 +28,7 @@ from ...trees.prediction import Prediction, is_held
 from .declared import Declared, declared_in, group_size_of
 from .decoding import Holds
 from .expressions import UnreadablePatternError
-from .pieces import KEEP, Linear, Plan, Scheme, UndeterminedError, scales
+from .pieces import KEEP, Fused, Linear, Plan, Scheme, UndeterminedError, scales
 from .registry import find_plan
 from .selection import State
 
@@ -207,7 +207,7 @@ class _Walk:
             if isinstance(child, Module):
                 children[name] = self.module(child, enter(state, name), place)
             elif scheme is not None and name == "weight" and _is_matrix(child):
-                pieces = scheme(self._linear(node, child))
+                pieces = scheme(self._linear(node, child, place))
                 children.update({name: child} if pieces is None else _placed(child, pieces))
             else:
                 children.update(self._bare(node, name, child, enter(state, name), place))
@@ -219,15 +219,16 @@ class _Walk:
         made.children = children
         return made
 
-    def _linear(self, node: Module, weight: Parameter) -> Linear:
+    def _linear(self, node: Module, weight: Parameter, place: _Place) -> Linear:
         first, second = (int(size) for size in weight.shape)
         out, inputs = (second, first) if node.class_name == "Conv1D" else (first, second)
-        return Linear(out, inputs, node.class_name, "bias" in node.children, self._dtype)
+        has_bias = "bias" in node.children
+        return Linear(out, inputs, node.class_name, has_bias, self._dtype, place.is_expert)
 
     def _scheme(self, node: Module, state: State, place: _Place) -> Scheme | None:
         """That of a module, None for one that stays as it is."""
         plan = self._plan
-        is_linear = node.class_name in _LINEAR
+        is_linear = node.class_name in _LINEAR or node.class_name.endswith("GroupedLinear")
         if not is_linear and not (plan.embeddings and node.class_name == "Embedding"):
             return None
         return self._chosen(state, place)
@@ -237,9 +238,8 @@ class _Walk:
         label = plan.selection.label(state)
         if label is not None:
             return label if callable(label) else None
-        if place.component is Component.HEAD and not plan.heads:
-            return None
-        return None if plan.layers_only and not place.in_layers else plan.scheme
+        outside = not place.in_layers or place.component is Component.HEAD
+        return None if plan.layers_only and outside else plan.scheme
 
     def _bare(
         self, node: Module, name: str, tensor: Parameter, state: State, place: _Place
@@ -254,8 +254,8 @@ class _Walk:
         if plan.selection.label(state) == KEEP:
             return {name: tensor}
         if plan.fused is not None:
-            shape = tuple(int(size) for size in tensor.shape)
-            return _placed(tensor, plan.fused(name, shape))
+            sizes = _sizes(node)
+            return _placed(tensor, plan.fused(Fused(name, sizes[name], sizes, node.class_name)))
         if self._chosen(state, place) is None:
             return {name: tensor}
         raise UndeterminedError(f"it does not say how the experts in one tensor {name} are packed")
@@ -289,6 +289,12 @@ def _has_matrices(node: Module, name: str, tensor: Parameter) -> bool:
     if tensor.role is not Role.PARAMETER or len(tensor.shape) < 2 or "bias" in name:
         return False
     return node.component is not Component.ROUTER
+
+
+def _sizes(node: Module) -> dict[str, tuple[int, ...]]:
+    """The shapes of a module's own tensors."""
+    own = ((name, child) for name, child in node.children.items() if isinstance(child, Parameter))
+    return {name: tuple(int(size) for size in tensor.shape) for name, tensor in own}
 
 
 def _placed(weight: Parameter, pieces: Mapping[str, Parameter]) -> dict[str, Parameter]:

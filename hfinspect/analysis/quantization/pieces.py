@@ -21,13 +21,14 @@ class UndeterminedError(Exception):
 class Linear(NamedTuple):
     """A module that is to be packed: a matrix of ``out`` by ``inputs``. ``module`` is its class
     (``Conv1D`` keeps its weight transposed, ``Embedding`` has a row for each token), ``dtype`` the
-    config's."""
+    config's; ``is_expert`` whether it is one of many experts."""
 
     out: int
     inputs: int
     module: str = "Linear"
     has_bias: bool = False
     dtype: str | None = None
+    is_expert: bool = False
 
     @property
     def parameters(self) -> int:
@@ -40,8 +41,20 @@ Pieces = Mapping[str, Parameter]
 #: Raises UndeterminedError.
 #: None leaves the module as it is.
 Scheme = Callable[[Linear], "Pieces | None"]
-#: Of a tensor with the weights of all experts, by its name and shape. Raises UndeterminedError.
-FusedScheme = Callable[[str, tuple[int, ...]], Pieces]
+
+
+class Fused(NamedTuple):
+    """A tensor with the weights of all experts: its last name and shape, by name the shapes of all
+    tensors of its module (itself included), and the class of that module."""
+
+    name: str
+    shape: tuple[int, ...]
+    siblings: Mapping[str, tuple[int, ...]]
+    module: str
+
+
+#: Raises UndeterminedError.
+FusedScheme = Callable[[Fused], Pieces]
 
 #: The label of modules that stay as they are.
 KEEP = "keep"
@@ -52,8 +65,8 @@ class Plan:
     """How a config says that a model is packed.
 
     ``selection`` gives modules the label ``KEEP`` or a scheme of their own; the others have
-    ``scheme``, but not an output head (unless ``heads``), not a module outside the language
-    model's layers (if ``layers_only``), and an embedding only if ``embeddings``. ``fused`` packs
+    ``scheme``, but not a module outside the language model's layers nor an output head (if
+    ``layers_only``), and an embedding only if ``embeddings``. ``fused`` packs
     experts that are one tensor. ``dtype`` is that of all other tensors where config.json names
     none; ``floats`` is what the tool casts tensors to that the architecture keeps in float32.
     ``cache_scales`` are the modules with the scales of the KV cache: ``projections``,
@@ -62,7 +75,6 @@ class Plan:
 
     scheme: Scheme | None
     selection: Selection = field(default_factory=Selection)
-    heads: bool = False
     layers_only: bool = False
     embeddings: bool = False
     fused: FusedScheme | None = None

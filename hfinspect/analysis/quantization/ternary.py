@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
+from .kept_by_default import kept_in_float32, kept_without_list
 from .pieces import KEEP, Linear, Pieces, Plan, parts, scales, weights
 from .selection import Selection
 
@@ -33,13 +34,16 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
         sheet.weight(weight, weight.name, total, 2, "ternary")
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear but those listed; none where quantisation is done while loading."""
     kept = said.names("modules_to_not_convert")
     selection = Selection()
     selection.add(kept or (), KEEP)
+    selection.add(kept_in_float32(prediction), KEEP)
+    if kept is None:
+        selection.add(kept_without_list(prediction), KEEP, inside=False)
     is_online = said.text("quantization_mode") == "online"
-    return Plan(None if is_online else _pack, selection, heads=kept is not None)
+    return Plan(None if is_online else _pack, selection)
 
 
 def _pack(linear: Linear) -> Pieces:

@@ -1,0 +1,82 @@
+"""What transformers keeps as it is where a config lists no modules, and what it always keeps.
+
+Source: transformers/quantizers/base.py (``get_keys_to_not_convert``): tied modules, the module of
+the last parameter where that is a weight, and the output head; and ``_keep_in_fp32_modules`` of the
+model classes, which ``get_modules_to_not_convert`` adds to any list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ...core.components import Component, Role
+from ...core.tensor import TensorSpec
+from ...trees.modules import Module, Parameter
+from ...trees.prediction import Prediction
+
+#: T5's last map of each MLP, in these and in whatever has T5 as a part.
+_T5 = ("DenseReluDense.wo",)
+_INDEXER = ("indexer.weights_proj",)
+#: Model type -> linear maps that its classes keep in float32 (``_keep_in_fp32_modules``).
+_WIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "longt5": (), "switch_transformers": (), "pix2struct": (),
+        "axk2": _INDEXER, "deepseek_v32": _INDEXER, "glm_moe_dsa": _INDEXER,
+        "mistral_large4": _INDEXER,
+        "deepseek_v4": ("compressor.wgate", "compressor.wkv", *_INDEXER),
+        "blip-2": ("qformer", *_T5),
+    }
+)  # fmt: skip
+#: Heads of parts that ``get_output_embeddings`` of the whole does not return.
+_NO_OUTPUT = (
+    "joint.head", "code_predictor.lm_head", "talker.codec_head", "thinker.lm_head",
+    "semantic.lm_head", "coarse_acoustics.lm_head",
+)  # fmt: skip
+#: Classes whose head is no output embedding.
+_OTHER_HEADS = ("ForCTC", "ForMaskedImageModeling")
+
+
+def kept_in_float32(prediction: Prediction) -> tuple[str, ...]:
+    """Ends of the names of modules that are never packed."""
+    return _WIDE.get(prediction.model_type or "", _T5)
+
+
+def kept_without_list(prediction: Prediction) -> list[str]:
+    """Full names of the modules that stay as they are where a config lists none."""
+    names = {name for pair in prediction.tied.items() for name in pair}
+    heads = set()
+    for place in prediction.tensors.places():  # templates: most layers are copies
+        for spec in place.template.rows:
+            if spec.component is Component.HEAD and spec.kind == "lm_head" and _is_matrix(spec):
+                heads.add(place.head + spec.name)
+    heads = {name for name in heads if not any(part in name for part in _NO_OUTPUT)}
+    if prediction.architecture.endswith(_OTHER_HEADS):
+        heads = set()
+    last = None if heads else _last_parameter(prediction.root)
+    found = names | heads | ({last} if last else set())
+    return sorted(name.removesuffix(".weight") for name in found)
+
+
+def _is_matrix(spec: TensorSpec) -> bool:
+    return len(spec.shape) == 2 and spec.role is Role.PARAMETER
+
+
+def _last_parameter(module: Module) -> str | None:
+    """The last of torch's ``named_parameters``: those of a module itself come before those of the
+    modules in it, and what is tied has been named before."""
+    if not module.saved:
+        return None
+    for name, child in reversed(module.children.items()):
+        if isinstance(child, Module):
+            found = _last_parameter(child)
+            if found is not None:
+                return f"{name}.{found}"
+    for name, child in reversed(module.children.items()):
+        if isinstance(child, Parameter) and _is_own(child):
+            return name
+    return None
+
+
+def _is_own(tensor: Parameter) -> bool:
+    return tensor.role is Role.PARAMETER and tensor.saved and tensor.tied_to is None
