@@ -44,11 +44,12 @@ from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
 
 from .record import digest
+from .tracing.building import Failed
 from .tracing.gate import gate
 from .tracing.library import Library, transformers
 from .tracing.observing import Leaf, Node, Part, flat
 from .tracing.of_diffusers import diffusers
-from .tracing.recording import Failed, Recorded, Recording
+from .tracing.recording import Recorded, Recording
 from .tracing.writing import Table, chosen, text
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,51 +1,33 @@
-"""Experiments on one class: which keys change what, the tree that explains it, and its check."""
+"""One class: the tree that explains the experiments, its guards and its checks."""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from random import Random
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.arithmetic import Written
-from hfinspect.trees.catalog import builder, find_class
+from hfinspect.trees.catalog import builder
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
 
-from . import symbols
-from .changing import IDLE, alternatives, at_random, flattened, nested, without
+from .building import Failed, Seen
+from .changing import IDLE, flattened
+from .experimenting import Experiments, counts
 from .fitting import Build, EnvValues, Fitter, NoFit, evaluated, proposed
 from .gate import LEAST, Gated, comparisons, gate
-from .library import Library, patience
-from .observing import Node, Part, Saved, flat, paths, put, tree
+from .observing import flat
 from .writing import Trace, keys_of
 
 #: Random builds that a class must pass.
 CHECKED = 30
 #: Fits that are made, seconds of the gate, and answers that a trace has to give there.
 ROUNDS, GATE_SECONDS, FEW = 12, 40.0, 6
-#: Builds beyond which no more are made, and seconds for one build.
-MOST, PATIENCE = 700, 20.0
-_BATCH = 14
-
-
-class Failed(Exception):  # noqa: N818
-    """The class cannot be recorded; says why."""
-
-
-class Seen(NamedTuple):
-    """A build and how it came about. ``changes``: dotted key -> value put over the base."""
-
-    changes: Mapping[str, Any]
-    given: Mapping[str, Any]
-    env: dict[str, Any]
-    written: frozenset[str]
-    root: Node
 
 
 class Recorded(NamedTuple):
@@ -62,356 +44,8 @@ class Recorded(NamedTuple):
     absent: dict[str, dict[str, Any]]
 
 
-class Recording:
+class Recording(Experiments):
     """One class of one type."""
-
-    def __init__(self, library: Library, kind: str, name: str, seconds: float = 60) -> None:
-        self.library, self.kind, self.name = library, kind, name
-        self.until = time.process_time() + seconds
-        self.rng = Random(f"{kind} {name}")
-        self.cache: dict[str, Seen | str] = {}
-        self.seen: list[Seen] = []
-        self.working: dict[str, list[Any]] = {}
-        self.failing: dict[str, list[Any]] = {}
-        self.sections: dict[str, str] = {}
-        self.base_given: dict[str, Any] = {}
-        self.known: dict[Any, dict[str, Any]] = {}
-        self.says: list[str] = []
-        self.zeros: set[str] = set()
-        #: Keys that change nothing alone.
-        self.conditional: set[str] = set()
-        self.refused = ""
-        self.rebased = False
-        self.without: set[str] = set()
-        self.parts: dict[str, str] | None = None
-        self.absent: dict[str, dict[str, Any]] = {}
-
-    # ---- builds
-
-    def attempt(self, given: Mapping[str, Any], changes: Mapping[str, Any]) -> Seen | str:
-        """A build, or why there is none."""
-        key = json.dumps(given, sort_keys=True, default=repr)
-        if key not in self.cache:
-            if len(self.cache) > MOST or time.process_time() > self.until:
-                return "no time left"
-            try:
-                with patience(PATIENCE):
-                    found = self._tree(self.library.build(self.kind, self.name, given), given)
-                    full = self.library.full(self.kind, self.name, given)
-            except Exception as error:
-                self.cache[key] = f"{type(error).__name__}: {str(error).strip()[:200]}"
-                return self.cache[key]
-            env = flattened(full, self.sections)
-            plain = flattened(self._filled(given), self.sections)
-            env.update({k: v for k, v in plain.items() if v is not None})
-            written = {k for k, v in plain.items() if v is not None}
-            written |= self._own_names(self._filled(given))
-            if "id2label" in written:
-                written.add("num_labels")  # which they count
-            written |= {k.rpartition(".")[0] for k in plain if "." in k}
-            self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), found)
-        return self.cache[key]
-
-    def _tree(self, saved: Saved, given: Mapping[str, Any]) -> Node:
-        """The modules; those that the catalog has as classes of sections are parts."""
-        found = tree(saved)
-        if self.parts is None:
-            self.parts = self._parts(found, saved, given)
-        there = {path for path, _ in paths(found)}
-        for own, path in self.parts.items():
-            if own in saved.parts and path in there:
-                node = next(node for place, node in paths(found) if place == path)
-                put(found, path, Part(*saved.parts[own], node))
-        return found
-
-    def _parts(self, root: Node, saved: Saved, given: Mapping[str, Any]) -> dict[str, str]:
-        """Of the first build: own path -> saved path of what the catalog builds of a section."""
-        found: dict[str, str] = {}
-        config = ModelConfig(self.library.config_json(self.kind, self.name, self._filled(given)))
-        for own, (key, name) in saved.parts.items():
-            family = find_class(name)
-            if name == self.name or family is None or any(own.startswith(f"{p}.") for p in found):
-                continue
-            section = config
-            for step in key.split(".") if key else ():
-                section = section.section(step)
-            try:
-                specs = expected_tensors(family.classes[name](section))
-            except HfinspectError:
-                continue
-            wanted = {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
-            places = [path for path, node in paths(root) if wanted and flat(node) == wanted]
-            if own in places or len(places) == 1:
-                found[own] = own if own in places else places[0]
-        return found
-
-    def _filled(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """With the sections that the class makes of absent ones."""
-        absent = {k: v for k, v in self.absent.items() if "." not in k and k not in given}
-        return {**given, **absent} if absent else given
-
-    def _absent(self) -> dict[str, dict[str, Any]]:
-        """Sections that the class makes otherwise than their own class does."""
-        found: dict[str, dict[str, Any]] = {}
-        try:
-            whole = self.library.full(self.kind, self.name, {})
-            for key, kind in self.sections.items():
-                if "." in key or not isinstance(whole.get(key), dict):
-                    continue
-                own = self.library.full(self.kind, self.name, {key: {"model_type": kind}})[key]
-                if own != whole[key]:
-                    found[key] = {
-                        k: v for k, v in whole[key].items() if k == "model_type" or own.get(k) != v
-                    }
-        except Exception:
-            return {}
-        return found
-
-    def _own_names(self, given: Mapping[str, Any]) -> set[str]:
-        """Keys that are written down under an alias."""
-        found: set[str] = set()
-
-        def enter(config: ModelConfig) -> None:
-            own = config.values.keys() - config.given.keys()
-            found.update(config.path + key for key in own if config.has(key))
-            for key in config.given:
-                if config.path + key in self.sections and isinstance(config.given[key], dict):
-                    enter(config.section(key))
-
-        enter(ModelConfig(self.library.config_json(self.kind, self.name, given)))
-        return found
-
-    def changed(self, changes: Mapping[str, Any]) -> Seen | str:
-        return self.attempt(nested(self.base_given, changes), changes)
-
-    def _begin(self) -> Seen:
-        reasons = []
-        for given in self.library.starts(self.kind, self.name):
-            try:
-                self.sections = self.library.sections(self.kind, self.name)
-                self.absent = self._absent()
-            except Exception as error:
-                reasons.append(f"{type(error).__name__}: {error}")
-                continue
-            given = self._explicit(without(given, self.without))
-            self.parts = None
-            found = self.attempt(given, {})
-            if isinstance(found, Seen):
-                self.base_given = dict(given)
-                return found
-            reasons.append(found)
-        raise Failed(f"no config to begin with builds: {reasons[0] if reasons else '?'}")
-
-    def _explicit(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """With sections that need their type written down: a part of one would be another's."""
-        found = dict(given)
-        try:
-            full = self.library.full(self.kind, self.name, given)
-        except Exception:
-            return found
-        for key in self.sections:
-            if "backbone" in key and "." not in key and isinstance(full.get(key), dict):
-                found[key] = {
-                    k: v for k, v in full[key].items() if k == "model_type" or not IDLE.search(k)
-                }
-        return found
-
-    # ---- what the constructor looks at
-
-    def _noted(self, base: Seen) -> None:
-        """Runs with numbers that remember: all keys, and those that are fields of their own."""
-        self.expressions: dict[str, Written] = {}
-        self.sizes: dict[str, Written] = {}
-        self.compared: dict[str, Written] = {}
-        self.words: dict[str, set[str]] = {}
-        plain = {k: v for k, v in base.env.items() if not IDLE.search(k)}
-        derived = {k for k, v in plain.items() if k not in base.written and self._is_derived(k)}
-        for left_out in ((), derived) if derived else ((),):
-            marked = {k: _marked(k, v) for k, v in plain.items() if k not in left_out}
-            marked = {k: v for k, v in marked.items() if v is not None}
-            try:
-                with symbols.noting(self.library.packages) as noted, patience(PATIENCE):
-                    self.library.run(self.kind, self.name, nested(self.base_given, marked))
-            except Exception:  # what was noted until then still proposes
-                pass
-            self.expressions.update(noted.computed)
-            self.sizes.update(noted.sizes)
-            self.compared.update(noted.compared)
-            for key, words in noted.words.items():
-                self.words.setdefault(key, set()).update(words)
-
-    def _is_derived(self, key: str) -> bool:
-        declared = self.annotations.get(key, "")
-        return not declared or "None" in declared
-
-    # ---- experiments
-
-    def experiment(self) -> Seen:
-        """Singles: every key, as many at once as change nothing."""
-        base = self._begin()
-        self.base = base
-        self.seen.append(base)
-        try:
-            self.annotations = self.library.optional(self.kind, self.name)
-        except Exception:
-            self.annotations = {}
-        self._noted(base)
-        try:
-            self.looked, self.missing = self._looked(base)
-        except Exception:
-            self.looked, self.missing = set(base.env), set()
-        limits = _limits(self.compared.values())
-        options = {
-            key: alternatives(
-                key, value, self.annotations.get(key, ""), self.words.get(key, set()),
-                limits.get(key, set()),
-            )
-            for key, value in base.env.items()
-            if not IDLE.search(key)
-        }  # fmt: skip
-        self.options = options
-        suspects = [k for k in options if options[k] and k not in self._likely()]
-        likely = [k for k in options if options[k] and k in self._likely()]
-        for key in [*likely, *self._not_idle(suspects)]:
-            self._single(key)
-        self._conditional()
-        full = self.attempt(self._spelled_in_full(base), {})
-        if isinstance(full, Seen):
-            self.seen.append(full)
-        return base
-
-    def _likely(self) -> set[str]:
-        """Keys that stand in an expression of a size."""
-        if not hasattr(self, "_sized"):
-            inner = self.inner
-            self._sized = {
-                key for written in self.sizes.values() for key in keys_of(written)
-                if not any(key.startswith(path) for path in inner)
-            }  # fmt: skip
-        return self._sized
-
-    @property
-    def inner(self) -> set[str]:
-        """Prefixes of the keys that parts read for themselves; empty where one has the config."""
-        found = {part.key for part in _all_parts(self.base.root)}
-        return {f"{key}." if key else "" for key in found}
-
-    def _not_idle(self, keys: list[str]) -> Iterator[str]:
-        """Those of the keys that change something, or cannot be changed, by halves."""
-        for start in range(0, len(keys), _BATCH):
-            yield from self._halved(keys[start : start + _BATCH])
-
-    def _halved(self, keys: list[str]) -> list[str]:
-        if len(keys) == 1:
-            return keys
-        found = self.changed({key: self.options[key][0] for key in keys})
-        if isinstance(found, Seen) and found.root.signature == self.base.root.signature:
-            for key in keys:
-                self.working[key] = [self.options[key][0]]
-            return []
-        half = len(keys) // 2
-        return [*self._halved(keys[:half]), *self._halved(keys[half:])]
-
-    def _single(self, key: str) -> None:
-        wanted = 3 if isinstance(self.base.env[key], int) else 8
-        if any(key.startswith(path) for path in self.inner):
-            wanted = 1  # unless it matters outside the part as well
-        for value in self.options[key]:
-            if len(self.working.get(key, ())) >= wanted:
-                break
-            if value == 0 and not isinstance(value, bool):
-                continue
-            found = self.changed({key: value})
-            if isinstance(found, Seen):
-                self.working.setdefault(key, []).append(value)
-                if found.root.signature != self.base.root.signature:
-                    self.seen.append(found)
-                    wanted = max(wanted, 3)
-            else:
-                self.failing.setdefault(key, []).append(value)
-
-    def _conditional(self) -> None:
-        """Keys that matter only where another one, a flag, a text or what is null, is turned."""
-        for key in self.effective():
-            if not isinstance(self.base.env[key], (bool, str, type(None))):
-                continue
-            for value in self.working[key][:2]:
-                turned = self.changed({key: value})
-                if isinstance(turned, Seen) and turned.root.signature != self.base.root.signature:
-                    idle = [k for k in self.working if k not in self.effective()]
-                    for start in range(0, len(idle), _BATCH):
-                        self._turned(turned, idle[start : start + _BATCH])
-
-    def _turned(self, turned: Seen, keys: list[str]) -> None:
-        """Finds by halves which of the idle keys matter at a change of another."""
-        over = {k: self.working[k][0] for k in keys if self.working[k]}
-        found = self.changed({**turned.changes, **over})
-        if not over or (isinstance(found, Seen) and found.root.signature == turned.root.signature):
-            return
-        if len(keys) > 1:
-            half = len(keys) // 2
-            self._turned(turned, keys[:half])
-            self._turned(turned, keys[half:])
-            return
-        self._single(keys[0])  # more values than the one that showed nothing alone
-        for value in self.working[keys[0]][:3]:
-            found = self.changed({**turned.changes, keys[0]: value})
-            if isinstance(found, Seen) and found.root.signature != turned.root.signature:
-                self.conditional.add(keys[0])
-                self.seen.append(found)
-
-    def _looked(self, base: Seen) -> tuple[set[str], set[str]]:
-        found = self.library.looked_at(self.kind, self.name, base.given)
-        known = {key.rpartition(".")[2] for key in base.env}
-        return {k for k in base.env if k.rpartition(".")[2] in found}, {
-            name for name in found if name.startswith("?") and name[1:] not in known
-        }
-
-    def _spelled_in_full(self, one: Seen) -> dict[str, Any]:
-        values = self.library.full(self.kind, self.name, one.given)
-        values.pop("num_labels", None)
-        return values
-
-    def effective(self) -> list[str]:
-        """Keys of which a change alone or with others changes the tree."""
-        base = self.base.root.signature
-        found = [
-            k for s in self.seen if s.root.signature != base and len(s.changes) == 1
-            for k in s.changes
-        ]  # fmt: skip
-        return list(dict.fromkeys([*found, *sorted(self.conditional)]))
-
-    def random(self, count: int, allowed: Mapping[str, list[Any]]) -> list[Seen]:
-        """So many builds with several keys changed at once, guarded keys within their guard."""
-        found: list[Seen] = []
-        # Keys of an expression count too: alone they may change nothing.
-        known = dict.fromkeys([*self.effective(), *sorted(self._likely())])
-        effective = [k for k in known if k not in allowed and self.working.get(k)]
-        idle = [k for k in self.working if k not in effective and k not in allowed]
-        for _ in range(count * 4):
-            if len(found) >= count or time.process_time() > self.until:
-                break
-            keys = set(self.rng.sample(effective, min(len(effective), self.rng.randint(1, 6))))
-            keys |= set(self.rng.sample(idle, min(len(idle), self.rng.randint(0, 4))))
-            changes = {k: at_random(self.rng, self.base.env[k], self.working[k]) for k in keys}
-            for key, values in allowed.items():
-                if len(values) > 1 and self.rng.random() < 0.3:
-                    value = self.rng.choice(values)
-                    if value is not None:
-                        changes[key] = value
-            one = self.attempt(nested(self._less(changes), changes), changes)
-            if isinstance(one, str):  # halve the changes until it builds
-                kept = self.rng.sample(sorted(changes), (len(changes) + 1) // 2)
-                one = self.changed({k: changes[k] for k in kept})
-            if isinstance(one, Seen) and one not in found:
-                found.append(one)
-        return found
-
-    def _less(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """The base less some of what it writes down: what is absent may be computed."""
-        there = [k for k in flattened(self.base_given, self.sections) if k not in changes]
-        absent = {k for k in there if not k.endswith("model_type") and self.rng.random() < 0.2}
-        return without(self.base_given, absent)
 
     # ---- the fit
 
@@ -420,7 +54,7 @@ class Recording:
         effective = [k for k in self.effective() if k not in set(guarded)]
         needed = {k for w in self.sizes.values() for k in keys_of(w)} | set(effective)
         envs, defaults = self._defaults(seen, needed)
-        more = sorted(k for k in needed - set(effective) if _counts(self.base.env.get(k)))
+        more = sorted(k for k in needed - set(effective) if counts(self.base.env.get(k)))
         expressions = proposed(
             self.expressions.values(), self.sizes.values(), self.base.env, [*effective, *more]
         )
@@ -726,7 +360,7 @@ class Recording:
     def _blamed(self, whole: Mapping[str, Any], wrong: Seen) -> set[str]:
         """The keys of a small change that the trace gets wrong: the last of them is guarded."""
         changes = self._least(whole, wrong)
-        order = sorted(changes, key=lambda k: _counts(self.base.env.get(k)))
+        order = sorted(changes, key=lambda k: counts(self.base.env.get(k)))
         return set(order[:1])
 
     # ---- guards and the check
@@ -804,42 +438,3 @@ class Recording:
         if mine != real:
             self.differs = sorted(set(mine.items()) ^ set(real.items()))[:4]
         return mine == real
-
-
-def _all_parts(node: Node) -> Iterator[Part]:
-    for child in node.children.values():
-        if isinstance(child, Part):
-            yield child
-        elif isinstance(child, Node):
-            yield from _all_parts(child)
-
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _marked(key: str, value: Any) -> Any:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return symbols.Int(value, key)
-    if isinstance(value, float):
-        return symbols.Float(value, key)
-    if isinstance(value, str):
-        return symbols.text(value, key)
-    if isinstance(value, list) and value and all(_counts(v) for v in value):
-        return [
-            (symbols.Float if isinstance(v, float) else symbols.Int)(v, ["[]", key, i])
-            for i, v in enumerate(value)
-        ]
-    return None
-
-
-def _limits(compared: Iterable[Written]) -> dict[str, set[int]]:
-    """Key -> the small numbers that it is compared with."""
-    found: dict[str, set[int]] = {}
-    for op, *sides in compared:
-        for a, b in (sides, sides[::-1]):
-            if isinstance(a, str) and isinstance(b, int) and op != "in" and 0 < b < 2048:
-                found.setdefault(a, set()).add(b)
-    return {key: set(sorted(numbers)[:4]) for key, numbers in found.items()}

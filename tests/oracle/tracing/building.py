@@ -1,0 +1,191 @@
+"""Builds of one class: the tree of what would be saved, and the config that it came from."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from random import Random
+from typing import Any, NamedTuple
+
+from hfinspect.core.config import ModelConfig
+from hfinspect.errors import HfinspectError
+from hfinspect.trees.catalog import find_class
+from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.prediction import is_held
+
+from .changing import IDLE, flattened, nested, without
+from .library import Library, patience
+from .observing import Node, Part, Saved, flat, paths, put, tree
+
+#: Builds beyond which no more are made, and seconds for one build.
+MOST, PATIENCE = 700, 20.0
+
+
+class Failed(Exception):  # noqa: N818
+    """The class cannot be recorded; says why."""
+
+
+class Seen(NamedTuple):
+    """A build and how it came about. ``changes``: dotted key -> value put over the base."""
+
+    changes: Mapping[str, Any]
+    given: Mapping[str, Any]
+    env: dict[str, Any]
+    written: frozenset[str]
+    root: Node
+
+
+class Builds:
+    """One class of one type."""
+
+    def __init__(self, library: Library, kind: str, name: str, seconds: float = 60) -> None:
+        self.library, self.kind, self.name = library, kind, name
+        self.until = time.process_time() + seconds
+        self.rng = Random(f"{kind} {name}")
+        self.cache: dict[str, Seen | str] = {}
+        self.seen: list[Seen] = []
+        self.working: dict[str, list[Any]] = {}
+        self.failing: dict[str, list[Any]] = {}
+        self.sections: dict[str, str] = {}
+        self.base_given: dict[str, Any] = {}
+        self.known: dict[Any, dict[str, Any]] = {}
+        self.says: list[str] = []
+        self.zeros: set[str] = set()
+        #: Keys that change nothing alone.
+        self.conditional: set[str] = set()
+        self.refused = ""
+        self.rebased = False
+        self.without: set[str] = set()
+        self.parts: dict[str, str] | None = None
+        self.absent: dict[str, dict[str, Any]] = {}
+
+    # ---- builds
+
+    def attempt(self, given: Mapping[str, Any], changes: Mapping[str, Any]) -> Seen | str:
+        """A build, or why there is none."""
+        key = json.dumps(given, sort_keys=True, default=repr)
+        if key not in self.cache:
+            if len(self.cache) > MOST or time.process_time() > self.until:
+                return "no time left"
+            try:
+                with patience(PATIENCE):
+                    found = self._tree(self.library.build(self.kind, self.name, given), given)
+                    full = self.library.full(self.kind, self.name, given)
+            except Exception as error:
+                self.cache[key] = f"{type(error).__name__}: {str(error).strip()[:200]}"
+                return self.cache[key]
+            env = flattened(full, self.sections)
+            plain = flattened(self._filled(given), self.sections)
+            env.update({k: v for k, v in plain.items() if v is not None})
+            written = {k for k, v in plain.items() if v is not None}
+            written |= self._own_names(self._filled(given))
+            if "id2label" in written:
+                written.add("num_labels")  # which they count
+            written |= {k.rpartition(".")[0] for k in plain if "." in k}
+            self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), found)
+        return self.cache[key]
+
+    def _tree(self, saved: Saved, given: Mapping[str, Any]) -> Node:
+        """The modules; those that the catalog has as classes of sections are parts."""
+        found = tree(saved)
+        if self.parts is None:
+            self.parts = self._parts(found, saved, given)
+        there = {path for path, _ in paths(found)}
+        for own, path in self.parts.items():
+            if own in saved.parts and path in there:
+                node = next(node for place, node in paths(found) if place == path)
+                put(found, path, Part(*saved.parts[own], node))
+        return found
+
+    def _parts(self, root: Node, saved: Saved, given: Mapping[str, Any]) -> dict[str, str]:
+        """Of the first build: own path -> saved path of what the catalog builds of a section."""
+        found: dict[str, str] = {}
+        config = ModelConfig(self.library.config_json(self.kind, self.name, self._filled(given)))
+        for own, (key, name) in saved.parts.items():
+            family = find_class(name)
+            if name == self.name or family is None or any(own.startswith(f"{p}.") for p in found):
+                continue
+            section = config
+            for step in key.split(".") if key else ():
+                section = section.section(step)
+            try:
+                specs = expected_tensors(family.classes[name](section))
+            except HfinspectError:
+                continue
+            wanted = {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
+            places = [path for path, node in paths(root) if wanted and flat(node) == wanted]
+            if own in places or len(places) == 1:
+                found[own] = own if own in places else places[0]
+        return found
+
+    def _filled(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """With the sections that the class makes of absent ones."""
+        absent = {k: v for k, v in self.absent.items() if "." not in k and k not in given}
+        return {**given, **absent} if absent else given
+
+    def _absent(self) -> dict[str, dict[str, Any]]:
+        """Sections that the class makes otherwise than their own class does."""
+        found: dict[str, dict[str, Any]] = {}
+        try:
+            whole = self.library.full(self.kind, self.name, {})
+            for key, kind in self.sections.items():
+                if "." in key or not isinstance(whole.get(key), dict):
+                    continue
+                own = self.library.full(self.kind, self.name, {key: {"model_type": kind}})[key]
+                if own != whole[key]:
+                    found[key] = {
+                        k: v for k, v in whole[key].items() if k == "model_type" or own.get(k) != v
+                    }
+        except Exception:
+            return {}
+        return found
+
+    def _own_names(self, given: Mapping[str, Any]) -> set[str]:
+        """Keys that are written down under an alias."""
+        found: set[str] = set()
+
+        def enter(config: ModelConfig) -> None:
+            own = config.values.keys() - config.given.keys()
+            found.update(config.path + key for key in own if config.has(key))
+            for key in config.given:
+                if config.path + key in self.sections and isinstance(config.given[key], dict):
+                    enter(config.section(key))
+
+        enter(ModelConfig(self.library.config_json(self.kind, self.name, given)))
+        return found
+
+    def changed(self, changes: Mapping[str, Any]) -> Seen | str:
+        return self.attempt(nested(self.base_given, changes), changes)
+
+    def _begin(self) -> Seen:
+        reasons = []
+        for given in self.library.starts(self.kind, self.name):
+            try:
+                self.sections = self.library.sections(self.kind, self.name)
+                self.absent = self._absent()
+            except Exception as error:
+                reasons.append(f"{type(error).__name__}: {error}")
+                continue
+            given = self._explicit(without(given, self.without))
+            self.parts = None
+            found = self.attempt(given, {})
+            if isinstance(found, Seen):
+                self.base_given = dict(given)
+                return found
+            reasons.append(found)
+        raise Failed(f"no config to begin with builds: {reasons[0] if reasons else '?'}")
+
+    def _explicit(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """With sections that need their type written down: a part of one would be another's."""
+        found = dict(given)
+        try:
+            full = self.library.full(self.kind, self.name, given)
+        except Exception:
+            return found
+        for key in self.sections:
+            if "backbone" in key and "." not in key and isinstance(full.get(key), dict):
+                found[key] = {
+                    k: v for k, v in full[key].items() if k == "model_type" or not IDLE.search(k)
+                }
+        return found

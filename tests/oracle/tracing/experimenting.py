@@ -1,0 +1,258 @@
+"""Experiments on one class: which keys of its config change what."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hfinspect.trees.arithmetic import Written
+
+from . import symbols
+from .building import PATIENCE, Builds, Seen
+from .changing import IDLE, alternatives, at_random, flattened, nested, without
+from .library import patience
+from .observing import Node, Part
+from .writing import keys_of
+
+_BATCH = 14
+
+
+class Experiments(Builds):
+    """What one key after the other changes, and several at once."""
+
+    # ---- what the constructor looks at
+
+    def _noted(self, base: Seen) -> None:
+        """Runs with numbers that remember: all keys, and those that are fields of their own."""
+        self.expressions: dict[str, Written] = {}
+        self.sizes: dict[str, Written] = {}
+        self.compared: dict[str, Written] = {}
+        self.words: dict[str, set[str]] = {}
+        plain = {k: v for k, v in base.env.items() if not IDLE.search(k)}
+        derived = {k for k, v in plain.items() if k not in base.written and self._is_derived(k)}
+        for left_out in ((), derived) if derived else ((),):
+            marked = {k: _marked(k, v) for k, v in plain.items() if k not in left_out}
+            marked = {k: v for k, v in marked.items() if v is not None}
+            try:
+                with symbols.noting(self.library.packages) as noted, patience(PATIENCE):
+                    self.library.run(self.kind, self.name, nested(self.base_given, marked))
+            except Exception:  # what was noted until then still proposes
+                pass
+            self.expressions.update(noted.computed)
+            self.sizes.update(noted.sizes)
+            self.compared.update(noted.compared)
+            for key, words in noted.words.items():
+                self.words.setdefault(key, set()).update(words)
+
+    def _is_derived(self, key: str) -> bool:
+        declared = self.annotations.get(key, "")
+        return not declared or "None" in declared
+
+    # ---- experiments
+
+    def experiment(self) -> Seen:
+        """Singles: every key, as many at once as change nothing."""
+        base = self._begin()
+        self.base = base
+        self.seen.append(base)
+        try:
+            self.annotations = self.library.optional(self.kind, self.name)
+        except Exception:
+            self.annotations = {}
+        self._noted(base)
+        try:
+            self.looked, self.missing = self._looked(base)
+        except Exception:
+            self.looked, self.missing = set(base.env), set()
+        limits = _limits(self.compared.values())
+        options = {
+            key: alternatives(
+                key, value, self.annotations.get(key, ""), self.words.get(key, set()),
+                limits.get(key, set()),
+            )
+            for key, value in base.env.items()
+            if not IDLE.search(key)
+        }  # fmt: skip
+        self.options = options
+        suspects = [k for k in options if options[k] and k not in self._likely()]
+        likely = [k for k in options if options[k] and k in self._likely()]
+        for key in [*likely, *self._not_idle(suspects)]:
+            self._single(key)
+        self._conditional()
+        full = self.attempt(self._spelled_in_full(base), {})
+        if isinstance(full, Seen):
+            self.seen.append(full)
+        return base
+
+    def _likely(self) -> set[str]:
+        """Keys that stand in an expression of a size."""
+        if not hasattr(self, "_sized"):
+            inner = self.inner
+            self._sized = {
+                key for written in self.sizes.values() for key in keys_of(written)
+                if not any(key.startswith(path) for path in inner)
+            }  # fmt: skip
+        return self._sized
+
+    @property
+    def inner(self) -> set[str]:
+        """Prefixes of the keys that parts read for themselves; empty where one has the config."""
+        found = {part.key for part in _all_parts(self.base.root)}
+        return {f"{key}." if key else "" for key in found}
+
+    def _not_idle(self, keys: list[str]) -> Iterator[str]:
+        """Those of the keys that change something, or cannot be changed, by halves."""
+        for start in range(0, len(keys), _BATCH):
+            yield from self._halved(keys[start : start + _BATCH])
+
+    def _halved(self, keys: list[str]) -> list[str]:
+        if len(keys) == 1:
+            return keys
+        found = self.changed({key: self.options[key][0] for key in keys})
+        if isinstance(found, Seen) and found.root.signature == self.base.root.signature:
+            for key in keys:
+                self.working[key] = [self.options[key][0]]
+            return []
+        half = len(keys) // 2
+        return [*self._halved(keys[:half]), *self._halved(keys[half:])]
+
+    def _single(self, key: str) -> None:
+        wanted = 3 if isinstance(self.base.env[key], int) else 8
+        if any(key.startswith(path) for path in self.inner):
+            wanted = 1  # unless it matters outside the part as well
+        for value in self.options[key]:
+            if len(self.working.get(key, ())) >= wanted:
+                break
+            if value == 0 and not isinstance(value, bool):
+                continue
+            found = self.changed({key: value})
+            if isinstance(found, Seen):
+                self.working.setdefault(key, []).append(value)
+                if found.root.signature != self.base.root.signature:
+                    self.seen.append(found)
+                    wanted = max(wanted, 3)
+            else:
+                self.failing.setdefault(key, []).append(value)
+
+    def _conditional(self) -> None:
+        """Keys that matter only where another one, a flag, a text or what is null, is turned."""
+        for key in self.effective():
+            if not isinstance(self.base.env[key], (bool, str, type(None))):
+                continue
+            for value in self.working[key][:2]:
+                turned = self.changed({key: value})
+                if isinstance(turned, Seen) and turned.root.signature != self.base.root.signature:
+                    idle = [k for k in self.working if k not in self.effective()]
+                    for start in range(0, len(idle), _BATCH):
+                        self._turned(turned, idle[start : start + _BATCH])
+
+    def _turned(self, turned: Seen, keys: list[str]) -> None:
+        """Finds by halves which of the idle keys matter at a change of another."""
+        over = {k: self.working[k][0] for k in keys if self.working[k]}
+        found = self.changed({**turned.changes, **over})
+        if not over or (isinstance(found, Seen) and found.root.signature == turned.root.signature):
+            return
+        if len(keys) > 1:
+            half = len(keys) // 2
+            self._turned(turned, keys[:half])
+            self._turned(turned, keys[half:])
+            return
+        self._single(keys[0])  # more values than the one that showed nothing alone
+        for value in self.working[keys[0]][:3]:
+            found = self.changed({**turned.changes, keys[0]: value})
+            if isinstance(found, Seen) and found.root.signature != turned.root.signature:
+                self.conditional.add(keys[0])
+                self.seen.append(found)
+
+    def _looked(self, base: Seen) -> tuple[set[str], set[str]]:
+        found = self.library.looked_at(self.kind, self.name, base.given)
+        known = {key.rpartition(".")[2] for key in base.env}
+        return {k for k in base.env if k.rpartition(".")[2] in found}, {
+            name for name in found if name.startswith("?") and name[1:] not in known
+        }
+
+    def _spelled_in_full(self, one: Seen) -> dict[str, Any]:
+        values = self.library.full(self.kind, self.name, one.given)
+        values.pop("num_labels", None)
+        return values
+
+    def effective(self) -> list[str]:
+        """Keys of which a change alone or with others changes the tree."""
+        base = self.base.root.signature
+        found = [
+            k for s in self.seen if s.root.signature != base and len(s.changes) == 1
+            for k in s.changes
+        ]  # fmt: skip
+        return list(dict.fromkeys([*found, *sorted(self.conditional)]))
+
+    def random(self, count: int, allowed: Mapping[str, list[Any]]) -> list[Seen]:
+        """So many builds with several keys changed at once, guarded keys within their guard."""
+        found: list[Seen] = []
+        # Keys of an expression count too: alone they may change nothing.
+        known = dict.fromkeys([*self.effective(), *sorted(self._likely())])
+        effective = [k for k in known if k not in allowed and self.working.get(k)]
+        idle = [k for k in self.working if k not in effective and k not in allowed]
+        for _ in range(count * 4):
+            if len(found) >= count or time.process_time() > self.until:
+                break
+            keys = set(self.rng.sample(effective, min(len(effective), self.rng.randint(1, 6))))
+            keys |= set(self.rng.sample(idle, min(len(idle), self.rng.randint(0, 4))))
+            changes = {k: at_random(self.rng, self.base.env[k], self.working[k]) for k in keys}
+            for key, values in allowed.items():
+                if len(values) > 1 and self.rng.random() < 0.3:
+                    value = self.rng.choice(values)
+                    if value is not None:
+                        changes[key] = value
+            one = self.attempt(nested(self._less(changes), changes), changes)
+            if isinstance(one, str):  # halve the changes until it builds
+                kept = self.rng.sample(sorted(changes), (len(changes) + 1) // 2)
+                one = self.changed({k: changes[k] for k in kept})
+            if isinstance(one, Seen) and one not in found:
+                found.append(one)
+        return found
+
+    def _less(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The base less some of what it writes down: what is absent may be computed."""
+        there = [k for k in flattened(self.base_given, self.sections) if k not in changes]
+        absent = {k for k in there if not k.endswith("model_type") and self.rng.random() < 0.2}
+        return without(self.base_given, absent)
+
+
+def counts(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _all_parts(node: Node) -> Iterator[Part]:
+    for child in node.children.values():
+        if isinstance(child, Part):
+            yield child
+        elif isinstance(child, Node):
+            yield from _all_parts(child)
+
+
+def _marked(key: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return symbols.Int(value, key)
+    if isinstance(value, float):
+        return symbols.Float(value, key)
+    if isinstance(value, str):
+        return symbols.text(value, key)
+    if isinstance(value, list) and value and all(counts(v) for v in value):
+        return [
+            (symbols.Float if isinstance(v, float) else symbols.Int)(v, ["[]", key, i])
+            for i, v in enumerate(value)
+        ]
+    return None
+
+
+def _limits(compared: Iterable[Written]) -> dict[str, set[int]]:
+    """Key -> the small numbers that it is compared with."""
+    found: dict[str, set[int]] = {}
+    for op, *sides in compared:
+        for a, b in (sides, sides[::-1]):
+            if isinstance(a, str) and isinstance(b, int) and op != "in" and 0 < b < 2048:
+                found.setdefault(a, set()).add(b)
+    return {key: set(sorted(numbers)[:4]) for key, numbers in found.items()}
