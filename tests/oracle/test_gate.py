@@ -69,6 +69,7 @@ def test_a_silent_difference_is_found_with_its_config() -> None:
 def test_a_refusal_is_counted_and_is_no_difference() -> None:
     gated = passed(Small(limit=10), {"guards": [{"width": {"is": [4, 8]}}]})
     assert gated.refused > 10 and gated.equal > 10 and not gated.wrong
+    assert "width" in gated.why
 
 
 def test_more_keys_more_comparisons() -> None:

@@ -80,7 +80,8 @@ def record_classes(
             _make_known(family_json(library, kind, found))
             outcome = f"{one.checked} builds, guards {len(one.guards)}, gate: {one.gated}"
         except Failed as error:
-            outcome = failed[name] = str(error)
+            failed[name] = str(error)
+            outcome = f"{error} {recording.says[-1:]}"
         except Exception as error:
             outcome = failed[name] = f"{type(error).__name__}: {error}"
         print(f"{kind} {name}: {outcome} ({time.process_time() - started:.0f} s)", flush=True)

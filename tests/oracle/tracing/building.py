@@ -56,6 +56,8 @@ class Builds:
         self.conditional: set[str] = set()
         self.refused = ""
         self.rebased = False
+        #: Keys that the class computes where they are absent, in a way that nothing explains.
+        self.derived: set[str] = set()
         self.without: set[str] = set()
         self.parts: dict[str, str] | None = None
         self.absent: dict[str, dict[str, Any]] = {}

@@ -15,7 +15,7 @@ IDLE = re.compile(
     r"problem_type|return_dict|output_(attentions|hidden_states|past|scores|router_logits)|"
     r"quantization_config|auto_map|_name_or_path|_\w+|"
     r"attn_implementation|bos_token_id|eos_token_id|sep_token_id|decoder_start_token_id|"
-    r"use_cache|chunk_size_feed_forward|is_encoder_decoder|_diffusers_version|_class_name)$"
+    r"use_cache|stage_names|chunk_size_feed_forward|is_encoder_decoder|_diffusers_version|_class_name)$"
 )
 _STAGED = re.compile(r"depth|layers?$|blocks?$|repeats|num_stages|n_layer|experts|_per_")
 _PRIMES = (3, 5, 7, 11, 13)

@@ -8,6 +8,7 @@ changed at once.  A trace with one silent difference is not written; refusals ar
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, NamedTuple
@@ -30,14 +31,17 @@ PATIENCE = 10.0
 
 
 class Gated(NamedTuple):
-    """How many comparisons came out how; ``wrong``: the configs, and what differs."""
+    """How many comparisons came out how; ``wrong``: the configs, and what differs; ``why``: the
+    commonest reason of a refusal."""
 
     equal: int
     refused: int
     wrong: list[tuple[dict[str, Any], str]]
+    why: str = ""
 
     def __str__(self) -> str:
-        return f"{self.equal} equal, {self.refused} refused, {len(self.wrong)} wrong"
+        why = f" ({self.why})" if self.refused > self.equal else ""
+        return f"{self.equal} equal, {self.refused} refused{why}, {len(self.wrong)} wrong"
 
 
 def comparisons(keys: int) -> int:
@@ -52,6 +56,7 @@ def gate(
     """Compare the trace ``whole`` with the library, ``count`` times or until that time of the
     processor; configs that the library refuses are no comparison."""
     equal = refused = 0
+    reasons: Counter[str] = Counter()
     wrong: list[tuple[dict[str, Any], str]] = []
     for given in _varied(library, kind, name, start, Random(f"{seed} {kind} {name}"), 5 * count):
         if equal + refused + len(wrong) >= count or len(wrong) >= 12:
@@ -65,14 +70,16 @@ def gate(
             continue
         try:
             mine = something(predicted(library, kind, name, whole, given))
-        except HfinspectError:
+        except HfinspectError as error:
             refused += 1
+            reasons[str(error)[:80]] += 1
             continue
         if mine == real:
             equal += 1
         else:
             wrong.append((dict(given), str(sorted(set(mine.items()) ^ set(real.items()))[:3])))
-    return Gated(equal, refused, wrong)
+    why = reasons.most_common(1)[0][0] if reasons else ""
+    return Gated(equal, refused, wrong, why)
 
 
 def predicted(

@@ -90,6 +90,7 @@ class Recording(Experiments):
         for key in derived:
             defaults[key] = self._computed(key, built, expressions, set(derived))
             if defaults[key] is None:
+                self.derived.add(key)
                 for env, s in zip(envs, seen, strict=True):
                     if key not in s.written:
                         env[key] = None
@@ -182,7 +183,7 @@ class Recording(Experiments):
         if isinstance(default, Seen) and self.refused and not self.rebased:
             return self._rebased(guards)
         if gated.equal < FEW:
-            raise Failed(f"refuses nearly everything: {gated.equal} of {gated.refused}")
+            raise Failed(f"refuses nearly everything: {gated}")
         idle = len([k for k in self.working if k not in self.effective()])
         return Recorded(
             trace.tree, self._guards(guards), whole["defaults"], checked,
@@ -367,7 +368,11 @@ class Recording(Experiments):
 
     def _guards(self, guards: Mapping[str, list[Any]]) -> dict[str, dict[str, Any]]:
         """All that a config must keep to."""
-        found: dict[str, dict[str, Any]] = {k: {"is": v} for k, v in guards.items()}
+        # What the class computes, and no expression gives, may be absent: checks have to agree.
+        free = self.derived - self.base.written
+        found: dict[str, dict[str, Any]] = {
+            k: {"is": [*v, None] if k in free else v} for k, v in guards.items()
+        }
         effective = set(self.effective())
         inner = self.inner - {""}
         for key, kind in self.sections.items():
@@ -386,7 +391,9 @@ class Recording(Experiments):
                 # could not be changed at all; a mapping has no default in a trace
                 if isinstance(value, dict) and any(key.startswith(path) for path in inner):
                     continue  # the part's own matter
-                found[key] = {"is": [value, None] if isinstance(value, dict) else [value]}
+                found[key] = {
+                    "is": [value, None] if isinstance(value, dict) or key in free else [value]
+                }
             elif isinstance(value, str) and any(key.startswith(path) for path in inner):
                 continue
             elif isinstance(value, str) and key in self.looked and "act" not in key:
