@@ -23,6 +23,22 @@ def of(family: str) -> dict[str, dict[str, Any]]:
     return found
 
 
+#: Recordings of one class that the default suite compares; all of them are under a marker.
+SAMPLED = 2
+
+
+def sample(family: str) -> dict[str, dict[str, Any]]:
+    """Some recordings of a family: the default config of each class, and the first small ones."""
+    found: dict[str, dict[str, Any]] = {}
+    counts: dict[tuple[Any, ...], int] = {}
+    for label, record in of(family).items():
+        place = record["model_type"], record["architecture"], is_default(record)
+        counts[place] = counts.get(place, 0) + 1
+        if counts[place] <= SAMPLED:
+            found[label] = record
+    return found
+
+
 def everything() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Family, label and recording of every one there is."""
     for family in FAMILIES:

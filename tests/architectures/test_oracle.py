@@ -1,7 +1,8 @@
 """Predictions against what transformers saves (recorded by tests/oracle/record.py).
 
-One test a family, which goes through all its recordings and through every spelling of a recording's
-config, and names those that differ.
+One test a family, which goes through its recordings and through every spelling of a recording's
+config, and names those that differ: the first ones of each class, and all of them with
+``pytest -m all_recordings``.
 """
 
 from __future__ import annotations
@@ -21,12 +22,27 @@ FAMILIES = recordings.FAMILIES
 @pytest.mark.parametrize("family", FAMILIES)
 def test_prediction_is_what_a_save_writes(family: str) -> None:
     """Names, shapes and buffer dtypes of every tensor, and the unique parameters."""
-    differing = {
+    assert all_differences(recordings.sample(family)) == {}
+
+
+@pytest.mark.all_recordings
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_recording(family: str) -> None:
+    assert all_differences(recordings.of(family)) == {}
+
+
+def test_the_sample_has_every_class() -> None:
+    for family in FAMILIES[::20]:
+        sample, whole = recordings.sample(family).values(), recordings.of(family).values()
+        assert {r["architecture"] for r in sample} == {r["architecture"] for r in whole}
+
+
+def all_differences(records: dict[str, dict[str, Any]]) -> dict[str, object]:
+    return {
         f"{label}[{spelling}]": found
-        for label, record in recordings.of(family).items()
+        for label, record in records.items()
         for spelling, found in differences(record).items()
     }
-    assert differing == {}
 
 
 def differences(record: dict[str, Any]) -> dict[str, object]:
