@@ -30,9 +30,9 @@ _LEAVES = frozenset(
     + """global_mean global_invstd emb_mean emb_std norm_mean norm_std latent_mean latent_std
     std_scale std_bias     latent_stats_num_updates""".split()
     # Constants that a module keeps: a head's bias that is zero, lightning attention's decay, how
-    # many points a deformable attention looks at, Gemma 4's factor of a layer.
+    # many points a deformable attention looks at, Gemma 4's factor of a layer, weights of a loss.
     + """final_logits_bias diagonal_decay key_decay query_decay slope_rate num_points_scale
-    n_points_scale layer_scalar""".split()
+    n_points_scale layer_scalar empty_weight""".split()
 )
 
 #: Last segments that are buffers in some modules only, by the module's name.

@@ -55,7 +55,8 @@ _MODULES: Final = _table({
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
         project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
-        output_bias reg_conf class_embed parameter_projection embedding_proj_layer""",
+        output_bias reg_conf class_embed parameter_projection embedding_proj_layer
+        mask_embedder""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that

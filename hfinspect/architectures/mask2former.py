@@ -1,0 +1,222 @@
+"""Mask2Former (Cheng et al. 2022): masks for any kind of segmentation.
+Source of shapes: transformers/models/mask2former/modeling_mask2former.py.
+
+A backbone's maps, a pixel decoder of deformable attention over three of them, and queries that
+attend to masked parts of the picture.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.backbones import backbone
+from ..layers.blocks import activation
+from ..layers.deformable import GROUPS
+from ..layers.vision import clip_attention
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Embedding,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+    Weight,
+)
+from .siglip import multihead_attention
+
+_NAME = "Mask2Former"
+#: How many of the backbone's maps attention looks at, and points of each.
+_LEVELS, _POINTS = 3, 4
+#: What Mask2FormerConfig makes of an absent backbone_config.
+BACKBONE = {
+    "model_type": "swin", "depths": [2, 2, 18, 2],
+    "out_features": ["stage1", "stage2", "stage3", "stage4"],
+}  # fmt: skip
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_dim", "hidden_size", default=256)
+
+
+def _heads(c: ModelConfig) -> Dim:
+    return c.dim("num_attention_heads", default=8)
+
+
+def _mask_width(c: ModelConfig) -> Dim:
+    return c.dim("mask_feature_size", default=256)
+
+
+# ---- pixels
+
+
+def pixel_layer(c: ModelConfig, d: Dim) -> Module:
+    heads, inner = _heads(c), c.dim("encoder_feedforward_dim", default=1024)
+    c.divided(d, heads, "feature_size", "num_attention_heads")
+    points = heads * _LEVELS * _POINTS
+    return Module(
+        f"{_NAME}PixelDecoderEncoderLayer",
+        self_attn=Module(
+            f"{_NAME}PixelDecoderEncoderMultiscaleDeformableAttention",
+            sampling_offsets=Linear(d, points * 2),
+            attention_weights=Linear(d, points),
+            value_proj=Linear(d, d, kind="value"),
+            output_proj=Linear(d, d, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        self_attn_layer_norm=LayerNorm(d),
+        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
+        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
+        final_layer_norm=LayerNorm(d),
+    )
+
+
+def _finer(c: ModelConfig) -> int:
+    """How many of the backbone's maps are added after attention, by the steps between the finest
+    that attention sees and the finest of all."""
+    strides = [int(stride) for stride in c.dims("feature_strides", default=(4, 8, 16, 32))]
+    common = int(c.dim("common_stride", default=4))
+    if not strides:
+        raise c.error("feature_strides", c.raw("feature_strides"), "at least one stride")
+    return max(0, int(math.log2(min(strides[-_LEVELS:])) - math.log2(common)))
+
+
+def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
+    d = c.dim("feature_size", default=256)
+    c.divided(d, GROUPS, "feature_size", "feature_size")
+    if len(sizes) < _LEVELS:
+        raise c.error("backbone_config", f"{len(sizes)} maps", f"{_LEVELS} or more")
+
+    def adapted(size: Dim, component: Component) -> Module:
+        bias = component is Component.PROJECTOR
+        return Sequential(Conv(size, d, 1, bias=bias, component=component), GroupNorm(GROUPS, d))
+
+    merged = Sequential(
+        Conv(d, d, 3, bias=False, component=Component.CONV),
+        GroupNorm(GROUPS, d),
+        Activation("ReLU"),
+    )
+    finer = sizes[: _finer(c)]
+    return Module(
+        f"{_NAME}PixelDecoder",
+        {
+            "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
+            "input_projections": ModuleList(
+                adapted(size, Component.PROJECTOR) for size in sizes[: -_LEVELS - 1 : -1]
+            ),
+            "encoder": Module(
+                f"{_NAME}PixelDecoderEncoderOnly",
+                layers=Layers.of(c.count("encoder_layers", default=6), pixel_layer(c, d)),
+            ),
+            "mask_projection": Conv(d, _mask_width(c), 1, component=Component.PROJECTOR),
+            **{f"adapter_{i}": adapted(size, Component.CONV) for i, size in enumerate(finer, 1)},
+            **{f"layer_{i}": merged for i in range(1, len(finer) + 1)},
+        },
+    )
+
+
+# ---- queries
+
+
+def query_layer(c: ModelConfig) -> Module:
+    d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
+    c.divided(d, _heads(c), "hidden_dim", "num_attention_heads")
+    return Module(
+        f"{_NAME}MaskedAttentionDecoderLayer",
+        self_attn=clip_attention(f"{_NAME}Attention", d),
+        activation_fn=activation(c.text("activation_function", default="relu")),
+        self_attn_layer_norm=LayerNorm(d),
+        cross_attn=multihead_attention(d),
+        cross_attn_layer_norm=LayerNorm(d),
+        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
+        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
+        final_layer_norm=LayerNorm(d),
+    )
+
+
+def mask_head(d: Dim, out: Dim, *, name: str, block: str) -> Module:
+    """Three linear layers from a query to the weights of its mask."""
+    layers = [
+        Sequential(Linear(d, width, component=Component.HEAD), Activation(act), class_name=block)
+        for width, act in ((d, "ReLU"), (d, "ReLU"), (out, "Identity"))
+    ]
+    return ModuleList(layers, class_name=name, component=Component.HEAD)
+
+
+def transformer(c: ModelConfig) -> Module:
+    d, seen = _hidden(c), c.dim("feature_size", default=256)
+    other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
+    projection = Conv(seen, d, 1, component=Component.PROJECTOR) if other else Sequential()
+    predictor = Module(
+        f"{_NAME}MaskPredictor",
+        mask_embedder=mask_head(
+            d, _mask_width(c), name=f"{_NAME}MLPPredictionHead", block=f"{_NAME}PredictionBlock"
+        ),
+    )
+    deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
+    queries = c.dim("num_queries", default=100)
+    return Module(
+        f"{_NAME}TransformerModule",
+        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
+        queries_embedder=Embedding(queries, d, kind="position"),
+        queries_features=Embedding(queries, d, kind="detection_token"),
+        input_projections=ModuleList([projection] * _LEVELS),
+        decoder=Module(
+            f"{_NAME}MaskedAttentionDecoder",
+            # One less than the config says: the queries themselves predict first.
+            layers=Layers.of(deep - 1, query_layer(c)),
+            layernorm=LayerNorm(d),
+            mask_predictor=predictor,
+        ),
+        level_embed=Embedding(_LEVELS, d, kind="position"),
+    )
+
+
+# ---- together
+
+
+def model(c: ModelConfig) -> Module:
+    section = c.section("backbone_config", default=BACKBONE)
+    network, sizes = backbone(section, default_type="swin")
+    return Module(
+        f"{_NAME}Model",
+        pixel_level_module=Module(
+            f"{_NAME}PixelLevelModule", encoder=network, decoder=pixel_decoder(c, sizes)
+        ),
+        transformer_module=transformer(c),
+        part="vision",
+    )
+
+
+def criterion(c: ModelConfig, name: str) -> Module:
+    """The loss keeps a weight for each label and for none."""
+    return Module(name, empty_weight=Buffer(c.num_labels + 1))
+
+
+def universal_segmentation(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}ForUniversalSegmentation",
+        model=model(c),
+        class_predictor=Linear(
+            _hidden(c), c.num_labels + 1, component=Component.HEAD, kind="classifier"
+        ),
+        criterion=criterion(c, f"{_NAME}Loss"),
+        part="vision",
+    )
+
+
+register(
+    "mask2former",
+    {f"{_NAME}ForUniversalSegmentation": universal_segmentation, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="vision",
+)

@@ -1,0 +1,196 @@
+"""MaskFormer (Cheng et al. 2021): segmentation as one mask and one label for each query.
+Source of shapes: transformers/models/maskformer/modeling_maskformer*.py.
+
+A backbone, which is a Swin of its own or any other, a pyramid over its maps, and DETR's decoder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.backbones import backbone
+from ..layers.composing import renamed
+from ..layers.deformable import GROUPS
+from ..layers.vision import pair, patch_count
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Embedding,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    Sequential,
+    Weight,
+    each_module,
+)
+from . import detr
+from .mask2former import criterion, mask_head
+from .swin import stages
+
+_NAME, _SWIN = "MaskFormer", "MaskFormerSwin"
+#: What MaskFormerConfig makes of an absent backbone_config.
+BACKBONE = {
+    "model_type": "swin", "depths": [2, 2, 18, 2], "image_size": 384, "embed_dim": 128,
+    "num_heads": [4, 8, 16, 32], "window_size": 12,
+}  # fmt: skip
+
+
+# ---- the Swin of its own
+
+
+def swin_model(c: ModelConfig) -> Module:
+    """Swin with one position more, and with the offsets of a window among its tensors."""
+    model = renamed(
+        auto_model(ModelConfig({**c.given, "model_type": "swin"}, c.path)), "Swin", _SWIN
+    )
+    for module in each_module(model):
+        offsets = module.children.get("relative_position_index")
+        if isinstance(offsets, Parameter):
+            module.children["relative_position_index"] = replace(offsets, saved=True)
+    embeddings = model["embeddings"]
+    assert isinstance(embeddings, Module)
+    if "position_embeddings" in embeddings.children:
+        patches = patch_count(pair(c, "image_size", default=224), pair(c, "patch_size", default=4))
+        embeddings.children["position_embeddings"] = Weight(
+            1, patches + 1, c.dim("embed_dim", default=96), kind="position"
+        )
+    return model
+
+
+def swin_backbone(c: ModelConfig) -> Module:
+    norms = ModuleList(LayerNorm(width) for width, _, _ in stages(c))
+    return Module(f"{_SWIN}Backbone", model=swin_model(c), hidden_states_norms=norms, part="vision")
+
+
+def _encoder(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
+    section = c.section("backbone_config", default=BACKBONE).with_defaults(model_type="swin")
+    if section.model_type in ("swin", "maskformer-swin"):  # all its maps, whatever it lists
+        return swin_backbone(section), tuple(width for width, _, _ in stages(section))
+    return backbone(section, default_type="swin")
+
+
+# ---- pixels
+
+
+def _conv(inputs: Dim, outputs: Dim, kernel: int) -> Module:
+    return Conv(inputs, outputs, kernel, bias=False, component=Component.CONV)
+
+
+def _projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
+    return Conv(inputs, outputs, kernel, component=Component.PROJECTOR)
+
+
+def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
+    d = c.dim("fpn_feature_size", default=256)
+    c.divided(d, GROUPS, "fpn_feature_size", "fpn_feature_size")
+
+    def block(inputs: Dim) -> Module:
+        return Sequential(
+            _conv(inputs, d, 3),
+            GroupNorm(GROUPS, d),
+            Activation("ReLU"),
+            class_name=f"{_NAME}FPNConvLayer",
+        )
+
+    layers = [
+        Module(
+            f"{_NAME}FPNLayer",
+            proj=Sequential(_conv(size, d, 1), GroupNorm(GROUPS, d)),
+            block=block(d),
+        )
+        for size in sizes[-2::-1]
+    ]
+    mask = c.dim("mask_feature_size", default=256)
+    return Module(
+        f"{_NAME}PixelDecoder",
+        fpn=Module(
+            f"{_NAME}FPNModel",
+            stem=block(sizes[-1]),
+            layers=Layers(layers, class_name="Sequential"),
+        ),
+        mask_projection=_projection(d, mask, 3),
+    )
+
+
+# ---- queries
+
+
+def _decoder(c: ModelConfig) -> ModelConfig:
+    """DETR's config; that of another type cannot be read as one."""
+    section = c.section("decoder_config")
+    if section.model_type not in (None, "detr"):
+        raise section.error("model_type", section.model_type, "detr")
+    return section
+
+
+def transformer(c: ModelConfig, seen: Dim) -> Module:
+    section = _decoder(c)
+    d, deep = detr.width(section), section.count("decoder_layers", default=6)
+    layer = renamed(detr.layer(section, decoder=True), "Detr", f"{_NAME}Detr")
+    return Module(
+        f"{_NAME}TransformerModule",
+        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
+        queries_embedder=Embedding(section.dim("num_queries", default=100), d, kind="position"),
+        input_projection=_projection(seen, d, 1) if int(seen) != int(d) else None,
+        decoder=Module(
+            f"{_NAME}DetrDecoder", layers=Layers.of(deep, layer), layernorm=LayerNorm(d)
+        ),
+    )
+
+
+# ---- together
+
+
+def model(c: ModelConfig) -> Module:
+    network, sizes = _encoder(c)
+    if not sizes:
+        raise c.error("backbone_config", "no maps", "out_features of 1 or more")
+    return Module(
+        f"{_NAME}Model",
+        pixel_level_module=Module(
+            f"{_NAME}PixelLevelModule", encoder=network, decoder=pixel_decoder(c, sizes)
+        ),
+        transformer_module=transformer(c, sizes[-1]),
+        part="vision",
+    )
+
+
+def instance_segmentation(c: ModelConfig) -> Module:
+    d = detr.width(_decoder(c))
+    return Module(
+        f"{_NAME}ForInstanceSegmentation",
+        model=model(c),
+        class_predictor=Linear(d, c.num_labels + 1, component=Component.HEAD, kind="classifier"),
+        mask_embedder=mask_head(
+            d,
+            c.dim("mask_feature_size", default=256),
+            name="MaskformerMLPPredictionHead",
+            block="PredictionBlock",
+        ),
+        criterion=criterion(c, f"{_NAME}Loss"),
+        part="vision",
+    )
+
+
+register(
+    "maskformer",
+    {f"{_NAME}ForInstanceSegmentation": instance_segmentation, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="vision",
+)
+register(
+    "maskformer-swin",
+    {f"{_SWIN}Model": swin_model, f"{_SWIN}Backbone": swin_backbone},
+    base=f"{_SWIN}Model",
+    base_prefix="model",
+    category="vision",
+)
