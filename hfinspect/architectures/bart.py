@@ -3,23 +3,12 @@
 Post-norm encoder and decoder, learned positions, one table of words for both and the head.
 """
 
-from __future__ import annotations
+from ..layers.seq2seq import ALL, Seq2Seq
 
-from ..layers import seq2seq
-from ..trees.catalog import register
-
-STYLE = seq2seq.Style(
+BART = Seq2Seq(
     "Bart",
-    words="BartScaledWordEmbedding",
-    positions="BartLearnedPositionalEmbedding",
+    words="ScaledWordEmbedding",
+    positions="LearnedPositionalEmbedding",
     embedding_norm=True,
     labels=3,
-)
-
-register(
-    "bart",
-    seq2seq.classes(STYLE, *seq2seq.ALL),
-    base="BartModel",
-    base_prefix="model",
-    category="encoder-decoder",
-)
+).register("bart", *ALL)

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Style
+from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import Builder, register
 from ..trees.modules import Linear, Module
 
 _NAME = "BigBirdPegasus"
 
 
-def _encoder_attention(c: ModelConfig, s: Style) -> Module:
+def _encoder_attention(c: ModelConfig, s: Seq2Seq) -> Module:
     d = seq2seq.width(c, s)
     full = c.text("attention_type", default="block_sparse") == "original_full"
     projections = Module(
@@ -33,11 +33,11 @@ def _encoder_attention(c: ModelConfig, s: Style) -> Module:
     )
 
 
-def _style(c: ModelConfig) -> Style:
-    return Style(
+def _style(c: ModelConfig) -> Seq2Seq:
+    return Seq2Seq(
         _NAME,
-        words=f"{_NAME}ScaledWordEmbedding",
-        positions=f"{_NAME}LearnedPositionalEmbedding",
+        words="ScaledWordEmbedding",
+        positions="LearnedPositionalEmbedding",
         offset=0,
         embedding_norm=True,
         vocab=96103,
@@ -49,11 +49,11 @@ def _style(c: ModelConfig) -> Style:
     )
 
 
-def _styled(build: Callable[[ModelConfig, Style], Module]) -> Builder:
+def _styled(build: Callable[[ModelConfig, Seq2Seq], Module]) -> Builder:
     return lambda c: build(c, _style(c))
 
 
-def causal_lm(c: ModelConfig, s: Style) -> Module:
+def causal_lm(c: ModelConfig, s: Seq2Seq) -> Module:
     """The decoder alone; this class never ties its head."""
     untied = ModelConfig({**c.values, "tie_word_embeddings": False}, c.path)
     return seq2seq.causal_lm(untied, s)

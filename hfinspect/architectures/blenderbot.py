@@ -3,16 +3,13 @@
 A shallow encoder and a deep decoder, a norm after the last layer of each.
 """
 
-from __future__ import annotations
+from ..layers.seq2seq import GENERATION
+from .bart import BART
 
-from ..layers import seq2seq
-from ..trees.catalog import register
-
-STYLE = seq2seq.Style(
+BART.like(
     "Blenderbot",
-    words="BlenderbotScaledWordEmbedding",
-    positions="BlenderbotLearnedPositionalEmbedding",
     offset=0,
+    embedding_norm=False,
     final_norm=True,
     vocab=8008,
     width=2560,
@@ -20,12 +17,5 @@ STYLE = seq2seq.Style(
     inner=(10240, 10240),
     heads=(32, 32),
     length=128,
-)
-
-register(
-    "blenderbot",
-    seq2seq.classes(STYLE, *seq2seq.GENERATION, "ForCausalLM"),
-    base="BlenderbotModel",
-    base_prefix="model",
-    category="encoder-decoder",
-)
+    labels=2,
+).register("blenderbot", *GENERATION, "ForCausalLM")

@@ -8,12 +8,11 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Style
-from ..trees.catalog import register
+from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Linear, Module
 
 
-def _encoder_attention(c: ModelConfig, s: Style) -> Module:
+def _encoder_attention(c: ModelConfig, s: Seq2Seq) -> Module:
     d = seq2seq.width(c, s)
     kinds = ("query", "key", "value")
     return Module(
@@ -30,9 +29,9 @@ def _encoder_attention(c: ModelConfig, s: Style) -> Module:
     )
 
 
-STYLE = Style(
+STYLE = Seq2Seq(
     "LED",
-    positions="LEDLearnedPositionalEmbedding",
+    positions="LearnedPositionalEmbedding",
     offset=0,
     embedding_norm=True,
     prefix="led",
@@ -41,10 +40,4 @@ STYLE = Style(
     lengths=(16384, 1024),
 )
 
-register(
-    "led",
-    seq2seq.classes(STYLE, *seq2seq.GENERATION, "ForQuestionAnswering"),
-    base="LEDModel",
-    base_prefix="led",
-    category="encoder-decoder",
-)
+STYLE.register("led", *seq2seq.GENERATION, "ForQuestionAnswering")

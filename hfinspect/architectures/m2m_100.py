@@ -7,25 +7,14 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..trees.catalog import register
+from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Module
 
-STYLE = seq2seq.Style(
-    "M2M100", words="M2M100ScaledWordEmbedding", final_norm=True, vocab=128112, act="relu"
-)
+M2M100 = Seq2Seq("M2M100", words="ScaledWordEmbedding", final_norm=True, vocab=128112, act="relu")
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    return seq2seq.conditional_generation(c, STYLE, bias=False)
+    return seq2seq.conditional_generation(c, M2M100, bias=False)
 
 
-register(
-    "m2m_100",
-    {
-        "M2M100ForConditionalGeneration": conditional_generation,
-        **seq2seq.classes(STYLE, "Model"),
-    },
-    base="M2M100Model",
-    base_prefix="model",
-    category="encoder-decoder",
-)
+M2M100.register("m2m_100", "Model", more={"M2M100ForConditionalGeneration": conditional_generation})

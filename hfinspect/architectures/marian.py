@@ -13,9 +13,7 @@ from ..layers import seq2seq
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Module
 
-STYLE = seq2seq.Style(
-    "Marian", positions="MarianSinusoidalPositionalEmbedding", offset=0, vocab=58101
-)
+STYLE = seq2seq.Seq2Seq("Marian", positions="SinusoidalPositionalEmbedding", offset=0, vocab=58101)
 
 
 def _target_vocab(c: ModelConfig) -> Dim:

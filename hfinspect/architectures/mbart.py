@@ -3,23 +3,7 @@
 BART with a norm after the last layer of each side.
 """
 
-from __future__ import annotations
+from ..layers.seq2seq import ALL
+from .bart import BART
 
-from ..layers import seq2seq
-from ..trees.catalog import register
-
-STYLE = seq2seq.Style(
-    "MBart",
-    words="MBartScaledWordEmbedding",
-    positions="MBartLearnedPositionalEmbedding",
-    embedding_norm=True,
-    final_norm=True,
-)
-
-register(
-    "mbart",
-    seq2seq.classes(STYLE, *seq2seq.ALL),
-    base="MBartModel",
-    base_prefix="model",
-    category="encoder-decoder",
-)
+BART.like("MBart", final_norm=True, labels=2).register("mbart", *ALL)

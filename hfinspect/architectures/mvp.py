@@ -8,13 +8,13 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Style
+from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Dropout, Embedding, Linear, Module, Sequential
 
-STYLE = Style(
+STYLE = Seq2Seq(
     "Mvp",
-    positions="MvpLearnedPositionalEmbedding",
+    positions="LearnedPositionalEmbedding",
     embedding_norm=True,
     vocab=50267,
 )

@@ -13,7 +13,7 @@ from ..layers.blocks import activation
 from ..trees.catalog import register
 from ..trees.modules import Dropout, LayerNorm, Layers, Linear, Module
 
-STYLE = seq2seq.Style("NllbMoe", words="NllbMoeScaledWordEmbedding", vocab=128112, act="relu")
+STYLE = seq2seq.Seq2Seq("NllbMoe", words="ScaledWordEmbedding", vocab=128112, act="relu")
 
 #: Experts that serve a token (NllbMoeTop2Router).
 _TOP = 2

@@ -4,19 +4,8 @@ BART without the norm of the embeddings and with one after the last layer; posit
 table that is saved with the rest.
 """
 
-from __future__ import annotations
+from ..layers.seq2seq import GENERATION, Seq2Seq
 
-from ..layers import seq2seq
-from ..trees.catalog import register
-
-STYLE = seq2seq.Style(
-    "Pegasus", positions="PegasusSinusoidalPositionalEmbedding", offset=0, final_norm=True
-)
-
-register(
-    "pegasus",
-    seq2seq.classes(STYLE, *seq2seq.GENERATION, "ForCausalLM"),
-    base="PegasusModel",
-    base_prefix="model",
-    category="encoder-decoder",
+Seq2Seq("Pegasus", positions="SinusoidalPositionalEmbedding", offset=0, final_norm=True).register(
+    "pegasus", *GENERATION, "ForCausalLM"
 )

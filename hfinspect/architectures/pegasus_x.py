@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Style
+from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Module
 
 _NAME = "PegasusX"
 
 
-def _encoder_attention(c: ModelConfig, s: Style) -> Module:
+def _encoder_attention(c: ModelConfig, s: Seq2Seq) -> Module:
     return seq2seq.attention(c, s, 0, class_name="PegasusXGlobalLocalAttention")
 
 
-STYLE = Style(
+STYLE = Seq2Seq(
     _NAME,
-    words="PegasusXScaledWordEmbedding",
+    words="ScaledWordEmbedding",
     final_norm=True,
     vocab=96103,
     layers=(16, 16),

@@ -13,7 +13,7 @@ from ..layers.composing import composed
 from ..trees.catalog import register
 from ..trees.modules import Conv, Layers, Module, ModuleList
 
-STYLE = seq2seq.Style(
+STYLE = seq2seq.Seq2Seq(
     "Speech2Text",
     final_norm=True,
     vocab=10000,

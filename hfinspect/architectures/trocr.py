@@ -11,17 +11,17 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq
 from ..layers.composing import with_defaults
-from ..layers.seq2seq import Style
+from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import register
 from ..trees.modules import Linear, Module
 
 
-def _style(c: ModelConfig) -> Style:
+def _style(c: ModelConfig) -> Seq2Seq:
     learned = c.flag("use_learned_position_embeddings", default=True)
-    return Style(
+    return Seq2Seq(
         "TrOCR",
-        words="TrOCRScaledWordEmbedding",
-        positions="TrOCRLearnedPositionalEmbedding" if learned else None,
+        words="ScaledWordEmbedding",
+        positions="LearnedPositionalEmbedding" if learned else None,
         embedding_norm=c.flag("layernorm_embedding", default=True),
         length=512,
     )
@@ -52,7 +52,7 @@ def causal_lm(c: ModelConfig) -> Module:
     )
 
 
-def _reading(c: ModelConfig, style: Style, seen: Dim) -> Module:
+def _reading(c: ModelConfig, style: Seq2Seq, seen: Dim) -> Module:
     attend = seq2seq.attention(c, style, 1)
     width = seq2seq.width(c, style)
     attend.children["k_proj"] = Linear(seen, width, kind="key")

@@ -15,9 +15,9 @@ from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, Weight
 
-STYLE = seq2seq.Style(
+STYLE = seq2seq.Seq2Seq(
     "Whisper",
-    positions="WhisperPositionalEmbedding",
+    positions="PositionalEmbedding",
     offset=0,
     final_norm=True,
     vocab=51865,

@@ -1,18 +1,20 @@
 """What BART's descendants share: encoder, decoder and heads, under each model's own names.
 
 Source: transformers' bart, mbart, pegasus, marian, blenderbot, m2m_100 ... whose files copy one
-another.  A ``Style`` says in what a descendant differs.
+another.  A ``Seq2Seq`` says in what a descendant differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.catalog import Builder
+from ..trees.catalog import Builder, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
 from .heads import classifier
@@ -22,16 +24,16 @@ OFFSET = 2
 
 
 @dataclass(frozen=True)
-class Style:
+class Seq2Seq:
     """Names, defaults and switches of one descendant; pairs are (encoder, decoder).
 
-    ``words`` and ``positions`` are class names of the tables; no ``positions`` means that they are
-    computed. ``encoder_attention`` builds the self-attention of the encoder where it is another;
+    ``words`` and ``positions`` end the class names of the tables; no ``words``: a plain one, no
+    ``positions``: they are computed. ``encoder_attention`` builds the self-attention of the encoder where it is another;
     the decoder's class is then ``decoder_attention``, or the name with DecoderAttention.
     """
 
     name: str
-    words: str = "Embedding"
+    words: str = ""
     positions: str | None = None
     offset: int = OFFSET
     embedding_norm: bool = False
@@ -47,23 +49,42 @@ class Style:
     labels: int = 2
     key_bias: bool = True
     bias: bool = True
-    encoder_attention: Callable[[ModelConfig, Style], Module] | None = None
+    encoder_attention: Callable[[ModelConfig, Seq2Seq], Module] | None = None
     decoder_attention: str | None = None
     length_keys: tuple[str, str] = ("max_position_embeddings", "max_position_embeddings")
     lengths: tuple[int, int] | None = None
 
+    def like(self, name: str, **differences: Any) -> Seq2Seq:
+        """The same family but for its name and the fields given."""
+        return replace(self, name=name, **differences)
 
-def width(c: ModelConfig, s: Style) -> Dim:
+    @property
+    def table(self) -> str:
+        """The class name of the words' table."""
+        return f"{self.name}{self.words}" if self.words else "Embedding"
+
+    def register(
+        self, model_type: str, *suffixes: str, more: Mapping[str, Builder] | None = None
+    ) -> Seq2Seq:
+        """Add the family to the catalog: ``more`` classes and those with ``suffixes``."""
+        register(
+            model_type, {**(more or {}), **classes(self, *suffixes)}, base=f"{self.name}Model",
+            base_prefix=self.prefix, category="encoder-decoder",
+        )  # fmt: skip
+        return self
+
+
+def width(c: ModelConfig, s: Seq2Seq) -> Dim:
     """D: the width of both sides."""
     return c.dim("d_model", "hidden_size", default=s.width)
 
 
-def vocab(c: ModelConfig, s: Style) -> Dim:
+def vocab(c: ModelConfig, s: Seq2Seq) -> Dim:
     """V: the entries of the shared table."""
     return c.dim("vocab_size", default=s.vocab)
 
 
-def norm(c: ModelConfig, s: Style) -> Module:
+def norm(c: ModelConfig, s: Seq2Seq) -> Module:
     """LayerNorm of the width."""
     return LayerNorm(width(c, s))
 
@@ -74,13 +95,13 @@ def dropout(c: ModelConfig) -> Module:
 
 
 def words(
-    c: ModelConfig, s: Style, *, size: Dim | None = None, tied_to: str | None = None
+    c: ModelConfig, s: Seq2Seq, *, size: Dim | None = None, tied_to: str | None = None
 ) -> Module:
     """The table of token embeddings, (V, D); ``size`` in place of V."""
-    return Embedding(size or vocab(c, s), width(c, s), class_name=s.words, tied_to=tied_to)
+    return Embedding(size or vocab(c, s), width(c, s), class_name=s.table, tied_to=tied_to)
 
 
-def positions(c: ModelConfig, s: Style, side: int) -> Module | None:
+def positions(c: ModelConfig, s: Seq2Seq, side: int) -> Module | None:
     """The learned positions of encoder (0) or decoder (1), (length + offset, D); None where they
     are computed."""
     if s.positions is None:
@@ -91,11 +112,11 @@ def positions(c: ModelConfig, s: Style, side: int) -> Module | None:
         length + s.offset if s.offset else length,
         width(c, s),
         kind="position",
-        class_name=s.positions,
+        class_name=f"{s.name}{s.positions}",
     )
 
 
-def attention(c: ModelConfig, s: Style, side: int, *, class_name: str | None = None) -> Module:
+def attention(c: ModelConfig, s: Seq2Seq, side: int, *, class_name: str | None = None) -> Module:
     """Four projections of D·D + D."""
     d = width(c, s)
     key = f"{_SIDES[side]}_attention_heads"
@@ -114,7 +135,7 @@ def attention(c: ModelConfig, s: Style, side: int, *, class_name: str | None = N
 _SIDES = ("encoder", "decoder")
 
 
-def _mlp(c: ModelConfig, s: Style, side: int) -> dict[str, Module]:
+def _mlp(c: ModelConfig, s: Seq2Seq, side: int) -> dict[str, Module]:
     d, inner = width(c, s), c.dim(f"{_SIDES[side]}_ffn_dim", default=s.inner[side])
     return {
         "activation_fn": activation(c.text("activation_function", default=s.act)),
@@ -124,7 +145,7 @@ def _mlp(c: ModelConfig, s: Style, side: int) -> dict[str, Module]:
     }
 
 
-def encoder_layer(c: ModelConfig, s: Style) -> Module:
+def encoder_layer(c: ModelConfig, s: Seq2Seq) -> Module:
     """Attention and MLP, each with a norm: 4·D² + 2·D·I weights in matrices."""
     special = s.encoder_attention
     return Module(
@@ -137,7 +158,7 @@ def encoder_layer(c: ModelConfig, s: Style) -> Module:
     )
 
 
-def decoder_layer(c: ModelConfig, s: Style) -> Module:
+def decoder_layer(c: ModelConfig, s: Seq2Seq) -> Module:
     """The same with attention to the encoder's output in between: 8·D² + 2·D·I."""
     name = f"{s.name}DecoderAttention" if s.encoder_attention else None
     attend = attention(c, s, 1, class_name=s.decoder_attention or name)
@@ -154,7 +175,7 @@ def decoder_layer(c: ModelConfig, s: Style) -> Module:
 
 
 def stack(
-    c: ModelConfig, s: Style, side: int, *, tied_to: str | None = None, size: Dim | None = None
+    c: ModelConfig, s: Seq2Seq, side: int, *, tied_to: str | None = None, size: Dim | None = None
 ) -> Module:
     """Encoder (0) or decoder (1). ``tied_to`` the table that both share; ``size`` of a vocabulary
     of its own."""
@@ -175,7 +196,7 @@ def stack(
 # ---- classes
 
 
-def model(c: ModelConfig, s: Style, *, at: str = "") -> Module:
+def model(c: ModelConfig, s: Seq2Seq, *, at: str = "") -> Module:
     """``shared`` serves both sides unless the config unties them; ``at`` is the model's prefix."""
     table = f"{at}shared.weight" if c.tied() else None
     return Module(
@@ -186,7 +207,7 @@ def model(c: ModelConfig, s: Style, *, at: str = "") -> Module:
     )
 
 
-def lm_head(c: ModelConfig, s: Style, table: str, size: Dim | None = None) -> Module:
+def lm_head(c: ModelConfig, s: Seq2Seq, table: str, size: Dim | None = None) -> Module:
     """From D to the vocabulary, (V, D) without bias; tied to ``table`` if the config says so."""
     return Linear(
         width(c, s),
@@ -198,7 +219,7 @@ def lm_head(c: ModelConfig, s: Style, table: str, size: Dim | None = None) -> Mo
     )
 
 
-def conditional_generation(c: ModelConfig, s: Style, *, bias: bool = True) -> Module:
+def conditional_generation(c: ModelConfig, s: Seq2Seq, *, bias: bool = True) -> Module:
     """Model and head; ``final_logits_bias`` is a buffer of zeros that old conversions filled."""
     logits_bias = Buffer(1, vocab(c, s), kind="lm_head") if bias else None
     return Module(
@@ -211,21 +232,21 @@ def conditional_generation(c: ModelConfig, s: Style, *, bias: bool = True) -> Mo
     )
 
 
-def causal_lm(c: ModelConfig, s: Style, *, size: Dim | None = None) -> Module:
+def causal_lm(c: ModelConfig, s: Seq2Seq, *, size: Dim | None = None) -> Module:
     """The decoder alone, as a language model."""
     wrapper = Module(f"{s.name}DecoderWrapper", decoder=stack(c, s, 1, size=size))
     table = "model.decoder.embed_tokens.weight"
     return Module(f"{s.name}ForCausalLM", model=wrapper, lm_head=lm_head(c, s, table))
 
 
-def labels(c: ModelConfig, s: Style) -> Dim:
+def labels(c: ModelConfig, s: Seq2Seq) -> Dim:
     """As many as listed, else the config class's own default."""
     if c.has("id2label", "num_labels", "_num_labels"):
         return c.num_labels
     return c.dim("num_labels", default=s.labels)
 
 
-def sequence_classification(c: ModelConfig, s: Style) -> Module:
+def sequence_classification(c: ModelConfig, s: Seq2Seq) -> Module:
     """The model and two linear layers: D·D + D, then labels·D + labels."""
     d = width(c, s)
     head = Module(
@@ -240,16 +261,16 @@ def sequence_classification(c: ModelConfig, s: Style) -> Module:
     return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "classification_head": head})
 
 
-def question_answering(c: ModelConfig, s: Style) -> Module:
+def question_answering(c: ModelConfig, s: Seq2Seq) -> Module:
     """The model and one linear layer to the logits of start and end, (2, D)."""
     outputs = classifier(width(c, s), 2)  # start and end, whatever num_labels says
     name = f"{s.name}ForQuestionAnswering"
     return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "qa_outputs": outputs})
 
 
-def classes(s: Style, *suffixes: str) -> dict[str, Builder]:
+def classes(s: Seq2Seq, *suffixes: str) -> dict[str, Builder]:
     """``{name}{suffix}`` -> builder for the suffixes given."""
-    builders: dict[str, Callable[[ModelConfig, Style], Module]] = {
+    builders: dict[str, Callable[[ModelConfig, Seq2Seq], Module]] = {
         "ForConditionalGeneration": conditional_generation,
         "Model": model,
         "ForCausalLM": causal_lm,
@@ -257,7 +278,7 @@ def classes(s: Style, *suffixes: str) -> dict[str, Builder]:
         "ForQuestionAnswering": question_answering,
     }
 
-    def styled(build: Callable[[ModelConfig, Style], Module]) -> Builder:
+    def styled(build: Callable[[ModelConfig, Seq2Seq], Module]) -> Builder:
         return lambda c: build(c, s)
 
     return {f"{s.name}{suffix}": styled(builders[suffix]) for suffix in suffixes}
