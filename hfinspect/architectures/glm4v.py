@@ -9,13 +9,13 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention
+from ..layers.decoders import Decoder, fused_mlp, pre_norm
 from ..layers.vision import position_table
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
     Conv,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
@@ -23,6 +23,7 @@ from ..trees.modules import (
     Parameter,
     RMSNorm,
 )
+from .llama import LLAMA
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:
@@ -97,39 +98,32 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+def glm_norms(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """A norm before and after each half of a layer, under GLM-4's names."""
+    block = pre_norm(d, c, kind)
+    for name in ("post_self_attn_layernorm", "post_mlp_layernorm"):
+        block.children[name] = d.norm(d, c, d.width(c))
+    return block
 
 
-def text_layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=13696)
-    found = grouped_heads(c, h, heads=32, kv=2)
-    heads = Heads(found.query, found.kv, h // found.query)
-    return Module(
-        "Glm4vTextDecoderLayer",
-        self_attn=grouped_attention("Glm4vTextAttention", h, heads, bias=True, out_bias=False),
-        mlp=Module(
-            "Glm4vTextMLP",
-            gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
-            down_proj=Linear(inner, h, bias=False, kind="down"),
-            activation_fn=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-        post_self_attn_layernorm=_norm(c, h),
-        post_mlp_layernorm=_norm(c, h),
-    )
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    found = d.heads(c)
+    heads = Heads(found.query, found.kv, d.width(c) // found.query)
+    return grouped_attention("Glm4vTextAttention", d.width(c), heads, bias=True, out_bias=False)
 
 
-def text_model(c: ModelConfig) -> Module:
-    return Module(
-        "Glm4vTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=151552), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=40), text_layer(c)),
-        norm=_norm(c, _hidden(c)),
-        rotary_emb=Activation("Glm4vTextRotaryEmbedding"),
-    )
+_TEXT = LLAMA.like(
+    "Glm4vText",
+    vocab_size=151552,
+    intermediate_size=13696,
+    num_hidden_layers=40,
+    num_key_value_heads=2,
+    norm=lambda _d, c, size: _norm(c, size),
+    attention=_attention,
+    mlp=fused_mlp,
+    layer=glm_norms,
+)
+text_model = _TEXT.model
 
 
 # ---- together

@@ -9,10 +9,12 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import fused_mlp
 from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
-from .glm4v import composite, merger
+from ..trees.modules import Activation, Conv, Layers, Linear, Module, RMSNorm
+from .glm4v import composite, glm_norms, merger
+from .llama import LLAMA
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:
@@ -73,35 +75,20 @@ def vision_model(c: ModelConfig, *, merged: Dim | None = None) -> Module:
 # ---- text
 
 
-def text_layer(c: ModelConfig, h: Dim) -> Module:
-    inner = c.dim("intermediate_size", default=4096)
-    heads = grouped_heads(c, h, heads=16, kv=8)
-    return Module(
-        "GlmOcrTextDecoderLayer",
-        self_attn=grouped_attention("GlmOcrTextAttention", h, heads),
-        mlp=Module(
-            "GlmOcrTextMLP",
-            gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
-            down_proj=Linear(inner, h, bias=False, kind="down"),
-            activation_fn=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-        post_self_attn_layernorm=_norm(c, h),
-        post_mlp_layernorm=_norm(c, h),
-    )
-
-
-def text_model(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=1024)
-    return Module(
-        "GlmOcrTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=59392), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=16), text_layer(c, h)),
-        norm=_norm(c, h),
-        rotary_emb=Activation("GlmOcrTextRotaryEmbedding"),
-    )
+_TEXT = LLAMA.like(
+    "GlmOcrText",
+    vocab_size=59392,
+    hidden_size=1024,
+    intermediate_size=4096,
+    num_hidden_layers=16,
+    num_attention_heads=16,
+    num_key_value_heads=8,
+    attention_bias=None,
+    norm=lambda _d, c, size: _norm(c, size),
+    mlp=fused_mlp,
+    layer=glm_norms,
+)
+text_model = _TEXT.model
 
 
 # ---- together

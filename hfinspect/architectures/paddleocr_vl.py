@@ -10,10 +10,12 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.decoders import Decoder
 from ..layers.multimodal import projector
 from ..layers.vision import clip_encoder, clip_layer, patch_conv, position_table
 from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Activation, LayerNorm, Linear, Module
+from .llama import LLAMA
 
 _NAME = "PaddleOCR"
 
@@ -61,40 +63,35 @@ def _projector(c: ModelConfig, hidden: Dim) -> Module:
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1024)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
-
-
-def text_layer(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), c.flag("use_bias", default=False)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
     # A head_dim that is written down as null divides the hidden size.
     divides = "head_dim" in c.values and not c.has("head_dim")
-    heads = grouped_heads(c, h, heads=16, kv=2, head_dim=None if divides else 128)
-    act = c.text("hidden_act", default="silu")
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=grouped_attention(f"{_NAME}Attention", h, heads, bias=bias),
-        mlp=gated_mlp(
-            f"{_NAME}MLP", h, c.dim("intermediate_size", default=3072), bias=bias, act=act
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+    heads = grouped_heads(c, d.width(c), heads=16, kv=2, head_dim=None if divides else 128)
+    bias = c.flag("use_bias", default=False)
+    return grouped_attention("PaddleOCRAttention", d.width(c), heads, bias=bias)
+
+
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    bias = c.flag("use_bias", default=False)
+    return gated_mlp("PaddleOCRMLP", d.width(c), d.inner(c), bias=bias, act=d.act(c))
+
+
+_TEXT = LLAMA.like(
+    "PaddleOCR",
+    vocab_size=103424,
+    hidden_size=1024,
+    intermediate_size=3072,
+    num_hidden_layers=18,
+    rms_norm_eps=1e-5,
+    attention=_attention,
+    mlp=_mlp,
+)
 
 
 def text_model(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}TextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=18), text_layer(c)),
-        norm=_norm(c),
-        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-    )
+    base = _TEXT.model(c)
+    base.class_name = "PaddleOCRTextModel"
+    return base
 
 
 # ---- together
@@ -109,7 +106,7 @@ def generation(c: ModelConfig) -> Module:
     text, vision = _text(c), c.section("vision_config")
     tied = c.tied() or text.tied()
     head = Linear(
-        _hidden(text),
+        _TEXT.width(text),
         text.dim("vocab_size", default=103424),
         bias=False,
         tied_to="model.embed_tokens.weight" if tied else None,
@@ -121,7 +118,7 @@ def generation(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}VLForConditionalGeneration",
         visual=vision_model(vision),
-        mlp_AR=_projector(vision, _hidden(text)),
+        mlp_AR=_projector(vision, _TEXT.width(text)),
         model=decoder,
         lm_head=head,
     )
@@ -133,7 +130,7 @@ def base(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}VLModel",
         visual=vision_model(vision),
-        projector=_projector(vision, _hidden(text)),
+        projector=_projector(vision, _TEXT.width(text)),
         language_model=text_model(text),
     )
 

@@ -11,21 +11,21 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.decoders import Decoder
 from ..layers.vision import plain_mlp, scaled
 from ..layers.windows import switched_windows
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
     Conv,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
-    RMSNorm,
     Sequential,
 )
+from .llama import LLAMA
 
 #: Prefixes of files written with the names in memory.
 ALIASES = {"model.visual.": "visual.", "model.language_model.": "model."}
@@ -44,40 +44,38 @@ def tied(c: ModelConfig) -> bool:
 # ---- text
 
 
-def text_layer(name: str, c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=8192)
-    found = grouped_heads(c, h, heads=64, kv=8)
-    width = c.divided(h, found.query, "hidden_size", "num_attention_heads")
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    found = d.heads(c)
+    width = c.divided(d.width(c), found.query, "hidden_size", "num_attention_heads")
     heads = Heads(found.query, found.kv, width)
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return Module(
-        f"{name}DecoderLayer",
-        self_attn=grouped_attention(f"{name}Attention", h, heads, bias=True, out_bias=False),
-        mlp=gated_mlp(
-            "Qwen2MLP",
-            h,
-            c.dim("intermediate_size", default=29568),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=RMSNorm(h, eps=eps, class_name=f"{name}RMSNorm"),
-        post_attention_layernorm=RMSNorm(h, eps=eps, class_name=f"{name}RMSNorm"),
-    )
+    return grouped_attention(f"{d.name}Attention", d.width(c), heads, bias=True, out_bias=False)
+
+
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    return gated_mlp("Qwen2MLP", d.width(c), d.inner(c), act=d.act(c))
+
+
+TEXT = LLAMA.like(
+    "Qwen2VL",
+    vocab_size=152064,
+    hidden_size=8192,
+    intermediate_size=29568,
+    num_hidden_layers=80,
+    num_attention_heads=64,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    attention=_attention,
+    mlp=_mlp,
+    windows=lambda c: switched_windows(c, 4096, 80),
+)
 
 
 def text_model(name: str, c: ModelConfig, class_name: str | None = None) -> Module:
-    h = c.dim("hidden_size", default=8192)
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return Module(
-        class_name or f"{name}TextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=152064), h),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=80),
-            text_layer(name, c),
-            windows=switched_windows(c, 4096, 80),
-        ),
-        norm=RMSNorm(h, eps=eps, class_name=f"{name}RMSNorm"),
-        rotary_emb=Activation(f"{name}RotaryEmbedding"),
-    )
+    """The decoder whose classes begin with ``name``; its own is ``class_name``, else ends with
+    TextModel."""
+    base = TEXT.like(name).model(c)
+    base.class_name = class_name or f"{name}TextModel"
+    return base
 
 
 # ---- vision

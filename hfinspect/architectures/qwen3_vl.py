@@ -6,12 +6,10 @@ mergers after some of its layers feed the first layers of the decoder (DeepStack
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.decoders import Decoder
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
@@ -21,11 +19,9 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    RMSNorm,
 )
+from .llama import LLAMA
 from .qwen3_5 import patch_embed, vision_block
-
-Text = Callable[[ModelConfig], Module]
 
 
 def _merger(name: str, c: ModelConfig, h: Dim, *, after: bool) -> Module:
@@ -61,60 +57,32 @@ def vision_model(name: str, c: ModelConfig) -> Module:
     )
 
 
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name="Qwen3VLTextRMSNorm")
+TEXT = LLAMA.like(
+    "Qwen3VLText",
+    vocab_size=151936,
+    intermediate_size=22016,
+    num_key_value_heads=32,
+    head_dim=128,
+    mlp_bias=None,
+    qk_norm=True,
+)
 
 
-def text_layer(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=4096)
-    heads = grouped_heads(c, h, heads=32, kv=32, head_dim=128)
-    return Module(
-        "Qwen3VLTextDecoderLayer",
-        self_attn=grouped_attention(
-            "Qwen3VLTextAttention",
-            h,
-            heads,
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-        ),
-        mlp=gated_mlp(
-            "Qwen3VLTextMLP",
-            h,
-            c.dim("intermediate_size", default=22016),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-    )
-
-
-def text_model(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=4096)
-    return Module(
-        "Qwen3VLTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=151936), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), text_layer(c)),
-        norm=_norm(c, h),
-        rotary_emb=Activation("Qwen3VLTextRotaryEmbedding"),
-    )
-
-
-def register_qwen3_vl(name: str, model_type: str, text: Text, *, hidden: int) -> None:
-    """``hidden`` is the text config's own default width."""
+def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:
+    """The family of a text model."""
 
     def base(c: ModelConfig) -> Module:
         return Module(
             f"{name}Model",
             visual=vision_model(name, c.section("vision_config")),
-            language_model=text(c.section("text_config")),
+            language_model=text.model(c.section("text_config")),
         )
 
     def generation(c: ModelConfig) -> Module:
         section = c.section("text_config")
         tied = c.tied(default=False)
         head = Linear(
-            section.dim("hidden_size", default=hidden),
+            text.width(section),
             section.dim("vocab_size", default=151936),
             bias=False,
             tied_to="model.language_model.embed_tokens.weight" if tied else None,
@@ -124,7 +92,7 @@ def register_qwen3_vl(name: str, model_type: str, text: Text, *, hidden: int) ->
         return Module(f"{name}ForConditionalGeneration", model=base(c), lm_head=head)
 
     def only_text(c: ModelConfig) -> Module:
-        return text(c.section("text_config") if c.has("text_config") else c)
+        return text.model(c.section("text_config") if c.has("text_config") else c)
 
     def only_vision(c: ModelConfig) -> Module:
         return vision_model(name, c.section("vision_config") if c.has("vision_config") else c)
@@ -148,4 +116,4 @@ def register_qwen3_vl(name: str, model_type: str, text: Text, *, hidden: int) ->
     )
 
 
-register_qwen3_vl("Qwen3VL", "qwen3_vl", text_model, hidden=4096)
+register_qwen3_vl("Qwen3VL", "qwen3_vl", TEXT)

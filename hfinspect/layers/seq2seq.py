@@ -28,8 +28,9 @@ class Seq2Seq:
     """Names, defaults and switches of one descendant; pairs are (encoder, decoder).
 
     ``words`` and ``positions`` end the class names of the tables; no ``words``: a plain one, no
-    ``positions``: they are computed. ``encoder_attention`` builds the self-attention of the encoder where it is another;
-    the decoder's class is then ``decoder_attention``, or the name with DecoderAttention.
+    ``positions``: they are computed. ``encoder_attention`` builds the self-attention of the encoder
+    where it is another; the decoder's class is then ``decoder_attention``, or the name with
+    DecoderAttention.
     """
 
     name: str
