@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ..core.components import Role
 from ..core.expectation import Beyond
+from ..core.made_later import ONCE, counted
 from ..core.tensor import TensorInfo, TensorSpec
-from ..trees.prediction import Prediction
+from ..trees.prediction import Prediction, is_held
 from .labels.place import Placed
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ _SAVED = itemgetter(TensorSpec._fields.index("saved"))
 
 
 def with_beyond(
-    placed: Placed, prediction: Prediction | None, decoded: Mapping[str, Decoded]
+    placed: Placed,
+    prediction: Prediction | None,
+    decoded: Mapping[str, Decoded],
+    times: Mapping[str, int] = ONCE,
 ) -> Placed:
     """The tensors with ``beyond`` set where the class of ``prediction`` does not hold them.
 
@@ -29,7 +33,7 @@ def with_beyond(
     """
     if prediction is None or _is_all_loaded(placed.told):
         return placed
-    whole = _holds_all(placed, prediction)
+    whole = _holds_all(placed, prediction, times)
     kinds: dict[int, str] = {}
     aside: dict[str, str] = {}  # by the name of the unpacked weight, for its bookkeeping
     for at, (info, spec) in enumerate(zip(placed.tensors, placed.told, strict=True)):
@@ -59,9 +63,14 @@ def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
     return len(known) == len(told) and all(map(_SAVED, known))
 
 
-def _holds_all(placed: Placed, prediction: Prediction) -> bool:
-    held = {spec.name for spec in placed.told if spec is not None}
-    return all(spec.name in held for spec in prediction.tensors if spec.role is Role.PARAMETER)
+def _holds_all(placed: Placed, prediction: Prediction, times: Mapping[str, int]) -> bool:
+    held = {
+        spec.name: times.get(info.name, 1)
+        for info, spec in zip(placed.tensors, placed.told, strict=True)
+        if spec is not None and spec.role is Role.PARAMETER and is_held(spec)
+    }
+    wanted = (count for s, count in prediction.tensors.counted() if s.role is Role.PARAMETER)
+    return sum(held.values()) == sum(wanted)
 
 
 def _kind(info: TensorInfo, spec: TensorSpec | None, whole: bool) -> str | None:
@@ -79,26 +88,31 @@ def is_further_token(spec: TensorSpec) -> bool:
     return spec.part == "mtp" or spec.kind == "mtp"
 
 
-def beyond_of(tensors: Iterable[TensorInfo]) -> tuple[Beyond, ...]:
-    """Sums of the tensors beyond the class, one for each kind."""
-    groups: dict[str, list[TensorInfo]] = {}
-    for info in tensors:
+def beyond_of(
+    tensors: Iterable[TensorInfo], first_name: Callable[[str], str] = str
+) -> tuple[Beyond, ...]:
+    """Sums of the tensors beyond the class, one for each kind. ``first_name`` is the name of the
+    first tensor of those that one stands for, by that one's."""
+    groups: dict[str, list[tuple[TensorInfo, int]]] = {}
+    for info, times in counted(tensors):
         if info.beyond is not None:
-            groups.setdefault(info.beyond, []).append(info)
-    return tuple(_summed(kind, members) for kind, members in groups.items())
+            groups.setdefault(info.beyond, []).append((info, times))
+    return tuple(_summed(kind, members, first_name) for kind, members in groups.items())
 
 
-def _summed(kind: str, members: Sequence[TensorInfo]) -> Beyond:
-    counts = [info.parameters for info in members if info.tied_to is None]
-    sizes = [info.own_nbytes for info in members]
-    known = [count for count in counts if count is not None]
-    sized = [size for size in sizes if size is not None]
+def _summed(
+    kind: str, members: Sequence[tuple[TensorInfo, int]], first_name: Callable[[str], str]
+) -> Beyond:
+    counts = [(info.parameters, times) for info, times in members if info.tied_to is None]
+    sizes = [(info.own_nbytes, times) for info, times in members]
+    known = [count * times for count, times in counts if count is not None]
+    sized = [size * times for size, times in sizes if size is not None]
     return Beyond(
         kind,
         sum(known) if len(known) == len(counts) else None,
-        len(members),
+        sum(times for _, times in members),
         sum(sized) if len(sized) == len(sizes) else None,
-        members[0].name,
+        first_name(members[0][0].name),
     )
 
 

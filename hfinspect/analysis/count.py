@@ -9,10 +9,12 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..core.components import Component, Role
+from ..core.made_later import Counted
 from ..core.results import Totals
 from ..core.tensor import TensorInfo
-from ..core.tensor_copies import Copies, each
+from ..core.tensor_copies import each
 from ..trees.prediction import active_sum
+from .folded_tensors import FoldedTensors
 
 
 class Sums(NamedTuple):
@@ -69,7 +71,7 @@ def tally(tensors: Iterable[TensorInfo]) -> dict[Key, Cell]:
     """All tensors in one pass, so that every total after it costs nothing."""
     cells: dict[Key, Cell] = {}
     rows: Mapping[Any, int]
-    if isinstance(tensors, Copies):
+    if isinstance(tensors, Counted):
         rows = Counter()
         for tensor, places in tensors.counted():
             rows[_COUNTED(tensor)] += places
@@ -244,10 +246,14 @@ GROUPINGS: dict[str, Callable[[TensorInfo], str | None]] = {
 def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     """Component -> (least, most) unique parameters of one layer, over layers that have any."""
     found: dict[tuple[str, str], int] = {}
-    for tensor in each(tensors, _summed):
-        if tensor.layer is not None:
-            key = (str(tensor.component), layer_name(tensor))
-            found[key] = found.get(key, 0) + (tensor.parameters or 0)
+    if isinstance(tensors, FoldedTensors):
+        rows = tensors.in_layers()
+    else:
+        rows = ((t, t.stack, t.layer, 1) for t in each(tensors, _summed))
+    for tensor, stack, layer, times in rows:
+        if layer is not None and _is_counted(tensor) and tensor.parameters:
+            key = (str(tensor.component), f"{stack}.{layer}" if stack else str(layer))
+            found[key] = found.get(key, 0) + tensor.parameters * times
     ranges: dict[str, tuple[int, int]] = {}
     for (component, _), parameters in found.items():
         least, most = ranges.get(component, (parameters, parameters))
@@ -255,12 +261,17 @@ def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     return ranges
 
 
+def _is_counted(tensor: TensorInfo) -> bool:
+    """Whether it is a unique one of the class."""
+    return tensor.tied_to is None and tensor.beyond is None
+
+
 def _summed(tensors: Iterable[TensorInfo]) -> Iterable[TensorInfo]:
     """One for each component and layer, with the parameters of all unique ones of the class."""
     first: dict[tuple[Component, str | None, int | None], TensorInfo] = {}
     sums: dict[tuple[Component, str | None, int | None], int] = {}
     for tensor in tensors:
-        if tensor.tied_to is not None or tensor.beyond is not None or not tensor.parameters:
+        if not _is_counted(tensor) or not tensor.parameters:
             continue
         key = (tensor.component, tensor.stack, tensor.layer)
         first.setdefault(key, tensor)

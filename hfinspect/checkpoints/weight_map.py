@@ -9,6 +9,7 @@ from ..core.checkpoint import Finding, ShardIndex
 from ..core.paths import why_unsafe
 from ..errors import ShardIndexError
 from ..formats.strict_json import StrictJsonError, check_values, decode_pairs, plain
+from .folded_index import MAX_NAME_LENGTH, FoldedMap, folded_map
 
 #: The largest indexes of 2026 name 500,000 tensors in 60 MB.
 MAX_INDEX_BYTES = 256 * 1024 * 1024
@@ -16,15 +17,15 @@ MAX_INDEX_BYTES = 256 * 1024 * 1024
 #: The largest models come in a few hundred shards.
 MAX_SHARDS = 10_000
 
-#: No tensor's name is longer; a longer shard name is refused as a path.
-MAX_NAME_LENGTH = 4096
-
 
 def parse_index(path: str, data: bytes) -> ShardIndex:
     """The index that ``data`` spells. Raises ShardIndexError.
 
     The names of shards are relative to the directory of the index and do not leave it.
     """
+    folded = folded_map(data)
+    if folded is not None:
+        data = folded[0]
     try:
         content = decode_pairs(data)
         if not isinstance(content, tuple):
@@ -37,23 +38,24 @@ def parse_index(path: str, data: bytes) -> ShardIndex:
     pairs = fields.get("weight_map")
     if not isinstance(pairs, tuple):
         raise ShardIndexError(path, "has no weight_map", expected="an object of tensor: shard")
-    weight_map = dict(pairs)
+    weight_map: Mapping[str, object] = dict(pairs) if folded is None else folded[1]
     _check_weight_map(path, weight_map)
     findings = []
-    if len(weight_map) < len(pairs):
+    if folded is None and len(weight_map) < len(pairs):
         text = f"names {len(pairs) - len(weight_map):,} tensors more than once; the last one counts"
         findings.append(Finding("index-duplicate-key", text, path))
     if not isinstance(metadata, tuple):
         findings.append(Finding("index-metadata", "metadata is no JSON object", path))
         metadata = ()
     known = cast("Mapping[str, object]", plain(metadata))
-    return ShardIndex(path, weight_map, known, tuple(findings))
+    return ShardIndex(path, cast("Mapping[str, str]", weight_map), known, tuple(findings))
 
 
 def _check_weight_map(path: str, weight_map: Mapping[str, object]) -> None:
-    if set(map(type, weight_map.values())) - {str}:
+    is_folded = isinstance(weight_map, FoldedMap)  # of strings, none of them too long
+    if not is_folded and set(map(type, weight_map.values())) - {str}:
         raise ShardIndexError(path, "weight_map holds something else than strings")
-    shards = set(cast("Mapping[str, str]", weight_map).values())
+    shards = named_shards(cast("Mapping[str, str]", weight_map))
     if len(shards) > MAX_SHARDS:
         found = f"names {len(shards):,} shards"
         raise ShardIndexError(path, found, expected=f"at most {MAX_SHARDS:,}")
@@ -61,15 +63,20 @@ def _check_weight_map(path: str, weight_map: Mapping[str, object]) -> None:
         reason = why_unsafe(shard)
         if reason is not None:
             raise ShardIndexError(path, f"the shard name {shard[:200]!r} {reason}")
-    longest = max(map(len, weight_map), default=0)
+    longest = 0 if is_folded else max(map(len, weight_map), default=0)
     if longest > MAX_NAME_LENGTH:
         raise ShardIndexError(path, f"holds a tensor name of {longest:,} characters")
+
+
+def named_shards(weight_map: Mapping[str, str]) -> set[str]:
+    """All shards that a map of tensors to shards names."""
+    return weight_map.shards if isinstance(weight_map, FoldedMap) else set(weight_map.values())
 
 
 def shard_paths(index: ShardIndex) -> list[str]:
     """Paths of all shards that the index names, in order."""
     directory, slash, _ = index.file.rpartition("/")
-    return [f"{directory}{slash}{shard}" for shard in sorted(set(index.weight_map.values()))]
+    return [f"{directory}{slash}{shard}" for shard in sorted(named_shards(index.weight_map))]
 
 
 class Shards(NamedTuple):

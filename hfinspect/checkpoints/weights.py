@@ -12,12 +12,14 @@ from typing import Final, TypeAlias, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..core.progress import Count
+from ..core.stored_tensors import StoredTensors, are_distinct
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnsupportedFormatError
 from ..formats.safetensors.safetensors import shard_from_header
 from ..formats.strict_json import collector_paused
 from ..sources.source import FileEntry, Source
 from .choose import Choice, OtherFile
 from .file_bytes import FirstGuess, is_incompressible, is_local, typical_header
+from .folded_index import FoldedMap, is_as_stored
 from .one_file import Read, good, read_index, read_shard
 from .rivals import SAME_BYTES, Rival, judged, rivals_of, same_bytes, with_judgement
 from .weight_map import Shards, shards_of
@@ -298,6 +300,13 @@ def repeated_tensors(shards: Sequence[Shard]) -> list[Finding]:
     """Tensors that more than one shard holds: loaders take the one they read last."""
     if len(shards) < 2:
         return []
+    folded = [shard.tensors for shard in shards if isinstance(shard.tensors, StoredTensors)]
+    if len(folded) == len(shards) and are_distinct(
+        (kind.pattern, keys)
+        for tensors in folded
+        for kind, keys in zip(tensors.kinds, tensors.keys, strict=True)
+    ):
+        return []
     total = sum(len(shard.tensors) for shard in shards)
     names: set[str] = set()
     for shard in shards:
@@ -317,6 +326,8 @@ def compare_with_index(
 ) -> list[Finding]:
     """Where the index and the shards disagree about which tensors there are, and where."""
     folder = index.file[: index.file.rfind("/") + 1]
+    if isinstance(index.weight_map, FoldedMap) and is_as_stored(index.weight_map, shards, folder):
+        return []
     found: dict[str, str] = {}
     for shard in shards:
         file = shard.file[len(folder) :]

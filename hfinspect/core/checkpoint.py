@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from .records import dataclass
@@ -49,7 +49,7 @@ class Shard:
 
     file: str
     format: str
-    tensors: tuple[StoredTensor, ...]
+    tensors: Sequence[StoredTensor]
     size: int | None
     header_bytes: int
     metadata: Mapping[str, object] = field(default_factory=dict, hash=False)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import repeat
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
+from .made_later import Counted
 from .records import dataclass
 from .tensor import TensorInfo, TensorSpec
 
@@ -30,6 +31,11 @@ class Template(Generic[T]):
         """The fields of the tensors, one tuple each: a layer of 256 experts is copied column by
         column, several times as fast as tensor by tensor."""
         return tuple(zip(*self.rows, strict=True))
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Where among the rows each name is."""
+        return {row.name: at for at, row in enumerate(self.rows)}
 
 
 @dataclass(frozen=True)
@@ -68,16 +74,43 @@ class Place(Generic[T]):
         # repeat has no end: the names give the length.
         return map(partial(tuple.__new__, kind), zip(*columns, strict=False))
 
+    def row(self, at: int) -> T:
+        """One of the tensors, by its number."""
+        alone = Place(Template([self.template.rows[at]]), self.head, self.stack, self.layer)
+        return next(iter(alone.rows()))
 
-class Copies(Sequence[T]):
+
+class Copies(Counted[T]):
     """A sequence of tensors, equal to the tuple of them, that counts without making them."""
 
     def __init__(self, places: Iterable[Place[T]] = ()) -> None:
         self._places: tuple[Place[T], ...] = tuple(places)
 
+    def made(self) -> Iterator[T]:
+        return (row for place in self._places for row in place.rows())
+
     @cached_property
-    def _all(self) -> tuple[T, ...]:
-        return tuple(row for place in self._places for row in place.rows())
+    def _by_head(self) -> dict[str, list[Place[T]]]:
+        found: dict[str, list[Place[T]]] = {}
+        for place in self._places:
+            found.setdefault(place.head, []).append(place)
+        return found
+
+    def find(self, name: str) -> T | None:
+        """The tensor of this name, None if there is none."""
+        end = name.rfind(".") + 1
+        while True:
+            for place in self._by_head.get(name[:end], ()):
+                at = place.template.numbers.get(name[end:])
+                if at is not None:
+                    return place.row(at)
+            if not end:
+                return None
+            end = name.rfind(".", 0, end - 1) + 1
+
+    def names(self) -> Iterator[str]:
+        """The names of all tensors, in order."""
+        return (place.head + row.name for place in self._places for row in place.template.rows)
 
     def places(self) -> tuple[Place[T], ...]:
         """Where each template is, in order."""
@@ -107,29 +140,8 @@ class Copies(Sequence[T]):
         """Those that ``keep`` is true of; it must not depend on name, stack or layer."""
         return self.each(lambda rows: [row for row in rows if keep(row)])
 
-    @overload
-    def __getitem__(self, at: int) -> T: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
-        return self._all[at]
-
     def __len__(self) -> int:
         return sum(len(place.template.rows) for place in self._places)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._all)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Copies):
-            return self is other or self._all == other._all
-        return self._all == other if isinstance(other, tuple) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._all)
-
-    def __repr__(self) -> str:
-        return repr(self._all)
 
 
 def each(tensors: Iterable[T], change: Callable[[Iterable[T]], Iterable[T]]) -> Iterable[T]:

@@ -63,7 +63,7 @@ def decode_pairs(data: bytes) -> object:
     Nesting is only bounded by the interpreter here: call ``check_values`` on what is not of the
     expected form.
     """
-    _check_density(data)
+    check_density(data)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -133,7 +133,8 @@ def _check_number(number: float) -> None:
         raise StrictJsonError("not-json", "holds a number out of range")
 
 
-def _check_density(data: bytes) -> None:
+def check_density(data: bytes) -> None:
+    """Refuse a long text that is no list of tensors. Raises StrictJsonError."""
     if len(data) <= DENSITY_CHECKED_FROM:
         return
     values = data.count(b",") + data.count(b"[") + data.count(b"{")

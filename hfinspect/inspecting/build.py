@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..analysis.beyond import beyond_config, beyond_of, with_beyond
 from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
+from ..analysis.folded_tensors import FoldedTensors
+from ..analysis.folding import Fold
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
@@ -15,19 +17,20 @@ from ..analysis.quantization.declared import declared_in
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
-from ..core.expectation import Expectation
+from ..core.made_later import ONCE
 from ..core.model_facts import ModelFacts
 from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Totals, VariantFile, WeightFile
-from ..core.tensor import TensorInfo, TensorSpec
+from ..core.tensor import TensorInfo
 from ..formats.strict_json import collector_paused
 from ..sizing.own_cache import NOTHING_READ, own_cache
-from ..trees.prediction import Prediction
+from ..trees.prediction import Prediction, is_held
 from .assumed import assumed_class, assumed_finding
+from .differing import compared
 
 if TYPE_CHECKING:
-    from ..analysis.quantization.decoding import Decoded, Decoding
+    from ..analysis.quantization.decoding import Decoding
     from ..analysis.quantization.packing import Packing
     from ..checkpoints.variants import Variant
     from ..core.results import Adapter
@@ -95,8 +98,9 @@ def from_prediction(
         target,
         origin,
         "config",
-        placed,
-        _count(placed),
+        placed.tensors,
+        placed.tied,
+        _count(placed.tensors),
         _head_apart(placed, prediction),
         model_type=prediction.model_type,
         architecture=prediction.architecture,
@@ -149,8 +153,12 @@ def from_checkpoint(
     config: Mapping[str, Any] | None = None,
     known: Known = NOTHING_MORE,
     where: str = "config.json",
+    folded: Fold | None = None,
 ) -> Inspected:
     """What the headers hold, labelled and compared with what config.json (``where``) predicts.
+
+    ``folded`` are the tensors that are alike, whose ``decoding`` it then is. Raises NotAlikeError
+    where they turn out to be not.
 
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
@@ -162,22 +170,25 @@ def from_checkpoint(
     beside, prediction = (prediction, None) if is_gguf else (None, prediction)
     said = None if config is None else config.get("tie_word_embeddings")
     metadata = _metadata(checkpoint)
+    times = ONCE if folded is None else folded.times
     placed = place_stored(
-        checkpoint.shards,
+        checkpoint.shards if folded is None else folded.shards,
         prediction,
         decoding.tensors,
         vocabulary=_vocabulary(config) if said is True else (),
         untied=said is False,
         routing=routing_of(config, metadata),
+        times=times,
     )
-    placed = with_beyond(placed, prediction, decoding.tensors)
+    placed = with_beyond(placed, prediction, decoding.tensors, times)
     if is_gguf:
         placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
-    counts = _count(placed)
+    tensors = placed.tensors if folded is None else FoldedTensors(folded, placed.tensors)
+    counts = _count(tensors)
     total = counts.total
     promise = Promise()
     if prediction is not None:
-        promise = Promise(True, _compare(placed, prediction, decoding.tensors))
+        promise = Promise(True, compared(placed, prediction, decoding.tensors, folded))
     elif is_gguf and not checkpoint.missing:
         first = checkpoint.shards[0].file if checkpoint.shards else None
         held = Held(first, metadata, placed.tensors, total.parameters)
@@ -195,14 +206,15 @@ def from_checkpoint(
         target,
         origin,
         "checkpoint",
-        _with_unstored_ties(placed, prediction),
+        tensors,
+        _with_unstored_ties(placed, prediction).tied,
         counts,
         _head_apart(placed, prediction),
         model_type=prediction.model_type if prediction else _text(model_type),
         architecture=(known.adapter.type if known.adapter else None)
         or (prediction.architecture if prediction else _text(named)),
         catalogued=promise.catalogued,
-        beyond=beyond_of(placed.tensors),
+        beyond=beyond_of(tensors, str if folded is None else folded.first_name),
         format=checkpoint.format,
         files=tuple(
             WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
@@ -242,8 +254,8 @@ class _Counts(NamedTuple):
     total: Sums
 
 
-def _count(placed: Placed) -> _Counts:
-    cells = tally(placed.tensors)
+def _count(tensors: Iterable[TensorInfo]) -> _Counts:
+    cells = tally(tensors)
     return _Counts(cells, sums(cells))
 
 
@@ -251,12 +263,12 @@ def _inspection(
     target: str,
     origin: Origin,
     source: str,
-    placed: Placed,
+    tensors: Sequence[TensorInfo],
+    tied: Mapping[str, str],
     counts: _Counts,
     head_apart: int,
     **more: Any,
 ) -> Inspection:
-    tensors = placed.tensors
     cells, total = counts
     return Inspection(
         target=target,
@@ -272,7 +284,7 @@ def _inspection(
         parts=by_part(cells),
         dtypes=by_dtype(cells),
         **{"stored": total.stored, **more},
-        tied=placed.tied,
+        tied=tied,
         parameters_with_head=None
         if total.parameters is None or not head_apart
         else total.parameters + head_apart,
@@ -382,13 +394,15 @@ def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
     if prediction is None:
         return count
     held = {spec.name for spec in specs_held.values()}
-    specs = {spec.name: spec for spec in prediction.specs if spec.name in prediction.tied}
-    kept_specs = {spec.name: spec for spec in prediction.tensors}
-    for name, spec in specs.items():
-        if name in counted or name in held or spec.component is not Component.HEAD:
+    find = prediction.specs.find
+    for name in prediction.tied:
+        spec = find(name)
+        if spec is None or name in counted or name in held or spec.component is not Component.HEAD:
             continue
-        keeper_spec = kept_specs.get(spec.tied_to or "")
-        if keeper_spec is not None and keeper_spec.component is not Component.HEAD:
+        keeper_spec = find(spec.tied_to or "")
+        if keeper_spec is None or not is_held(keeper_spec):
+            continue
+        if keeper_spec.component is not Component.HEAD:
             count += spec.parameters
     return count
 
@@ -406,52 +420,3 @@ def _tie_findings(placed: Placed) -> list[Finding]:
             rule, text = "tied-view", f"{name} is a view of {stored[name].view_of}"
         findings.append(Finding(rule, f"{text}; it is counted once", tensor=name, severity="note"))
     return findings
-
-
-# ---- what was predicted next to what is held
-
-
-_Pair: TypeAlias = tuple[TensorInfo, TensorSpec]
-
-
-def _compare(placed: Placed, prediction: Prediction, decoded: Mapping[str, Decoded]) -> Expectation:
-    weighed = [  # with fields by number: by name each takes as long as all the rest
-        (info, spec)
-        for info, spec in zip(placed.tensors, placed.told, strict=True)
-        if info[_ROLE] is not _BOOKKEEPING
-    ]
-    known = [(info, spec) for info, spec in weighed if spec is not None]
-    held = {spec[0] for _, spec in known}
-    if len(held) < len(known):
-        known = _first_of_each(known)
-    reshaped = {
-        info.name: (info.shape, spec.shape)
-        for info, spec in known
-        if info[1] != spec[1] and not _as_promised(spec, decoded.get(info[0]))
-    }
-    unexpected = tuple([info[0] for info, spec in weighed if spec is None])
-    missing = tuple([name for name in map(_NAME, prediction.tensors) if name not in held])
-    unsaved = tuple(
-        info.name
-        for info, spec in known
-        if (spec.tied_to is not None or not spec.saved)
-        and info.parameters and info.tied_to is None and info.beyond is None
-    )  # fmt: skip
-    return Expectation(prediction.parameters, missing, unexpected, reshaped, unsaved)
-
-
-def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:
-    """Of two spellings of one name the first counts."""
-    first: dict[str, _Pair] = {}
-    for pair in known:
-        first.setdefault(pair[1].name, pair)
-    return list(first.values())
-
-
-def _as_promised(spec: TensorSpec, meaning: Decoded | None) -> bool:
-    """Whether a tensor of another shape than the tree's is all the same as it should be."""
-    if meaning is not None:
-        # Packing rearranges; what has to agree is how many parameters come out of it.
-        return meaning.parameters is None or meaning.parameters == spec.parameters
-    # Buffers' shapes changed between library versions (masks, position ids) and carry no weights.
-    return spec.role is Role.BUFFER

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..analysis.count import component_shares
 from ..core.components import Component
+from ..core.made_later import counted
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
@@ -241,7 +242,8 @@ def _stored(inspection: Inspection) -> str:
     reasons = []
     views = 0
     if inspection.source == "checkpoint":  # a config has none
-        views = sum(tensor.view_of is not None for tensor in inspection.tensors)
+        found = counted(inspection.tensors)
+        views = sum(count for tensor, count in found if tensor.view_of is not None)
     if views:
         reasons.append(f"{views} {'tensor is a view' if views == 1 else 'tensors are views'}")
     if inspection.buffers:

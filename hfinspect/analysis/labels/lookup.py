@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
 
 from ...core.tensor import TensorSpec
 from ...trees.prediction import Prediction
 
 #: A norm's scale and shift in TensorFlow's words, and in files converted from there (bert-base).
 _NORM_WORDS = {"gamma": "weight", "beta": "bias"}
+#: So many names are not worth a table of all that the tree has.
+_FEW = 2_000
 
 
 def specs_finder(
@@ -22,6 +23,8 @@ def specs_finder(
     by_name: dict[str, TensorSpec] = {}
 
     def find_all(names: Sequence[str]) -> list[TensorSpec | None]:
+        if len(names) <= _FEW:
+            return list(map(find, names))
         if not by_name:
             by_name.update((spec[0], spec) for spec in prediction.specs)
         found = list(map(by_name.get, names))
@@ -37,19 +40,17 @@ def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | N
     family's other spellings."""
     if prediction is None:
         return lambda _name: None
-    by_name: dict[str, TensorSpec] = {}
+    in_tree = prediction.specs.find
     family = prediction.family
     prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
     aliases = tuple(family.aliases.items()) if family else ()
 
     def find(name: str) -> TensorSpec | None:
-        if not by_name:  # built when first asked: most quantised models never ask
-            by_name.update(zip(map(itemgetter(0), prediction.specs), prediction.specs, strict=True))
-        spec = by_name.get(name)
+        spec = in_tree(name)
         if spec is not None:
             return spec
-        candidates = _other_spellings(name, prefix, aliases)
-        spec = next((by_name[other] for other in candidates if other in by_name), None)
+        candidates = other_spellings(name, prefix, aliases)
+        spec = next(filter(None, map(in_tree, candidates)), None)
         module, _, leaf = name.rpartition(".")
         if spec is None and leaf in _NORM_WORDS:
             return find(f"{module}.{_NORM_WORDS[leaf]}")
@@ -58,7 +59,8 @@ def spec_finder(prediction: Prediction | None) -> Callable[[str], TensorSpec | N
     return find
 
 
-def _other_spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
+def other_spellings(name: str, prefix: str, aliases: Iterable[tuple[str, str]]) -> Iterable[str]:
+    """How the tree may spell a name, or what one begins with up to a number."""
     if prefix:
         yield name.removeprefix(prefix) if name.startswith(prefix) else prefix + name
     for old, new in aliases:

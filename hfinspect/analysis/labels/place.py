@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ...core.checkpoint import Shard
 from ...core.components import Component, Role
 from ...core.extents import Extent
+from ...core.made_later import ONCE
 from ...core.tensor import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from ...trees.prediction import Prediction
 from ..shared_storage import sharing_of
@@ -94,6 +95,7 @@ def place_stored(
     vocabulary: Collection[int] = (),
     untied: bool = False,
     routing: Routing | None = None,
+    times: Mapping[str, int] = ONCE,
 ) -> Placed:
     """Tensors as stored.
 
@@ -103,10 +105,11 @@ def place_stored(
     table: as many rows as one of ``vocabulary``, the numbers of tokens of a config that ties them.
     ``untied``: the config says tie_word_embeddings false, so a head that is stored next to the
     embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
-    ``routing`` says how many experts serve a token, for those the tree does not know.
+    ``routing`` says how many experts serve a token, for those the tree does not know. ``times``
+    says of the names that stand for several tensors how many these are (``analysis.folding``).
     """
     buffers = {name for shard in shards for name in _told_buffers(shard)}
-    labels = _Labels(prediction, routing, buffers, _surroundings(shards, decoded))
+    labels = _Labels(prediction, routing, buffers, _surroundings(shards, decoded, times))
     infos: list[TensorInfo] = []
     for shard in shards:
         if shard.tensors:
@@ -115,7 +118,7 @@ def place_stored(
     tied = {} if untied else _ties_of_tree(infos, told)
     tied.update(_ties_by_storage(shards, tied))
     if prediction is None and vocabulary:
-        tied.update(_tied_by_name((i for i in infos if i.name not in tied), vocabulary))
+        tied.update(_tied_by_name((i for i in infos if i.name not in tied), vocabulary, times))
     if tied:
         infos = [info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
                  for info in infos]  # fmt: skip
@@ -131,13 +134,16 @@ _MATRIX = (0, 0)
 
 
 def _surroundings(
-    shards: Sequence[Shard], decoded: Mapping[str, Decoded]
+    shards: Sequence[Shard], decoded: Mapping[str, Decoded], times: Mapping[str, int]
 ) -> Iterator[tuple[str, Sequence[int]]]:
-    """Names and shapes of what tensors stand for."""
+    """Names and shapes of what tensors stand for; of several that are alike two."""
     for shard in shards:
         for stored in shard.tensors:
             meaning = decoded.get(stored.name)
-            yield (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
+            found = (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
+            yield found
+            if stored.name in times:
+                yield found
 
 
 class _Labels:
@@ -264,7 +270,9 @@ def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[
     return tied
 
 
-def _tied_by_name(infos: Iterable[TensorInfo], vocabulary: Collection[int]) -> dict[str, str]:
+def _tied_by_name(
+    infos: Iterable[TensorInfo], vocabulary: Collection[int], times: Mapping[str, int]
+) -> dict[str, str]:
     """An unknown architecture with tie_word_embeddings true that stores both ends.
 
     Only what turns the last layer into tokens is tied: one row a token. Where several heads or
@@ -280,5 +288,7 @@ def _tied_by_name(infos: Iterable[TensorInfo], vocabulary: Collection[int]) -> d
     if len(tables) != 1 or len(heads) != 1:
         return {}
     (table,), (head,) = tables, heads
+    if table.name in times or head.name in times:
+        return {}
     same = table.shape == head.shape and table.dtype == head.dtype
     return {head.name: table.name} if same else {}

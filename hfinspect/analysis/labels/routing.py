@@ -60,6 +60,11 @@ def _checked(used: object, experts: object) -> Routing | None:
     return (used, experts) if 0 < used < experts <= _MAX_EXPERTS else None
 
 
+def is_list_of_experts(head: str) -> bool:
+    """Whether the numbers that come after ``head`` in names are those of experts."""
+    return bool(_LISTS.intersection(head.split(".")[-2:]))
+
+
 def is_routed(name: str, stored: StoredTensor, routing: Routing) -> bool:
     """Whether a tensor is one of n experts, or holds all n of them as slices."""
     segments = name.split(".")

@@ -83,7 +83,7 @@ def _repeat(reading: _Reading, into: dict[str, Decoded]) -> None:
 
 def _trial(module: Module, entry: list[Any], sheet: Sheet, read: ReadModule) -> _Reading | None:
     """The reading of a module in terms that fit any other, None where that cannot be."""
-    trial = Sheet(sheet.promised, sheet.metadata)
+    trial = Sheet(sheet.promised, sheet.metadata, sheet.times)
     read(module, trial)
     if trial.findings or trial.has_unknown:
         return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
+from ...core.made_later import ONCE
 from ...core.results import Quantization
 from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
@@ -21,30 +22,41 @@ from .scaled import read_floats
 _PACKED_DTYPES = frozenset({"I8", "U8", "I16", "U16", "I32", "U32"})
 
 
+#: Methods whose config or metadata has settings of single modules.
+_BY_NAME = frozenset({"mlx", "metal", "torchao"})
+
+
 def decode(
     shards: Sequence[Shard],
     config: Mapping[str, object] | None,
     companions: Mapping[str, Mapping[str, object]],
     prediction: Prediction | None,
+    times: Mapping[str, int] = ONCE,
 ) -> Decoding:
     """What packed tensors and their bookkeeping stand for.
 
-    ``companions`` are hf_quant_config.json and quantize_config.json where there are. Pure; raises
-    nothing: what cannot be known is unknown in the result and named in its findings.
+    ``companions`` are hf_quant_config.json and quantize_config.json where there are; ``times`` says
+    of the names that stand for several tensors how many these are. Pure; raises nothing: what
+    cannot be known is unknown in the result and named in its findings.
     """
     if shards and all(shard.format == "gguf" for shard in shards):
         return gguf.decode(shards)
     declared = declared_in(config, companions)
     told = "" if declared.method else method_by_names(_suffixes(shards), _dtypes(shards))
     if declared.method or told:
-        decoding = _decode(shards, declared, declared.method or told, prediction)
+        decoding = _decode(shards, declared, declared.method or told, prediction, times)
         if declared.method or decoding.tensors:
             return decoding
-    return Decoding(findings=tuple(_integer_weights(shards)))
+    findings = tuple(_integer_weights(shards))
+    return Decoding(findings=findings, of_names=bool(findings))
 
 
 def _decode(
-    shards: Sequence[Shard], declared: Declared, method: str, prediction: Prediction | None
+    shards: Sequence[Shard],
+    declared: Declared,
+    method: str,
+    prediction: Prediction | None,
+    times: Mapping[str, int],
 ) -> Decoding:
     find = spec_finder(prediction)
 
@@ -52,7 +64,8 @@ def _decode(
         spec = find(name)
         return spec.parameters if spec is not None and spec.parameters else None
 
-    sheet = Sheet(promised, _metadata(shards) if method == "torchao" else {})
+    sheet = Sheet(promised, _metadata(shards) if method == "torchao" else {}, times)
+    modules = Modules(shards, times)
     read = find_method(method)
     if read is None:
         text = (
@@ -60,9 +73,9 @@ def _decode(
             "and tables may be counted as parameters"
         )
         sheet.note("unknown-quantization", text, None)
-        read_floats(Modules(shards), declared, sheet)
+        read_floats(modules, declared, sheet)
     else:
-        read(Modules(shards), declared, sheet)
+        read(modules, declared, sheet)
     if not declared.method:
         text = f"the weights are packed as {method} does, by names and shapes: no config says"
         sheet.note("undeclared-quantization", text, None, "note")
@@ -73,7 +86,9 @@ def _decode(
     if read is not None and not sheet.tensors and shards:
         text = f"{declared.where} names {method}, but no tensor is packed that way"
         sheet.note("not-quantized", text, None, "note")
-    return Decoding(sheet.tensors, _summary(declared, method, sheet), sheet.all_findings())
+    findings = sheet.all_findings()
+    of_names = method in _BY_NAME or any(finding.tensor is not None for finding in findings)
+    return Decoding(sheet.tensors, _summary(declared, method, sheet), findings, of_names)
 
 
 def _metadata(shards: Sequence[Shard]) -> Mapping[str, object]:

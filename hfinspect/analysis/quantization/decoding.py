@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
+from ...core.made_later import ONCE
 from ...core.results import Quantization
 from ...core.tensor import StoredTensor
 
@@ -49,11 +50,14 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Decoding:
-    """The meaning of every tensor that is not simply what it looks like, by stored name."""
+    """The meaning of every tensor that is not simply what it looks like, by stored name.
+    ``of_names``: it depends on more than how tensors are called next to each other, or says
+    something of single ones."""
 
     tensors: Mapping[str, Decoded] = field(default_factory=dict)
     summary: Quantization | None = None
     findings: tuple[Finding, ...] = ()
+    of_names: bool = False
 
 
 class Module(NamedTuple):
@@ -83,10 +87,11 @@ class Modules(Mapping[str, Module]):
     are only compared. Of a name in two shards the last counts, as loaded.
 
     ``entries`` are the tensors of a module, each after a number for its kind (last segment of the
-    name, dtype, shape, size): modules whose numbers agree differ in nothing but their names.
+    name, dtype, shape, size, and how many tensors it stands for): modules whose numbers agree
+    differ in nothing but their names.
     """
 
-    def __init__(self, shards: Iterable[Shard]) -> None:
+    def __init__(self, shards: Iterable[Shard], times: Mapping[str, int] = ONCE) -> None:
         self.entries: dict[str, list[Any]] = {}
         entries = self.entries
         numbers: defaultdict[object, int] = defaultdict(itertools.count().__next__)
@@ -95,7 +100,8 @@ class Modules(Mapping[str, Module]):
                 continue
             names, dtypes, shapes, elements, sizes, *_ = zip(*shard.tensors, strict=True)
             modules, _, suffixes = zip(*map(_SPLIT, names), strict=True)
-            kinds = zip(suffixes, dtypes, shapes, elements, sizes, strict=True)
+            counts = map(times.get, names)
+            kinds = zip(suffixes, dtypes, shapes, elements, sizes, counts, strict=True)
             known = map(numbers.__getitem__, kinds)
             for name, number, tensor in zip(modules, known, shard.tensors, strict=True):
                 if name in entries:
@@ -122,11 +128,13 @@ class Sheet:
     """Collects what a method finds out, and the sums of it.
 
     ``roles`` are bytes by what tensors hold, ``widths`` logical parameters by bits, ``schemes``
-    packed weights by the name of their scheme. ``metadata`` is the files' own.
+    packed weights by the name of their scheme. ``metadata`` is the files' own; ``times`` says of
+    the names that stand for several tensors how many these are.
     """
 
     promised: Promised = lambda _name: None
     metadata: Mapping[str, object] = field(default_factory=dict)
+    times: Mapping[str, int] = field(default_factory=dict)
     tensors: dict[str, Decoded] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     roles: dict[str, int] = field(default_factory=dict)
@@ -142,9 +150,10 @@ class Sheet:
         meaning = Decoded(name, Role.PARAMETER, parameters, Holds.WEIGHTS, bits)
         if not self._put(tensor, meaning):
             return
-        self.widths[bits] = self.widths.get(bits, 0) + parameters
+        times = self.times.get(tensor.name, 1)
+        self.widths[bits] = self.widths.get(bits, 0) + parameters * times
         if scheme:
-            self.schemes[scheme] = self.schemes.get(scheme, 0) + 1
+            self.schemes[scheme] = self.schemes.get(scheme, 0) + times
 
     def plain(self, tensor: StoredTensor, name: str, role: Role) -> None:
         """A tensor that is not packed, stored under another name than its own."""
@@ -192,7 +201,8 @@ class Sheet:
             return False
         self.tensors[tensor.name] = meaning
         held = meaning.holds.value
-        self.roles[held] = self.roles.get(held, 0) + tensor.nbytes
+        size = tensor.nbytes * self.times.get(tensor.name, 1)
+        self.roles[held] = self.roles.get(held, 0) + size
         return True
 
 

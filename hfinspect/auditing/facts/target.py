@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -68,7 +68,7 @@ class WeightFact:
         return self.name.path
 
     @property
-    def tensors(self) -> tuple[StoredTensor, ...]:
+    def tensors(self) -> Sequence[StoredTensor]:
         return self.shard.tensors if self.shard is not None else ()
 
     @property

@@ -14,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from itertools import chain, repeat
+from itertools import chain
 from operator import itemgetter, sub
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from ...core.checkpoint import Finding
 from ...core.records import dataclass
-from ...core.tensor import DTYPE_BITS, StoredTensor
+from ...core.stored_tensors import StoredTensors
+from ...core.tensor import DTYPE_BITS
 from ...errors import FormatError
 from ..finding_list import FindingList
 from ..strict_json import StrictJsonError, check_values, decode_pairs
@@ -52,7 +53,7 @@ class Header:
     them and are too broken to be listed."""
 
     file: str
-    tensors: tuple[StoredTensor, ...]
+    tensors: StoredTensors
     data_start: int
     metadata: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
@@ -285,23 +286,17 @@ def _last_of_each(rows: Iterable[_Row], findings: FindingList) -> list[_Row]:
     return list(by_name.values())
 
 
-def _tensors(columns: _Columns, base: int) -> tuple[StoredTensor, ...]:
+def _tensors(columns: _Columns, base: int) -> StoredTensors:
     names, dtypes, lists, starts, stops = columns
     shapes = tuple(map(tuple, lists))
-    # Of 100,000 tensors a dozen shapes: one object each costs less to keep, hash and compare, and
-    # to multiply. (All sizes are ints here, so that equal shapes are the same.)
+    # Of 100,000 tensors a dozen shapes: one object each costs less to compare and to multiply.
+    # (All sizes are ints here, so that equal shapes are the same.)
     shared = dict(zip(shapes, shapes, strict=True))
     counts = {shape: math.prod(shape) for shape in shared}
-    filled = (
-        names,
-        map({dtype: dtype for dtype in dtypes}.__getitem__, dtypes),
-        map(shared.__getitem__, shapes),
-        map(counts.__getitem__, shapes),
-        map(sub, stops, starts),
-        map(base.__add__, starts),
-        repeat(None),
-    )
-    return tuple(map(tuple.__new__, repeat(StoredTensor), zip(*filled)))  # noqa: B905 - repeat
+    return StoredTensors.folded(
+        names, dtypes, map(shared.__getitem__, shapes), map(counts.__getitem__, shapes),
+        map(sub, stops, starts), starts, base,
+    )  # fmt: skip
 
 
 def _kind(value: object) -> str:

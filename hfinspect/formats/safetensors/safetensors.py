@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
-from ...core.tensor import StoredTensor
 from ...errors import FormatError
 from ..base import Reader
 from ..sniff import raise_if_not_weights
@@ -149,12 +148,11 @@ def shard_from_header(
 def _without_offsets(
     header: Header, size: int | None, strict: bool
 ) -> tuple[Shard, FormatError | None]:
-    data = sum(tensor.nbytes for tensor in header.tensors)
+    data = header.tensors.nbytes
     if size is not None and size < PREFIX_BYTES + data:
         raise _error(header, _missing(header, PREFIX_BYTES + data - size))
     shard, error = _judged(header, None, 0 if size is None else size - data, strict)
-    tensors = tuple([StoredTensor(*tensor[:5]) for tensor in shard.tensors])
-    return replace(shard, tensors=tensors, size=size), error
+    return replace(shard, tensors=header.tensors.without_offsets(), size=size), error
 
 
 def _missing(header: Header, count: int) -> Finding:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import add, itemgetter
+from collections.abc import Iterable, Sequence
+from operator import add
 
 from ...core.checkpoint import Finding
+from ...core.stored_tensors import StoredKind, StoredTensors
 from ...core.tensor import StoredTensor
 from ..finding_list import FindingList
 from .header import LIBRARY_DTYPES, MAX_U64, Header, element_count
-
-#: Dtype, elements and bytes of a stored tensor.
-_KIND = itemgetter(1, 3, 4)
 
 #: Tensor data should start at a multiple of this, so that every dtype can be mapped in place.
 ALIGNMENT = 8
@@ -26,7 +24,7 @@ def validate(header: Header, size: int | None) -> tuple[Finding, ...]:
     """
     found = FindingList(header.file)
     tensors = header.tensors
-    if not _all_spans_fit(tensors):
+    if not _all_spans_fit(tensors.kinds):
         for tensor in tensors:
             _check_tensor(tensor, found)
     end = header.data_start
@@ -46,16 +44,14 @@ def refused(findings: Sequence[Finding]) -> Finding | None:
     return next((finding for finding in findings if finding.severity == "error"), None)
 
 
-def _all_spans_fit(tensors: Sequence[StoredTensor]) -> bool:
+def _all_spans_fit(kinds: Iterable[StoredKind]) -> bool:
     """Whether every tensor has a known dtype, a span of the right size and a plain shape."""
-    # Of 100,000 tensors a dozen differ in these.
-    kinds = set(map(_KIND, tensors))
     return all(
-        dtype in LIBRARY_DTYPES
-        and count >= 1
-        and nbytes <= MAX_U64 // 8
-        and count * LIBRARY_DTYPES[dtype] == nbytes * 8
-        for dtype, count, nbytes in kinds
+        kind.dtype in LIBRARY_DTYPES
+        and kind.elements >= 1
+        and kind.nbytes <= MAX_U64 // 8
+        and kind.elements * LIBRARY_DTYPES[kind.dtype] == kind.nbytes * 8
+        for kind in kinds
     )
 
 
@@ -81,12 +77,12 @@ def _check_tensor(tensor: StoredTensor, found: FindingList) -> None:
 
 def _check_layout(header: Header, found: FindingList) -> int:
     """Holes and overlaps between the spans; returns where the last one ends."""
-    end = header.data_start
-    starts = [tensor[5] or 0 for tensor in header.tensors]
-    stops = list(map(add, starts, [tensor[4] for tensor in header.tensors]))
-    if [end, *stops] == [*starts, stops[-1] if stops else end]:
-        return stops[-1] if stops else end
-    names = [tensor[0] for tensor in header.tensors]
+    end, tensors = header.data_start, header.tensors
+    if tensors.in_order:
+        return end + tensors.nbytes
+    starts = list(map(end.__add__, tensors.starts()))
+    stops = map(add, starts, tensors.sizes())
+    names = tensors.names()
     previous = ""
     for start, stop, name in sorted(zip(starts, stops, names, strict=True)):
         if stop < start:
@@ -110,12 +106,12 @@ def _check_end(end: int, size: int, found: FindingList) -> None:
         found.add("trailing-bytes", f"{size - end:,} bytes after the last tensor belong to none")
 
 
-def _check_names(tensors: Sequence[StoredTensor], found: FindingList) -> None:
-    names = [tensor[0] for tensor in tensors]
-    if "" in names:
+def _check_names(tensors: StoredTensors, found: FindingList) -> None:
+    patterns = {kind.pattern for kind in tensors.kinds}
+    if "" in patterns:
         found.add("name", "a tensor has an empty name", "", "warning")
-    if "".join(names).isprintable():
+    if "".join(patterns).isprintable():
         return
-    for name in names:
+    for name in tensors.names():
         if not name.isprintable():
             found.add("name", "the name holds control characters", name, "warning")

@@ -1,0 +1,157 @@
+"""The ``weight_map`` of an index, names that differ in numbers alone folded; read piece by piece.
+
+The index of a million tensors has 90 MB. Decoded whole it takes ten times as much memory as folded,
+so that its pieces are decoded one after the other. What is not of the usual form is left to the
+decoder of whole texts, which also knows what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, count
+from typing import Final
+
+from ..core.checkpoint import Shard
+from ..core.stored_tensors import StoredTensors, are_distinct, fold_names, names_of
+from ..formats.strict_json import StrictJsonError, check_density, decode_pairs
+
+#: Bytes that are decoded at once: some ten thousand names.
+PIECE_BYTES: Final = 1 << 20
+
+_KEY: Final = b'"weight_map"'
+_OPENING = re.compile(rb"\s*:\s*\{")
+
+#: No tensor's name is longer; a longer shard name is refused as a path.
+MAX_NAME_LENGTH: Final = 4096
+
+#: A pattern of names, and the shard that holds them.
+_Group = tuple[str, str]
+
+
+class FoldedMap(Mapping[str, str]):
+    """Name -> shard, in the order of the index; no name is there twice.
+
+    ``groups`` are patterns with their shards; ``which`` is the group of each name, and ``keys`` are
+    the keys of each group's names, in order.
+    """
+
+    def __init__(
+        self, groups: Sequence[_Group], which: Sequence[int], keys: Sequence[Sequence[int]]
+    ) -> None:
+        self.groups = tuple(groups)
+        self.keys_of = tuple(keys)
+        self._which = which
+
+    @property
+    def shards(self) -> set[str]:
+        """All shards that it names."""
+        return {shard for _, shard in self.groups}
+
+    @cached_property
+    def _dict(self) -> dict[str, str]:
+        patterns = [pattern for pattern, _ in self.groups]
+        shards = map([shard for _, shard in self.groups].__getitem__, self._which)
+        return dict(zip(names_of(patterns, self.keys_of, self._which), shards, strict=True))
+
+    def __getitem__(self, name: str) -> str:
+        return self._dict[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dict)
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+
+def folded_map(data: bytes, piece: int = PIECE_BYTES) -> tuple[bytes, FoldedMap] | None:
+    """The index without the entries of its weight_map, and these; None where it is not of the usual
+    form, be it that it is broken. ``piece`` bytes are decoded at once."""
+    try:
+        check_density(data)
+        found = _entries(data)
+        if found is None:
+            return None
+        start, stop = found
+        rest = data[:start] + data[stop:]
+        content = decode_pairs(rest)
+        if not isinstance(content, tuple):
+            return None
+        named = [value for key, value in content if key == "weight_map"]
+        if named != [()]:
+            return None
+        folded = _folded(_pieces(data, start, stop, piece))
+    except StrictJsonError:
+        return None
+    return None if folded is None else (rest, folded)
+
+
+def _entries(data: bytes) -> tuple[int, int] | None:
+    """Where the entries begin and end. Without a backslash every quote begins or ends a string."""
+    at = data.find(_KEY)
+    opening = _OPENING.match(data, at + len(_KEY))
+    if at < 0 or opening is None or data.find(_KEY, at + 1) >= 0:
+        return None
+    start = opening.end()
+    stop = data.find(b"}", start)
+    if stop < 0 or data.count(b'"', start, stop) % 2 or data.find(b"\\", start, stop) >= 0:
+        return None
+    return start, stop
+
+
+def _pieces(
+    data: bytes, start: int, stop: int, piece: int
+) -> Iterator[Sequence[tuple[str, object]]]:
+    """The entries, some at a time. A cut within a string leaves its piece without an end, which the
+    decoder refuses. Raises StrictJsonError."""
+    is_first = True
+    while is_first or start <= stop:
+        cut = data.find(b'",', start + piece, stop)
+        end = stop if cut < 0 else cut + 1
+        pairs = decode_pairs(b"{" + data[start:end] + b"}")
+        if not isinstance(pairs, tuple) or not (pairs or is_first):
+            raise StrictJsonError("not-json", "ends with a comma")
+        yield pairs
+        start, is_first = end + 1, False
+
+
+def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
+    """None where something else than strings is there, or a name twice."""
+    numbers: defaultdict[tuple[str, object], int] = defaultdict(count().__next__)
+    which = array("I")
+    grouped: list[array[int]] = []
+    for pairs in pieces:
+        if not pairs:
+            continue
+        names, shards = zip(*pairs, strict=True)
+        if set(map(type, shards)) != {str} or max(map(len, names)) > MAX_NAME_LENGTH:
+            return None
+        patterns, keys = fold_names(names)
+        groups = list(map(numbers.__getitem__, zip(patterns, shards, strict=True)))
+        which.extend(groups)
+        while len(grouped) < len(numbers):
+            grouped.append(array("Q"))
+        for group, key in zip(groups, keys, strict=True):
+            grouped[group].append(key)
+    named = [(pattern, str(shard)) for pattern, shard in numbers]
+    patterns_of = zip((pattern for pattern, _ in named), grouped, strict=True)
+    return FoldedMap(named, which, grouped) if are_distinct(patterns_of) else None
+
+
+def is_as_stored(said: FoldedMap, shards: Iterable[Shard], folder: str) -> bool:
+    """Whether an index in ``folder`` names just the tensors that the shards hold, each where it is.
+    False too where the shards are not folded."""
+    found: dict[_Group, list[Sequence[int]]] = {}
+    for shard in shards:
+        if not isinstance(shard.tensors, StoredTensors):
+            return False
+        file = shard.file[len(folder) :]
+        for kind, keys in zip(shard.tensors.kinds, shard.tensors.keys, strict=True):
+            found.setdefault((kind.pattern, file), []).append(keys)
+    named = dict(zip(said.groups, said.keys_of, strict=True))
+    return named.keys() == found.keys() and all(
+        sorted(named[group]) == sorted(chain.from_iterable(own)) for group, own in found.items()
+    )

@@ -1,0 +1,255 @@
+"""The tensors of a file, those that differ in numbers of their names alone said once.
+
+The 91,991 names of DeepSeek-V3's files are some fifty patterns. A pattern with its dtype and shape
+is kept once; of a tensor only which of them it is, the numbers in its name, and where it is in the
+file: some twenty bytes. ``StoredTensor`` objects are made when someone looks at one.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, count, repeat
+from typing import NamedTuple
+
+from .made_later import MadeLater
+from .tensor import StoredTensor
+
+#: Stands in a pattern for a number: a pattern is a template for ``%``.
+MARK = "%d"
+
+#: So many numbers of a name are taken out, the first ones; three fit into 64 bits.
+MOST_NUMBERS = 3
+
+#: Bits of a number in a key.
+NUMBER_BITS = 20
+
+#: A number between dots, written as ``str`` writes it, so that it can be put back. More digits are
+#: a name, and no number. A digit comes first: that is looked for four times as fast.
+_NUMBER = re.compile(r"([0-9](?<![^.\n][0-9])(?:(?<!0)[0-9]{0,5})?(?![^.\n]))")
+
+_LOW = (1 << NUMBER_BITS) - 1
+
+
+def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Of each name its pattern and its numbers, as one whole number (its key).
+
+    ``unfold_name`` is the inverse: equal names have equal patterns and keys, different names differ
+    in one of them.
+    """
+    text = "\n".join(names).replace("%", "%%")
+    if not names or text.count("\n") >= len(names):
+        return [name.replace("%", "%%") for name in names], [0] * len(names)
+    pieces = _NUMBER.split(text)
+    patterns = MARK.join(pieces[::2]).split("\n")
+    widths = {pattern: width_of(pattern) for pattern in set(patterns)}
+    if max(widths.values()) > MOST_NUMBERS:
+        found = list(map(_fold_first, names))
+        return [pattern for pattern, _ in found], [key for _, key in found]
+    number = map(int, pieces[1::2]).__next__
+    bits = NUMBER_BITS
+    keys = [
+        0 if not width
+        else number() if width == 1
+        else number() << bits | number() if width == 2
+        else (number() << bits | number()) << bits | number()
+        for width in map(widths.__getitem__, patterns)
+    ]  # fmt: skip
+    return patterns, keys
+
+
+def _fold_first(name: str) -> tuple[str, int]:
+    text = name.replace("%", "%%")
+    key = 0
+    for number in _NUMBER.findall(text)[:MOST_NUMBERS]:
+        key = key << NUMBER_BITS | int(number)
+    return _NUMBER.sub(MARK, text, count=MOST_NUMBERS), key
+
+
+def unfold_name(pattern: str, key: int) -> str:
+    """The name of this pattern and key."""
+    return pattern % numbers_of(key, width_of(pattern))
+
+
+def width_of(pattern: str) -> int:
+    """How many numbers were taken out of each name of a pattern."""
+    return pattern.replace("%%", "").count(MARK)
+
+
+def texts_of(pattern: str) -> list[str]:
+    """What stands before, between and after the numbers of a pattern."""
+    if "%%" not in pattern:
+        return pattern.split(MARK)
+    texts = [""]
+    for piece in _PIECE.findall(pattern):
+        if piece == MARK:
+            texts.append("")
+        else:
+            texts[-1] += "%" if piece == "%%" else piece
+    return texts
+
+
+_PIECE = re.compile("%%|%d|[^%]+")
+
+
+def split_at_number(text: str) -> tuple[str, int, str] | None:
+    """What comes before the first number of a name, the number, and what comes after; None where
+    there is none."""
+    found = _NUMBER.search(text)
+    return found and (text[: found.start()], int(found[0]), text[found.end() :])
+
+
+def key_of(numbers: Iterable[int]) -> int:
+    """The key of some numbers."""
+    key = 0
+    for number in numbers:
+        key = key << NUMBER_BITS | number
+    return key
+
+
+def numbers_of(key: int, width: int) -> tuple[int, ...]:
+    """The ``width`` numbers of a key."""
+    return tuple(key >> NUMBER_BITS * at & _LOW for at in reversed(range(width)))
+
+
+class StoredKind(NamedTuple):
+    """What tensors have in common that differ in numbers of their names alone; see
+    ``StoredTensor`` for the rest."""
+
+    pattern: str
+    dtype: str
+    shape: tuple[int, ...]
+    elements: int
+    nbytes: int
+
+
+class StoredTensors(MadeLater[StoredTensor]):
+    """The tensors of a safetensors header in its order; equal to the tuple of them.
+
+    ``kinds`` are their kinds, ``which`` says of each tensor the number of its kind, and ``keys``
+    has for each kind the keys of its tensors, in order. ``offsets`` are those of the data from
+    ``start`` on; None where the tensors lie one after the other. ``start`` is None where nobody
+    knows where in the file they are.
+    """
+
+    def __init__(
+        self,
+        kinds: Sequence[StoredKind],
+        which: Sequence[int],
+        keys: Sequence[Sequence[int]],
+        start: int | None,
+        offsets: Sequence[int] | None = None,
+    ) -> None:
+        self.kinds = tuple(kinds)
+        self.which = which
+        self.keys = tuple(keys)
+        self.start = start
+        self.own_offsets = offsets
+
+    @classmethod
+    def folded(
+        cls,
+        names: Sequence[str],
+        dtypes: Iterable[str],
+        shapes: Iterable[tuple[int, ...]],
+        elements: Iterable[int],
+        sizes: Iterable[int],
+        starts: Sequence[int],
+        base: int,
+    ) -> StoredTensors:
+        """From columns: ``sizes`` are bytes, ``starts`` offsets from ``base`` on."""
+        patterns, keys = fold_names(names)
+        numbers: defaultdict[tuple[str, str, tuple[int, ...], int, int], int]
+        numbers = defaultdict(count().__next__)
+        rows = zip(patterns, dtypes, shapes, elements, sizes, strict=True)
+        which = array("I", map(numbers.__getitem__, rows))
+        grouped: list[list[int]] = [[] for _ in numbers]
+        for kind, key in zip(which, keys, strict=True):
+            grouped[kind].append(key)
+        made = cls(
+            tuple(map(StoredKind._make, numbers)), which, [array("Q", own) for own in grouped], base
+        )
+        if list(starts) != made.starts():
+            made.own_offsets = array("Q", starts)
+        return made
+
+    def _one_after_the_other(self) -> Iterator[int]:
+        sizes = [kind.nbytes for kind in self.kinds]
+        return accumulate(map(sizes.__getitem__, self.which), initial=0)
+
+    def starts(self) -> list[int]:
+        """Where each tensor begins, from ``start`` on."""
+        if self.own_offsets is not None:
+            return list(self.own_offsets)
+        starts = list(self._one_after_the_other())
+        starts.pop()
+        return starts
+
+    def sizes(self) -> list[int]:
+        """The bytes of each tensor."""
+        sizes = [kind.nbytes for kind in self.kinds]
+        return list(map(sizes.__getitem__, self.which))
+
+    @property
+    def in_order(self) -> bool:
+        """Whether they lie one after the other, from ``start`` on."""
+        return self.own_offsets is None
+
+    @property
+    def nbytes(self) -> int:
+        """Of all tensors."""
+        pairs = zip(self.kinds, self.keys, strict=True)
+        return sum(kind.nbytes * len(keys) for kind, keys in pairs)
+
+    def names(self) -> Iterator[str]:
+        """Their names, in order."""
+        return names_of([kind.pattern for kind in self.kinds], self.keys, self.which)
+
+    def without_offsets(self) -> StoredTensors:
+        """The same, at places that nobody knows."""
+        return StoredTensors(self.kinds, self.which, self.keys, None)
+
+    def made(self) -> Iterable[StoredTensor]:
+        kinds = list(map(self.kinds.__getitem__, self.which))
+        if not kinds:
+            return ()
+        _, dtypes, shapes, elements, sizes = zip(*kinds, strict=True)
+        start = self.start
+        places: Iterable[int | None] = repeat(None)
+        if start is not None:
+            places = map(start.__add__, self.starts())
+        columns = (self.names(), dtypes, shapes, elements, sizes, places, repeat(None))
+        return map(tuple.__new__, repeat(StoredTensor), zip(*columns))  # noqa: B905 - repeat
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+
+def names_of(
+    patterns: Sequence[str], keys: Sequence[Sequence[int]], which: Iterable[int]
+) -> Iterator[str]:
+    """The names of several patterns, each with its keys, in the order that ``which`` gives."""
+    left = list(map(_names, patterns, keys))
+    return map(next, map(left.__getitem__, which))
+
+
+def _names(pattern: str, keys: Sequence[int]) -> Iterator[str]:
+    """The names of one pattern."""
+    width = width_of(pattern)
+    if width == 1:
+        return map(pattern.__mod__, keys)
+    if width == 0:
+        return repeat(pattern % (), len(keys))
+    return (pattern % numbers_of(key, width) for key in keys)
+
+
+def are_distinct(groups: Iterable[tuple[str, Sequence[int]]]) -> bool:
+    """Whether no two names of some patterns with their keys are equal."""
+    by_pattern: dict[str, list[Sequence[int]]] = {}
+    for pattern, keys in groups:
+        by_pattern.setdefault(pattern, []).append(keys)
+    return all(
+        len(set(chain.from_iterable(own))) == sum(map(len, own)) for own in by_pattern.values()
+    )

@@ -1,0 +1,98 @@
+"""An index read piece by piece says what it says as a whole, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hfinspect.checkpoints import folded_index
+from hfinspect.checkpoints.folded_index import FoldedMap, folded_map, is_as_stored
+from hfinspect.checkpoints.weight_map import parse_index
+
+from ..inspecting.folded import shards_of
+
+NAMES = [f"model.layers.{n}.mlp.experts.{e}.up_proj.weight" for n in range(40) for e in range(300)]
+MAP = {name: f"model-{at // 3000 + 1:05}-of-00004.safetensors" for at, name in enumerate(NAMES)}
+PLAIN = {"metadata": {"total_size": 12}, "weight_map": MAP}
+#: Longer than a piece.
+TEXT = json.dumps(PLAIN, indent=2).encode()
+
+
+def test_an_index_of_several_pieces_is_folded() -> None:
+    assert len(TEXT) > folded_index.PIECE_BYTES
+    index = parse_index("x.index.json", TEXT)
+    assert isinstance(index.weight_map, FoldedMap)
+    assert len(index.weight_map.groups) == 4
+    assert index.weight_map == MAP
+    assert list(index.weight_map) == NAMES
+    assert len(index.weight_map) == len(NAMES)
+    assert index.weight_map[NAMES[7]] == MAP[NAMES[7]]
+    assert index.weight_map.shards == set(MAP.values())
+    assert index.metadata == {"total_size": 12}
+    assert index.findings == ()
+
+
+#: Cuts fall on quotes and commas within strings, on escapes, and just before the end.
+WORDS = st.sampled_from(["a", "a.1.w", '"', '",', "\\", "}", "{", "weight_map", ":", "é", ",", ""])
+STRINGS = st.lists(WORDS, max_size=3).map("".join)
+VALUES = st.one_of(STRINGS, st.none(), st.dictionaries(STRINGS, STRINGS, max_size=2))
+OUTER = st.fixed_dictionaries(
+    {}, optional={"weight_map": st.dictionaries(STRINGS, VALUES, max_size=6), "metadata": VALUES}
+)
+
+
+@given(OUTER, st.booleans(), st.integers(1, 12), st.sampled_from(["", ",", "}", " ", '"a":"b"']))
+def test_a_cut_changes_nothing(content: object, ascii_: bool, piece: int, more: str) -> None:
+    text = json.dumps(content, ensure_ascii=ascii_)
+    at = text.rfind("}") if more else len(text)
+    data = (text[:at] + more + text[at:]).encode()
+    found = folded_map(data, piece)
+    if found is not None:
+        whole = json.loads(data)
+        assert dict(found[1]) == whole["weight_map"]
+        assert json.loads(found[0]) == {**whole, "weight_map": {}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"weight_map":{"a":"b",}}',
+        b'{"weight_map":{"a":"b"}',
+        b'{"weight_map":{"a":"b"},"weight_map":{"c":"d"}}',
+        b'{"weight_map":{"a":"b"},"weight\\u005fmap":{"c":"d"}}',
+        b'{"metadata":{"weight_map":{"a":"b"}}}',
+        b'{"weight_map":{"a":1}}',
+        b'{"weight_map":{"a":"b","a":"c"}}',
+        b'{"weight_map":{"\\u0061":"b"}}',
+        b'{"weight_map":{"a":"}"}}',
+        b'{"weight_map":{"a":{"b":"c"}}}',
+        b'{"weight_map":["a"]}',
+        b'[{"weight_map":{"a":"b"}}]',
+        b'{"weight_map":{"a":"\xff"}}',
+        b'{"weight_map":{"' + b"n" * 5000 + b'":"b"}}',
+        b"",
+    ],
+)
+def test_what_is_unusual_is_read_whole(text: bytes) -> None:
+    assert folded_map(text) is None
+
+
+def test_an_index_that_says_the_same_as_the_shards() -> None:
+    held = dict.fromkeys(NAMES[:50], ("F32", (2,)))
+    shards = shards_of([dict(list(held.items())[:30]), dict(list(held.items())[30:])])
+    said = {name: f"model-{int(at >= 30)}.safetensors" for at, name in enumerate(held)}
+
+    def compared(weight_map: dict[str, str]) -> bool:
+        found = folded_map(json.dumps({"weight_map": weight_map}).encode())
+        assert found is not None
+        return is_as_stored(found[1], shards, "")
+
+    assert compared(said)
+    assert compared(dict(reversed(said.items())))
+    assert not compared({**said, NAMES[0]: "model-1.safetensors"})
+    assert not compared({**said, NAMES[60]: "model-1.safetensors"})
+    assert not compared(dict(list(said.items())[1:]))
+    assert not compared({**said, "a": "another.safetensors"})
