@@ -9,12 +9,11 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..core.components import Component, Role
-from ..core.made_later import Counted
+from ..core.made_later import Counted, InLayers
 from ..core.results import Totals
 from ..core.tensor import TensorInfo
 from ..core.tensor_copies import each
 from ..trees.prediction import active_sum
-from .folded_tensors import FoldedTensors
 
 
 class Sums(NamedTuple):
@@ -246,7 +245,8 @@ GROUPINGS: dict[str, Callable[[TensorInfo], str | None]] = {
 def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     """Component -> (least, most) unique parameters of one layer, over layers that have any."""
     found: dict[tuple[str, str], int] = {}
-    if isinstance(tensors, FoldedTensors):
+    rows: Iterable[tuple[TensorInfo, str | None, int | None, int]]
+    if isinstance(tensors, InLayers):
         rows = tensors.in_layers()
     else:
         rows = ((t, t.stack, t.layer, 1) for t in each(tensors, _summed))

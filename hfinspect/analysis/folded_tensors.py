@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ..core.made_later import Counted
+from ..core.made_later import InLayers
 from ..core.stored_tensors import MARK, StoredKind, fold_names, numbers_of, width_of
 from ..core.tensor import TensorInfo, TensorSpec
 from .folding import Alike, Fold
@@ -24,7 +24,7 @@ class _Layer(NamedTuple):
     numbers: int = 0
 
 
-class FoldedTensors(Counted[TensorInfo]):
+class FoldedTensors(InLayers[TensorInfo]):
     """The tensors of a ``fold``, with the labels of those that are looked at (``infos``, in the
     order of ``fold.alike``).
 
@@ -43,8 +43,7 @@ class FoldedTensors(Counted[TensorInfo]):
         return zip(self._infos, (one.times for one in self._fold.alike), strict=True)
 
     def in_layers(self) -> Iterator[tuple[TensorInfo, str | None, int | None, int]]:
-        """The tensors that are looked at, for each layer in which there are such: its stack and
-        number, and how many of them it has."""
+        """The tensors that are looked at; see ``core.made_later.InLayers``."""
         for info, layer, one in zip(self._infos, self._layers, self._fold.alike, strict=True):
             rest = prod(map(len, one.numbers[layer.numbers :]))
             if not layer.numbers:

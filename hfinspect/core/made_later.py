@@ -61,6 +61,15 @@ class Counted(MadeLater[T]):
         own (numbers, or what comes before) differs, and with it the layer."""
 
 
+class InLayers(Counted[T]):
+    """One that also counts by layers."""
+
+    @abstractmethod
+    def in_layers(self) -> Iterable[tuple[T, str | None, int | None, int]]:
+        """One item for all that are alike, for each layer in which there are such: with the stack
+        and the number of the layer, and how many of them it has. None for what is in no layer."""
+
+
 def counted(items: Iterable[T]) -> Iterable[tuple[T, int]]:
     """Each item and 1; or those that are alike once, where that is known."""
     return items.counted() if isinstance(items, Counted) else zip(items, repeat(1))

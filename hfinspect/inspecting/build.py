@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..analysis.beyond import beyond_config, beyond_of, with_beyond
 from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
-from ..analysis.folded_tensors import FoldedTensors
-from ..analysis.folding import Fold
 from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Placed, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
@@ -27,9 +25,9 @@ from ..formats.strict_json import collector_paused
 from ..sizing.own_cache import NOTHING_READ, own_cache
 from ..trees.prediction import Prediction, is_held
 from .assumed import assumed_class, assumed_finding
-from .differing import compared
 
 if TYPE_CHECKING:
+    from ..analysis.folding import Fold
     from ..analysis.quantization.decoding import Decoding
     from ..analysis.quantization.packing import Packing
     from ..checkpoints.variants import Variant
@@ -163,7 +161,9 @@ def from_checkpoint(
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
     """
+    from ..analysis.folded_tensors import FoldedTensors
     from ..analysis.gguf.own_facts import gguf_facts, model_type_of, unstored_head
+    from .differing import compared
     from .gguf_compared import Held, Promise, promise_of
 
     is_gguf = checkpoint.format == "gguf"
