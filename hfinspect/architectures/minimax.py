@@ -8,36 +8,24 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, grouped_attention, layer_types
-from ..layers.experts import experts, router
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
+from ..layers.decoders import Decoder, block_sparse, w_experts
 from ..trees.keeps import State
-from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Buffer, Linear, Module, RMSNorm
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number("rms_norm_eps", default=1e-5), class_name="MiniMaxRMSNorm"
-    )
-
-
-def _heads(c: ModelConfig) -> Heads:
+def _heads(d: Decoder, c: ModelConfig) -> Heads:
     query = c.dim("num_attention_heads", default=32)
     absent = "num_key_value_heads" not in c.values
     kv = c.dim("num_key_value_heads", default=8 if absent else query)
     if c.raw("head_dim") in (None, 0):  # as in the model: null and 0 mean hidden / heads
-        return Heads(query, kv, _hidden(c) // query)
+        return Heads(query, kv, d.width(c) // query)
     return Heads(query, kv, c.dim("head_dim"))
 
 
-def lightning_attention(c: ModelConfig) -> Module:
-    h, heads = _hidden(c), _heads(c)
+def _lightning(d: Decoder, c: ModelConfig) -> Module:
+    h, heads = d.width(c), _heads(d, c)
     width, block = heads.query * heads.dim, c.dim("block_size", default=256)
     return Module(
         "MiniMaxLightningAttention",
@@ -45,7 +33,7 @@ def lightning_attention(c: ModelConfig) -> Module:
         qkv_proj=Linear(h, width * 3, bias=False, kind="qkv"),
         out_proj=Linear(width, h, bias=False, kind="output"),
         output_gate=Linear(h, width, bias=False, kind="gate"),
-        act_fn=activation(c.text("hidden_act", default="silu")),
+        act_fn=activation(d.act(c)),
         slope_rate=Buffer(heads.query, 1, 1),
         query_decay=Buffer(heads.query, block, 1),
         key_decay=Buffer(heads.query, block, 1),
@@ -55,56 +43,36 @@ def lightning_attention(c: ModelConfig) -> Module:
     )
 
 
-def expert(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=14336)
-    return Module(
-        "MiniMaxBlockSparseTop2MLP",
-        w1=Linear(h, inner, bias=False),
-        w2=Linear(inner, h, bias=False),
-        w3=Linear(h, inner, bias=False),
-        act_fn=activation(c.text("hidden_act", default="silu")),
-    )
-
-
-def layer(c: ModelConfig, kind: str) -> Module:
-    h = _hidden(c)
-    count = c.count("num_local_experts", "num_experts", default=8)
-    linear = kind == "linear_attention"
-    return Module(
-        "MiniMaxDecoderLayer",
-        self_attn=lightning_attention(c)
-        if linear
-        else grouped_attention("MiniMaxAttention", h, _heads(c)),
-        block_sparse_moe=Module(
-            "MiniMaxSparseMoeBlock",
-            gate=router("MiniMaxTopKRouter", h, count),
-            experts=experts(count, c.dim("num_experts_per_tok", default=2), expert(c)),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    types = layer_types(
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    return w_experts(
+        d,
         c,
-        c.count("num_hidden_layers", default=32),
-        lambda i: "linear_attention" if i % 2 else "full_attention",
-    )
-    distinct = {kind: layer(c, kind) for kind in dict.fromkeys(types)}
-    return Module(
-        "MiniMaxModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=Layers(distinct[kind] for kind in types),
-        norm=_norm(c),
+        c.count("num_local_experts", "num_experts", default=8),
+        c.dim("num_experts_per_tok", default=2),
     )
 
 
-register(
-    "minimax",
-    decoder_classes("MiniMax", model, hidden=_hidden),
-    base="MiniMaxModel",
-    base_prefix="model",
-    category="text decoder",
-)
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block = block_sparse(d, c, "sparse")
+    if kind == "linear_attention":
+        block.children["self_attn"] = _lightning(d, c)
+    return block
+
+
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    return grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c))
+
+
+LLAMA.like(
+    "MiniMax",
+    intermediate_size=14336,
+    rms_norm_eps=1e-5,
+    attention=_attention,
+    moe=_moe,
+    layer=_layer,
+    kinds=lambda _d, c, layers: layer_types(
+        c, layers, lambda i: "linear_attention" if i % 2 else "full_attention"
+    ),
+    rotary=False,
+    qa_prefix=None,
+).register("minimax")

@@ -10,17 +10,17 @@ those of vLLM's model_executor/models/qwen3_next_mtp.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_heads, layer_types
-from ..layers.experts import sparse_block, sparse_layers
-from ..layers.heads import decoder_classes
-from ..trees.catalog import Builder, register
+from ..layers.blocks import Heads, layer_types
+from ..layers.decoders import Decoder
+from ..layers.experts import sparse_block, sparse_kinds
+from ..trees.catalog import Builder
 from ..trees.keeps import State
-from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Conv, Layers, Linear, Module, RMSNorm, Weight
+from .llama import LLAMA
 
 #: The mixers that transformers knows for these families.
 MIXERS = ("linear_attention", "full_attention")
@@ -132,63 +132,64 @@ def with_predictor(build: Builder, predictor: Callable[[ModelConfig], Module | N
 # ---- the family
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    return gated_attention(
+        c, f"{d.name}Attention", d.width(c), d.heads(c), lambda size: d.norm(d, c, size)
+    )
 
 
-def _norm(c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6), class_name="Qwen3NextRMSNorm")
-
-
-def _mixer(c: ModelConfig, kind: str) -> dict[str, Module]:
-    h = _hidden(c)
-    if kind == "linear_attention":
-        return {"linear_attn": delta_net(c, "Qwen3Next", h, fused=True)}
-    heads = grouped_heads(c, h, heads=16, kv=2, head_dim=256)
-    return {"self_attn": gated_attention(c, "Qwen3NextAttention", h, heads, partial(_norm, c))}
-
-
-def _mlp(c: ModelConfig, routed: bool) -> Module:
-    h, act = _hidden(c), c.text("hidden_act", default="silu")
-    if not routed:
-        return gated_mlp("Qwen3NextMLP", h, c.dim("intermediate_size", default=5632), act=act)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
     return sparse_block(
-        "Qwen3Next",
-        h,
+        d.name,
+        d.width(c),
         c.dim("moe_intermediate_size", default=512),
         count=_experts(c),
         per_token=c.dim("num_experts_per_tok", default=10),
         shared=c.dim("shared_expert_intermediate_size", default=512),
-        act=act,
+        act=d.act(c),
     )
 
 
-def _experts(c: ModelConfig) -> Dim:
-    return c.count("num_experts", default=512)
-
-
-def layer(c: ModelConfig, kind: str, routed: bool) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    mixer, mlp = kind
+    linear = mixer == "linear_attention"
+    mixed = delta_net(c, d.name, d.width(c), fused=True) if linear else d.attention(d, c)
     return Module(
         "Qwen3NextDecoderLayer",
         {
-            **_mixer(c, kind),
-            "mlp": _mlp(c, routed),
-            "input_layernorm": _norm(c, _hidden(c)),
-            "post_attention_layernorm": _norm(c, _hidden(c)),
+            "linear_attn" if linear else "self_attn": mixed,
+            "mlp": d.feed_forward(c, mlp),
+            "input_layernorm": d.norm(d, c, d.width(c)),
+            "post_attention_layernorm": d.norm(d, c, d.width(c)),
         },
     )
 
 
-def model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=48))
-    described = list(zip(mixer_types(c, count), sparse_layers(c, count, _experts(c)), strict=True))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
-    return Module(
-        "Qwen3NextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=151936), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
-        norm=_norm(c, _hidden(c)),
-    )
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
+    mlps = sparse_kinds(c, layers, _experts(c))
+    return list(zip(mixer_types(c, layers), mlps, strict=True))
+
+
+_NEXT = LLAMA.like(
+    "Qwen3Next",
+    vocab_size=151936,
+    hidden_size=2048,
+    intermediate_size=5632,
+    num_hidden_layers=48,
+    num_attention_heads=16,
+    num_key_value_heads=2,
+    head_dim=256,
+    mlp_bias=None,
+    attention=_attention,
+    moe=_moe,
+    layer=_layer,
+    kinds=_kinds,
+    rotary=False,
+)
+
+
+def _experts(c: ModelConfig) -> Dim:
+    return c.count("num_experts", default=512)
 
 
 def predictor(c: ModelConfig) -> Module | None:
@@ -196,19 +197,15 @@ def predictor(c: ModelConfig) -> Module | None:
     count = int(c.count("mtp_num_hidden_layers", "num_nextn_predict_layers", default=1))
     if not count:
         return None
-    block = layer(c, "full_attention", _experts(c) > 0)
-    return token_predictor("Qwen3Next", _hidden(c), partial(_norm, c), block, count)
+    block = _layer(_NEXT, c, ("full_attention", "sparse" if _experts(c) > 0 else "dense"))
+    return token_predictor(
+        "Qwen3Next", _NEXT.width(c), lambda size: _NEXT.norm(_NEXT, c, size), block, count
+    )
 
 
-_classes = decoder_classes("Qwen3Next", model, hidden=_hidden, qa_prefix="transformer")
-
-register(
+_NEXT.register(
     "qwen3_next",
-    {
-        **_classes,
-        "Qwen3NextForCausalLM": with_predictor(_classes["Qwen3NextForCausalLM"], predictor),
+    more={
+        "Qwen3NextForCausalLM": with_predictor(_NEXT.classes()["Qwen3NextForCausalLM"], predictor)
     },
-    base="Qwen3NextModel",
-    base_prefix="model",
-    category="text decoder",
 )

@@ -9,31 +9,21 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
+from ..layers.blocks import activation, gated_mlp
+from ..layers.decoders import Decoder
 from ..layers.windows import windows
-from ..trees.catalog import register
 from ..trees.keeps import State
-from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="RecurrentGemmaRMSNorm")
+from ..trees.modules import Conv, Linear, Module, Weight
+from .llama import LLAMA
 
 
 def _act(c: ModelConfig) -> str | None:
     return c.text("hidden_activation", default="gelu_pytorch_tanh")
 
 
-def recurrent(c: ModelConfig) -> Module:
+def _recurrent(d: Decoder, c: ModelConfig) -> Module:
     """Two gates of one small square matrix per head, and a recurrence of one number per channel."""
-    h = _hidden(c)
+    h = d.width(c)
     width = c.dim("lru_width", default=h)
     heads = c.dim("num_attention_heads", default=10)
     block = width // heads
@@ -59,47 +49,35 @@ def recurrent(c: ModelConfig) -> Module:
     )
 
 
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=10)
-    bias = c.flag("attention_bias", default=False)
-    return grouped_attention("RecurrentGemmaAttention", h, heads, bias=bias, out_bias=True)
-
-
-def layer(c: ModelConfig, kind: str) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     inner = c.dim("intermediate_size", default=3 * 2560) // 2
     return Module(
         "RecurrentGemmaDecoderLayer",
-        temporal_pre_norm=_norm(c),
-        temporal_block=recurrent(c) if kind == "recurrent" else attention(c),
-        channel_pre_norm=_norm(c),
-        mlp_block=gated_mlp("RecurrentGemmaMlp", _hidden(c), inner, bias=True, act=_act(c)),
+        temporal_pre_norm=d.norm(d, c, d.width(c)),
+        temporal_block=_recurrent(d, c) if kind == "recurrent" else d.attention(d, c),
+        channel_pre_norm=d.norm(d, c, d.width(c)),
+        mlp_block=gated_mlp("RecurrentGemmaMlp", d.width(c), inner, bias=True, act=_act(c)),
     )
 
 
-def model(c: ModelConfig) -> Module:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     pattern = c.strings("block_types", default=("recurrent", "recurrent", "attention"))
     if not pattern:
         raise c.error("block_types", [], "at least one type")
-    count = int(c.count("num_hidden_layers", default=26))
-    kinds = [pattern[i % len(pattern)] for i in range(count)]
-    built = {kind: layer(c, kind) for kind in set(kinds)}
-    return Module(
-        "RecurrentGemmaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=256000), _hidden(c)),
-        layers=Layers(
-            (built[kind] for kind in kinds),
-            windows=windows(c, 2048, key="attention_window_size"),
-        ),
-        final_norm=_norm(c),
-        rotary_emb=Activation("RecurrentGemmaRotaryEmbedding"),
-    )
+    return [pattern[i % len(pattern)] for i in range(layers)]
 
 
-register(
-    "recurrent_gemma",
-    decoder_classes("RecurrentGemma", model, hidden=_hidden, tied_default=True, heads=()),
-    base="RecurrentGemmaModel",
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "RecurrentGemma",
+    vocab_size=256000,
+    hidden_size=2560,
+    num_hidden_layers=26,
+    num_attention_heads=10,
+    tie_word_embeddings=True,
+    out_bias=True,
+    layer=_layer,
+    kinds=_kinds,
+    windows=lambda c: windows(c, 2048, key="attention_window_size"),
+    last_norm="final_norm",
+    endings=(),
+).register("recurrent_gemma")
