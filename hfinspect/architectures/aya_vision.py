@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 
 #: What AyaVisionConfig makes of an absent vision_config.
@@ -19,13 +19,14 @@ _VISION = {
 
 
 def gated_projector(
-    name: str, c: ModelConfig, width: Dim, text: Dim, inner: Dim, *, normed: bool
+    j: Joined, c: ModelConfig, width: Dim, inner: Dim, text: Dim, *, normed: bool
 ) -> Module:
+    """A square of patches through two layers, ``inner`` wide in between, of which half gates."""
     side = c.dim("downsample_factor", default=2)
     joined = width * side * side
     half = c.divided(inner, 2, "the projector's width", "alignment_intermediate_size")
     return projector(
-        name,
+        f"{j.name}MultiModalProjector",
         layernorm=LayerNorm(joined) if normed else None,
         linear_1=Linear(joined, inner),
         act=Activation("SiLUActivation" if normed else "SiLU"),
@@ -33,13 +34,11 @@ def gated_projector(
     )
 
 
-def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
+def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     inner = c.dim("alignment_intermediate_size", default=text)
-    return gated_projector("AyaVisionMultiModalProjector", c, width, text, inner, normed=True)
+    return gated_projector(j, c, width, inner, text, normed=True)
 
 
-register_joined(
-    "aya_vision",
-    Joined("AyaVision", _projector, "siglip_vision_model", "cohere2", vision_defaults=_VISION),
-    inside=False,
-)
+AYA = Joined(
+    "AyaVision", "siglip_vision_model", "cohere2", projector=_projector, vision_defaults=_VISION
+).register("aya_vision")

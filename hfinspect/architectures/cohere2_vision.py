@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import Joined, register_joined
+from ..layers.multimodal import Joined
 from ..trees.modules import Module
-from .aya_vision import gated_projector
+from .aya_vision import AYA, gated_projector
 
 #: What Cohere2VisionConfig makes of an absent vision_config.
 _VISION = {
@@ -18,13 +18,11 @@ _VISION = {
 }  # fmt: skip
 
 
-def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
+def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     inner = c.dim("alignment_intermediate_size", default=36864)
-    return gated_projector("Cohere2VisionMultiModalProjector", c, width, text, inner, normed=False)
+    return gated_projector(j, c, width, inner, text, normed=False)
 
 
-register_joined(
-    "cohere2_vision",
-    Joined("Cohere2Vision", _projector, "siglip_vision_model", "cohere2", vision_defaults=_VISION),
-    inside=True,
+AYA.like("Cohere2Vision", projector=_projector, vision_defaults=_VISION, inside=True).register(
+    "cohere2_vision"
 )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector
 from ..trees.modules import Activation, Linear, Module
 
 
-def _aligner(_: ModelConfig, width: Dim, text: Dim) -> Module:
+def _aligner(_j: Joined, _: ModelConfig, width: Dim, text: Dim) -> Module:
     return projector(
         "DeepseekVLAligner",
         linear1=Linear(width, text),
@@ -20,15 +20,12 @@ def _aligner(_: ModelConfig, width: Dim, text: Dim) -> Module:
     )
 
 
-register_joined(
-    "deepseek_vl",
-    Joined(
-        "DeepseekVL",
-        _aligner,
-        "siglip_vision_model",
-        "llama",
-        towers=("vision_model",),
-        project="aligner",
-    ),
+Joined(
+    "DeepseekVL",
+    "siglip_vision_model",
+    "llama",
+    projector=_aligner,
+    towers=("vision_model",),
+    project="aligner",
     inside=True,
-)
+).register("deepseek_vl")

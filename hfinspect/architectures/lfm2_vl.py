@@ -8,11 +8,11 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector
 from ..trees.modules import LayerNorm, Linear, Module
 
 
-def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
+def _projector(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     side, inner = (
         c.dim("downsample_factor", default=2),
         c.dim("projector_hidden_size", default=2560),
@@ -28,14 +28,11 @@ def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
     )
 
 
-register_joined(
-    "lfm2_vl",
-    Joined(
-        "Lfm2Vl",
-        _projector,
-        "siglip2_vision_model",
-        "lfm2",
-        tying=("tie_embedding", "tie_word_embeddings"),
-    ),
+Joined(
+    "Lfm2Vl",
+    "siglip2_vision_model",
+    "lfm2",
+    projector=_projector,
+    tying=("tie_embedding", "tie_word_embeddings"),
     inside=True,
-)
+).register("lfm2_vl")

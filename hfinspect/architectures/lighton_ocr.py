@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector
 from ..trees.modules import Activation, Linear, Module, RMSNorm
 
 #: What LightOnOcrConfig makes of absent sections.
@@ -21,7 +21,7 @@ _TEXT = {
 }  # fmt: skip
 
 
-def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
+def _projector(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     side = c.dim("spatial_merge_size", default=2)
     merged = Linear(width * side * side, width, bias=False)
     return projector(
@@ -34,17 +34,14 @@ def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
     )
 
 
-register_joined(
-    "lighton_ocr",
-    Joined(
-        "LightOnOcr",
-        _projector,
-        "pixtral",
-        "qwen3",
-        vision_defaults=_VISION,
-        text_defaults=_TEXT,
-        towers=("vision_encoder",),
-        project="vision_projection",
-    ),
+Joined(
+    "LightOnOcr",
+    "pixtral",
+    "qwen3",
+    projector=_projector,
+    vision_defaults=_VISION,
+    text_defaults=_TEXT,
+    towers=("vision_encoder",),
+    project="vision_projection",
     inside=True,
-)
+).register("lighton_ocr")

@@ -3,8 +3,6 @@
 LLaVA with images cut into tiles; a learned vector marks the end of each row of patches.
 """
 
-from __future__ import annotations
+from .llava import LLAVA, newline
 
-from .llava import register_llava
-
-register_llava("LlavaNext", "llava_next", newline=True, text_ties=False)
+LLAVA.like("LlavaNext", beside=newline, text_ties=False).register("llava_next")

@@ -9,14 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import Decoder, Joined, projector, register_joined, two_layer_projector
+from ..layers.multimodal import Decoder, projector
 from ..trees.modules import Activation, Conv, Module, Parameter, Weight
-from .llava import CLIP_L
-
-
-def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
-    bias = c.flag("multimodal_projector_bias", default=True)
-    return two_layer_projector("LlavaNextVideoMultiModalProjector", c, width, text, bias=bias)
+from .llava import LLAVA
 
 
 def _pooler(c: ModelConfig, width: Dim, text: Decoder) -> dict[str, Module | Parameter | None]:
@@ -37,17 +32,4 @@ def _pooler(c: ModelConfig, width: Dim, text: Decoder) -> dict[str, Module | Par
     }
 
 
-register_joined(
-    "llava_next_video",
-    Joined(
-        "LlavaNextVideo",
-        _projector,
-        "clip_vision_model",
-        "llama",
-        vision_defaults=CLIP_L,
-        tied=False,
-        text_ties=True,
-        beside=_pooler,
-    ),
-    inside=False,
-)
+LLAVA.like("LlavaNextVideo", beside=_pooler).register("llava_next_video")

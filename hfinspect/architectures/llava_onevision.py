@@ -3,18 +3,15 @@
 LLaVA-NeXT with a SigLIP tower and Qwen2.
 """
 
-from __future__ import annotations
+from .llava import LLAVA, newline
 
-from .llava import register_llava
-
-register_llava(
+LLAVA.like(
     "LlavaOnevision",
-    "llava_onevision",
     vision="siglip_vision_model",
     vision_defaults={
         "hidden_size": 1152, "intermediate_size": 4304, "patch_size": 14, "image_size": 384,
         "num_hidden_layers": 26, "num_attention_heads": 16, "vision_use_head": False,
     },
     text="qwen2",
-    newline=True,
-)  # fmt: skip
+    beside=newline,
+).register("llava_onevision")  # fmt: skip

@@ -7,15 +7,8 @@ their other spellings: multimodal.py.
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..layers.multimodal import (
-    LLAVA_ALIASES,
-    decoder,
-    language_model,
-    tower,
-    tower_width,
-    two_layer_projector,
-)
-from ..trees.catalog import register
+from ..core.dims import Dim
+from ..layers.multimodal import Joined, two_layer_projector
 from ..trees.modules import Linear, Module, RMSNorm
 
 #: What Mistral3Config makes of absent sections: Mistral Small 3.1.
@@ -29,38 +22,26 @@ TEXT = {
 }  # fmt: skip
 
 
-def parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
-    text = decoder(c, "mistral", defaults=TEXT)
-    seen = tower(c, "vision_config", "pixtral", "vision", VISION)
-    width, side = tower_width(seen), c.dim("spatial_merge_size", default=2)
-    bias = c.flag("multimodal_projector_bias", default=False)
-    projector = two_layer_projector("Mistral3MultiModalProjector", c, width, text.hidden, bias=bias)
-    projector.children = {
+def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
+    side, bias = (
+        c.dim("spatial_merge_size", default=2),
+        c.flag("multimodal_projector_bias", default=False),
+    )
+    block = two_layer_projector(f"{j.name}MultiModalProjector", c, width, text, bias=bias)
+    merged = Linear(width * side * side, width, bias=False)
+    block.children = {
         "norm": RMSNorm(width, class_name="Mistral3RMSNorm"),
-        "patch_merger": Module(
-            "Mistral3PatchMerger", merging_layer=Linear(width * side * side, width, bias=False)
-        ),
-        **projector.children,
+        "patch_merger": Module("Mistral3PatchMerger", merging_layer=merged),
+        **block.children,
     }
-    return {
-        "vision_tower": seen,
-        "multi_modal_projector": projector,
-        "language_model": language_model(text, head=head, tied=c.tied(default=True)),
-    }
+    return block
 
 
-def generation(c: ModelConfig) -> Module:
-    return Module("Mistral3ForConditionalGeneration", dict(parts(c, head=True)))
-
-
-def base(c: ModelConfig) -> Module:
-    return Module("Mistral3Model", dict(parts(c, head=False)))
-
-
-register(
-    "mistral3",
-    {"Mistral3ForConditionalGeneration": generation, "Mistral3Model": base},
-    base="Mistral3Model",
-    aliases=LLAVA_ALIASES,
-    category="multimodal",
-)
+Joined(
+    "Mistral3",
+    "pixtral",
+    "mistral",
+    projector=_projector,
+    vision_defaults=VISION,
+    text_defaults=TEXT,
+).register("mistral3")

@@ -5,10 +5,9 @@ A SigLIP tower, one linear layer, and Gemma, whose embedding is the head as well
 
 from __future__ import annotations
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, tower, tower_width
-from ..trees.catalog import register
+from ..core.dims import Dim
+from ..layers.multimodal import Joined, projector
 from ..trees.modules import Linear, Module
 
 #: What PaliGemmaConfig makes of absent sections: the 3B model.
@@ -22,35 +21,17 @@ TEXT = {
 }  # fmt: skip
 
 
-def parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
-    text = decoder(c, "gemma", defaults=TEXT)
-    seen = tower(c, "vision_config", "siglip_vision_model", "vision", VISION)
+def _projector(j: Joined, c: ModelConfig, width: Dim, _text: Dim) -> Module:
     # The key at the top counts, also against a projection_dim in vision_config.
-    width = c.dim("projection_dim", default=2048)
-    return {
-        "vision_tower": seen,
-        "multi_modal_projector": Module(
-            "PaliGemmaMultiModalProjector",
-            linear=Linear(tower_width(seen), width),
-            component=Component.PROJECTOR,
-            part="projector",
-        ),
-        "language_model": language_model(text, head=head, tied=c.tied(default=True)),
-    }
+    out = c.dim("projection_dim", default=2048)
+    return projector(f"{j.name}MultiModalProjector", linear=Linear(width, out))
 
 
-def generation(c: ModelConfig) -> Module:
-    return Module("PaliGemmaForConditionalGeneration", dict(parts(c, head=True)))
-
-
-def base(c: ModelConfig) -> Module:
-    return Module("PaliGemmaModel", dict(parts(c, head=False)))
-
-
-register(
-    "paligemma",
-    {"PaliGemmaForConditionalGeneration": generation, "PaliGemmaModel": base},
-    base="PaliGemmaModel",
-    aliases=LLAVA_ALIASES,
-    category="multimodal",
-)
+Joined(
+    "PaliGemma",
+    "siglip_vision_model",
+    "gemma",
+    projector=_projector,
+    vision_defaults=VISION,
+    text_defaults=TEXT,
+).register("paligemma")

@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import Joined, projector, register_joined
+from ..layers.multimodal import Joined, projector
 from ..trees.modules import LayerNorm, Linear, Module
-from .llava import CLIP_L
+from .llava import LLAVA
 
 
-def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
+def _projector(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     layers = c.raw("vision_feature_layer", "vision_feature_layers")
     count = 5 if layers is None else len(layers) if isinstance(layers, list) else 1
     if not count:
@@ -28,10 +28,4 @@ def _projector(c: ModelConfig, width: Dim, text: Dim) -> Module:
     )
 
 
-register_joined(
-    "vipllava",
-    Joined(
-        "VipLlava", _projector, "clip_vision_model", "llama", vision_defaults=CLIP_L, tied=False
-    ),
-    inside=False,
-)
+LLAVA.like("VipLlava", projector=_projector, text_ties=False).register("vipllava")

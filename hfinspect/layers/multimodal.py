@@ -8,7 +8,8 @@ way. Source: transformers/conversion_mapping.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 from ..core.components import Component
@@ -196,20 +197,28 @@ def two_layer_projector(
 Beside = Callable[[ModelConfig, Dim, Decoder], "dict[str, Module | Parameter | None]"]
 
 
+def two_layers(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
+    """LLaVA's projector."""
+    bias = c.flag("multimodal_projector_bias", default=True)
+    return two_layer_projector(f"{j.name}MultiModalProjector", c, width, text, bias=bias)
+
+
 @dataclass(frozen=True)
 class Joined:
-    """A family that joins a tower to a decoder.
+    """A family that joins a tower to a decoder: LLaVA, and what is LLaVA with differences.
 
+    ``vision`` and ``text`` are the types of sections that name none, ``..._defaults`` their keys.
     ``projector`` is built from the config, the tower's width and the decoder's.  ``tied`` is the
     config class's default at the top; ``text_ties``: the text section's own word counts as well.
-    ``towers`` and ``project`` are attribute names.  ``next to`` stands before the tower.  ``tying``
-    lists the keys that tie, the newest last.
+    ``towers`` and ``project`` are attribute names; ``beside`` gives parts that stand before the
+    tower.  ``tying`` lists the keys that tie, the newest last.  ``inside``: files spell it as it is
+    in memory, all parts in ``model`` and the head next to it; else in LLaVA's way.
     """
 
     name: str
-    projector: Callable[[ModelConfig, Dim, Dim], Module]
     vision: str
     text: str
+    projector: Callable[[Joined, ModelConfig, Dim, Dim], Module] = two_layers
     vision_defaults: Mapping[str, Any] = field(default_factory=dict)
     text_defaults: Mapping[str, Any] = field(default_factory=dict)
     tied: bool = True
@@ -218,6 +227,26 @@ class Joined:
     towers: tuple[str, ...] = ("vision_tower",)
     project: str = "multi_modal_projector"
     beside: Beside = lambda *_: {}
+    inside: bool = False
+
+    def like(self, name: str, **differences: Any) -> Joined:
+        """The same family but for its name and the fields given."""
+        return replace(self, name=name, **differences)
+
+    def register(self, model_type: str) -> Joined:
+        """Add its two classes to the catalog; returns it."""
+        register(
+            model_type,
+            {
+                f"{self.name}ForConditionalGeneration": partial(_generation, self),
+                f"{self.name}Model": partial(_joined, self),
+            },
+            base=f"{self.name}Model",
+            base_prefix="model" if self.inside else "",
+            aliases=INSIDE_ALIASES if self.inside else LLAVA_ALIASES,
+            category="multimodal",
+        )
+        return self
 
 
 def _joined_parts(j: Joined, c: ModelConfig) -> tuple[dict[str, Module | Parameter | None], bool]:
@@ -229,45 +258,35 @@ def _joined_parts(j: Joined, c: ModelConfig) -> tuple[dict[str, Module | Paramet
     return {
         **j.beside(c, width, text),
         **dict(zip(j.towers, towers, strict=True)),
-        j.project: j.projector(c, width, text.hidden),
+        j.project: j.projector(j, c, width, text.hidden),
         "language_model": language_model(text, head=True, tied=tied),
     }, tied
 
 
-def register_joined(model_type: str, j: Joined, *, inside: bool) -> None:
-    """The two classes of such a family.  ``inside``: files spell it as it is in memory, all parts
-    in ``model`` and the head next to it; else in LLaVA's way."""
+def _joined(j: Joined, c: ModelConfig) -> Module:
+    """The model without its head."""
+    parts, _ = _joined_parts(j, c)
+    model = parts["language_model"]
+    assert isinstance(model, Module)
+    if j.inside:
+        parts["language_model"] = model["model"]
+    else:
+        del model.children["lm_head"]
+        # A file of the model alone has no prefix before what a whole file keeps in ``model``.
+        within = parts.pop("model", None)
+        parts |= dict(within.children) if isinstance(within, Module) else {}
+    return Module(f"{j.name}Model", parts)
 
-    def base(c: ModelConfig) -> Module:
-        parts, _ = _joined_parts(j, c)
-        model = parts["language_model"]
-        assert isinstance(model, Module)
-        if inside:
-            parts["language_model"] = model["model"]
-        else:
-            del model.children["lm_head"]
-            # A file of the model alone has no prefix before what a whole file keeps in ``model``.
-            within = parts.pop("model", None)
-            parts |= dict(within.children) if isinstance(within, Module) else {}
-        return Module(f"{j.name}Model", parts)
 
-    def generation(c: ModelConfig) -> Module:
-        name = f"{j.name}ForConditionalGeneration"
-        parts, tied = _joined_parts(j, c)
-        if not inside:
-            return Module(name, parts)
-        text = decoder(c, j.text, defaults=j.text_defaults)
-        to = "model.language_model.embed_tokens.weight" if tied else None
-        return Module(name, model=base(c), lm_head=lm_head(text, to))
-
-    register(
-        model_type,
-        {f"{j.name}ForConditionalGeneration": generation, f"{j.name}Model": base},
-        base=f"{j.name}Model",
-        base_prefix="model" if inside else "",
-        aliases=INSIDE_ALIASES if inside else LLAVA_ALIASES,
-        category="multimodal",
-    )
+def _generation(j: Joined, c: ModelConfig) -> Module:
+    """The model and its head."""
+    name = f"{j.name}ForConditionalGeneration"
+    parts, tied = _joined_parts(j, c)
+    if not j.inside:
+        return Module(name, parts)
+    text = decoder(c, j.text, defaults=j.text_defaults)
+    to = "model.language_model.embed_tokens.weight" if tied else None
+    return Module(name, model=_joined(j, c), lm_head=lm_head(text, to))
 
 
 def projector(name: str, **parts: Module | Parameter | None) -> Module:
