@@ -71,12 +71,13 @@ def complain(text: str) -> None:
 
 
 def wants_color(terminal: bool) -> bool:
-    """NO_COLOR turns colour off anywhere, FORCE_COLOR on in pipes too; either counts if it is not
-    empty, whatever it says."""
+    """NO_COLOR turns colour off anywhere, whatever it says; FORCE_COLOR on in pipes too, off if it
+    is ``0`` or ``false``. Neither counts if it is empty."""
     if os.environ.get("NO_COLOR"):
         return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
+    forced = os.environ.get("FORCE_COLOR")
+    if forced:
+        return forced.lower() not in ("0", "false")
     return terminal and os.environ.get("TERM") != "dumb"
 
 

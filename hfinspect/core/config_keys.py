@@ -3,7 +3,8 @@
 ``attribute_map`` of a config class gives some fields a second name: gpt2's ``num_hidden_layers`` is
 its ``n_layer``.  transformers sets the fields first and what is no field after them, so a value
 under the alias replaces one under the key.  ``config_keys.json`` holds the aliases of every class,
-and which class reads which nested section; tests/oracle/record_config_keys.py writes it.
+and which class reads which nested section, ``config_fields.json`` the names of all fields;
+tests/oracle/record_config_keys.py writes both.
 """
 
 from __future__ import annotations
@@ -61,12 +62,16 @@ class ConfigKeys:
 _NONE = ConfigKeys()
 
 
-@cache
-def _recorded() -> Mapping[str, Any]:
+def _read(name: str) -> Mapping[str, Any]:
     tables: Mapping[str, Any] = json.loads(
-        Path(__file__).with_name("config_keys.json").read_text(encoding="utf-8")
+        Path(__file__).with_name(name).read_text(encoding="utf-8")
     )
     return tables
+
+
+@cache
+def _recorded() -> Mapping[str, Any]:
+    return _read("config_keys.json")
 
 
 @cache
@@ -91,3 +96,37 @@ def keys_of(model_type: str | None) -> ConfigKeys:
 def _types() -> frozenset[str]:
     tables = _recorded()
     return frozenset({*tables["aliases"], *tables["sections"], *tables["auto_sections"]})
+
+
+@cache
+def _fields() -> Mapping[str, Any]:
+    return _read("config_fields.json")
+
+
+def fields_of(model_type: str | None) -> frozenset[str]:
+    """Every key that the config class of a model_type has, whether or not a tensor depends on it;
+    nothing where transformers has no class for it. ``num_labels`` is a property of all classes."""
+    own = _fields()["fields"].get(model_type or "")
+    return (
+        frozenset() if own is None else frozenset(f"{own} {_fields()['common']} num_labels".split())
+    )
+
+
+def has_field(config: Mapping[str, Any], dotted: str) -> bool:
+    """Whether a config's class has the key, or that of the section that a dotted key leads to. What
+    is in a field that is no section may have any name."""
+    *path, last = dotted.split(".")
+    kind = _text(config.get("model_type"))
+    place: Any = config
+    for key in path:
+        place = place.get(key) if isinstance(place, Mapping) else None
+        named = place.get("model_type") if isinstance(place, Mapping) else None
+        section = _text(named) or keys_of(kind).sections.get(key)
+        if section is None:
+            return key in fields_of(kind)
+        kind = section
+    return last in fields_of(kind)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -347,18 +347,39 @@ def _claims(total: Sums, checkpoint: Checkpoint) -> list[Finding]:
 # ---- ties
 
 
-#: Types that the catalog lacks and whose head is its own in transformers, whatever
-#: ``tie_word_embeddings`` says (Pop2Piano's config has it true by default).
-_OWN_HEAD = frozenset({"pop2piano"})
+#: Types and classes whose head is its own in transformers, whatever ``tie_word_embeddings`` says
+#: (it is true by default): classes without ``_tied_weights_keys`` for the head. Asked where
+#: nothing is predicted: the catalog lacks the type, or the config is malformed.
+_OWN_HEAD = frozenset(
+    """pop2piano AudioFlamingo3ForConditionalGeneration BailingHybridForCausalLM
+    BigBirdPegasusForCausalLM ClvpForCausalLM Cosmos3EdgeForConditionalGeneration
+    DiaForConditionalGeneration EsmcForMaskedLM GlmImageForConditionalGeneration
+    HiggsAudioV2ForConditionalGeneration Inkling2ForCausalLM Inkling2ForConditionalGeneration
+    InklingForCausalLM InklingForConditionalGeneration KimiLinearForCausalLM LukeForMaskedLM
+    MllamaForCausalLM MllamaForConditionalGeneration Molmo2ForConditionalGeneration
+    MoshiForCausalLM MuseSparkForConditionalGeneration MusicFlamingoForConditionalGeneration
+    NemotronHForCausalLM PPFormulaNetForConditionalGeneration ParakeetForRNNT
+    Qwen2AudioForConditionalGeneration ReformerForMaskedLM ReformerModelWithLMHead
+    RemBertForCausalLM RemBertForMaskedLM VibeVoiceAsrForConditionalGeneration
+    VoxtralForConditionalGeneration xLSTMForCausalLM""".split()
+)
 
 
 def _vocabulary(config: Mapping[str, Any] | None) -> frozenset[int]:
     """How many tokens a config that ties its embeddings and its sections say that there are."""
-    if config is None or config.get("model_type") in _OWN_HEAD:
+    if config is None or not _OWN_HEAD.isdisjoint(_named_in(config)):
         return frozenset()
     sections = [config, *(v for v in config.values() if isinstance(v, Mapping))]
     sizes = (section.get("vocab_size") for section in sections)
     return frozenset(size for size in sizes if type(size) is int)
+
+
+def _named_in(config: Mapping[str, Any]) -> Iterator[str]:
+    """The model type and the classes of a config, as far as they are text."""
+    classes = config.get("architectures")
+    for name in (config.get("model_type"), *(classes if isinstance(classes, list) else ())):
+        if isinstance(name, str):
+            yield name
 
 
 def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..core.checkpoint import Finding
 from ..core.config import keys_read
+from ..core.config_keys import has_field
 from ..core.overrides import WITHOUT_EFFECT, Override, applied, value_at
 from ..core.refs import Origin
 from ..errors import HfinspectError, UsageError
@@ -42,7 +43,7 @@ def changed(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> C
 
     A key is set under all of its spellings that count: ``num_hidden_layers`` is ``n_layer`` to
     GPT-2. One that changes no tensor is a note. Raises UsageError for a key that neither the config
-    has nor the model type reads, and what ``predict`` raises.
+    nor the model type has, and what ``predict`` raises.
     """
     if not overrides:
         return Changed(config, predict(config))
@@ -119,16 +120,20 @@ def _before(config: Mapping[str, Any], key: str, names: _Names) -> Any:
 
 
 def _check_known(key: str, config: Mapping[str, Any], names: _Names) -> None:
-    """Raises UsageError, with the nearest known keys."""
+    """Raises UsageError, with the nearest known keys, for a key of neither the config nor what
+    reads it: the family here or the config class in transformers."""
     known = {*_flat(config), *(name for spelled in names for name in spelled), *_OTHERWISE_READ}
     if key in known or any(name.startswith(f"{key}.") for name in known):
+        return
+    # Of the class in transformers, though no tensor depends on it; or in a key of any content.
+    if has_field(config, key) or key.partition(".")[0] in _OTHERWISE_READ:
         return
     import difflib
 
     nearest = difflib.get_close_matches(key, sorted(known), n=3, cutoff=0.5)
     raise UsageError(
         f"config key {key}",
-        "is unknown: neither the config has it nor does its model type read it",
+        "is unknown: neither the config nor its model type has it",
         hint=f"did you mean {' or '.join(nearest)}?" if nearest else "check the spelling",
     )
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from ..core.cache_size import CacheSize
+from ..core.choices import listed
 from ..core.model_facts import FACTS, ModelFacts
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, UsageError
@@ -215,15 +216,39 @@ def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]
         return known if totals else tuple(COLUMNS)
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in known and name not in LEADING]
-    if unknown or not names:
-        near = get_close_matches(unknown[0], known, n=1) if unknown else []
+    if not names:
+        raise UsageError("columns", "are none", expected=", ".join(known))
+    if unknown:
+        near = _nearest(unknown[0], known)
         raise UsageError(
-            f"column {unknown[0]!r}" if unknown else "columns",
-            "is unknown" if unknown else "are none",
-            expected=", ".join(known),
-            hint=f"did you mean {near[0]}?" if near else None,
+            f"column {unknown[0]!r}",
+            "is unknown",
+            expected=None if near else ", ".join(known),
+            hint=f"did you mean {listed(near)}?" if near else None,
         )
     return tuple(dict.fromkeys(name for name in names if name not in LEADING))
+
+
+#: What others call a column: config.json, the Hub's API, other tools.
+_ALSO: Final[Mapping[str, str]] = {
+    "model": "target", "name": "target", "url": "target", "path": "target", "model_id": "repo_id",
+    "architectures": "architecture", "arch": "architecture", "hidden_size": "width",
+    "num_hidden_layers": "layers", "num_attention_heads": "heads", "vocab_size": "vocabulary",
+    "num_key_value_heads": "kv_heads", "max_position_embeddings": "context", "size": "nbytes",
+    "bytes": "nbytes", "file_size": "nbytes", "torch_dtype": "dtype", "sha": "commit",
+    "licence": "license", "library_name": "library", "pipeline_tag": "task", "params": "parameters",
+    "lastModified": "last_modified", "quantisation": "quantization", "memory": "memory_total",
+}  # fmt: skip
+
+
+def _nearest(name: str, known: Sequence[str]) -> list[str]:
+    """Columns that may be meant: of that meaning, with the word as a part of their name, or spelled
+    much like it. ``id`` is a part of ``repo_id`` and only spelled like ``tied``."""
+    other = _ALSO.get(name) or _ALSO.get(name.lower())
+    if other is not None and (other in known or other in LEADING):
+        return [other]
+    parts = [one for one in (*LEADING, *known) if name.lower() in one.split("_")]
+    return parts[:3] or get_close_matches(name.lower(), (*LEADING, *known), n=1, cutoff=0.6)
 
 
 def lead(target: str, *, error: HfinspectError | None = None, commit: str | None = None) -> Row:

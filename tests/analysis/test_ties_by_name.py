@@ -40,12 +40,33 @@ def test_a_head_of_the_input_vocabulary_is_tied(tmp_path: Path) -> None:
         # One head for each of two tasks: nothing says which is tied.
         ({**BODY, "lm_head.weight": (64, 8), "mlm_head.decoder.weight": (64, 8)}, TIED),
         ({**BODY, "lm_head.weight": (64, 8)}, {**TIED, "model_type": "pop2piano"}),
+        # Classes that tie no head, whatever the config says; of a type that has no class here.
+        (
+            {**BODY, "lm_head.weight": (64, 8)},
+            {**TIED, "architectures": ["BigBirdPegasusForCausalLM"]},
+        ),
+        (
+            {**BODY, "lm_head.decoder.weight": (64, 8)},
+            {**TIED, "architectures": ["LukeForMaskedLM"]},
+        ),
     ],
 )
 def test_any_other_head_is_its_own(
     tmp_path: Path, shapes: dict[str, tuple[int, ...]], config: dict[str, Any]
 ) -> None:
     assert ties(tmp_path, shapes, config) == {}
+
+
+def test_a_malformed_config_still_names_its_class(tmp_path: Path) -> None:
+    """What is predicted of it is unknown; that its head is its own is not."""
+    shapes = {**BODY, "lm_head.weight": (64, 8)}
+    for name, kind in (
+        ("bigbird_pegasus", "BigBirdPegasusForCausalLM"),
+        ("luke", "LukeForMaskedLM"),
+    ):
+        config = {**TIED, "model_type": name, "architectures": [kind], "hidden_size": "wide",
+                  "d_model": "wide"}  # fmt: skip
+        assert ties(tmp_path, shapes, config) == {}
 
 
 def test_a_tied_copy_in_another_shard(tmp_path: Path) -> None:

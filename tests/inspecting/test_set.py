@@ -91,9 +91,45 @@ def test_an_unknown_key_is_refused_with_the_nearest() -> None:
     assert done.code == 2
     assert "config key num_hiden_layers" in done.err
     assert "num_hidden_layers" in done.err.splitlines()[1]
-    with pytest.raises(UsageError, match="neither the config has it nor"):
+    with pytest.raises(UsageError, match="neither the config nor its model type has it"):
         hfinspect.explain(LLAMA, overrides={"zzz": 1})
     assert run("tree", LLAMA, "--set", "zzz=1").code == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "effect"),
+    [
+        ("initializer_range", 0.1, False), ("pretraining_tp", 2, False),
+        ("return_dict", False, False), ("rope_parameters.rope_theta", 1, False),
+        ("rope_scaling.factor", 2, False), ("attention_bias", True, True), ("head_dim", 32, True),
+        ("tie_word_embeddings", True, True), ("num_labels", 5, False),
+    ],
+)  # fmt: skip
+def test_a_key_that_the_model_type_has_is_known(key: str, value: object, effect: bool) -> None:
+    """Whether or not the config has it: the config class in transformers does."""
+    config = {
+        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 64,
+        "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12,
+    }  # fmt: skip
+    before = hfinspect.inspect(config)
+    found = hfinspect.inspect(config, overrides={key: value})
+    assert (found.parameters != before.parameters) == effect
+    notes = [f.text for f in found.findings if f.rule == "override-without-effect"]
+    assert notes == ([] if effect else [f"{key} changes no tensor"])
+
+
+def test_the_number_of_labels_is_a_key_of_every_class() -> None:
+    config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}
+    more = (parameters(config, num_labels=5) or 0) - (parameters(config) or 0)
+    assert more == 3 * (768 + 1)
+
+
+def test_a_key_of_a_section_that_the_class_has() -> None:
+    config = {"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"]}
+    known = hfinspect.inspect(config, overrides={"text_config.initializer_range": 0.1})
+    assert known.parameters == parameters(config)
+    with pytest.raises(UsageError):
+        parameters(config, **{"text_config.initialiser_range": 0.1})
 
 
 def test_a_key_of_a_section_is_known_by_its_dotted_name() -> None:

@@ -1,6 +1,7 @@
 """Record by which names transformers' config classes know a key, and what their sections are.
 
     python -m tests.oracle.record_config_keys           # hfinspect/core/config_keys.json
+                                                        # and config_fields.json next to it
     python -m tests.oracle.record_config_keys --check   # compare, write nothing
 
 ``aliases`` maps model_type -> {alias: key}: a value under the alias replaces one under the key,
@@ -11,6 +12,9 @@ out.
 ``in_order`` lists aliases of which neither name is a field: of the two the one that stands later in
 the file is set last.  ``sections`` maps model_type -> {key: model_type} of nested configs whose
 class is fixed, ``auto_sections`` of those that may name another type themselves.
+
+``config_fields.json`` has every field of each class: those of the base class, and model_type -> the
+others, with spaces between them.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 PLACE = Path(__file__).resolve().parents[2] / "hfinspect" / "core" / "config_keys.json"
+FIELDS = PLACE.with_name("config_fields.json")
 
 
 def config_classes() -> dict[str, Any]:
@@ -106,6 +111,22 @@ def record() -> dict[str, Any]:
     }
 
 
+def fields() -> dict[str, Any]:
+    """The names of all fields: of the base class, and of each other one in addition."""
+    from transformers import PreTrainedConfig
+
+    common = {*_public(PreTrainedConfig), *PreTrainedConfig().to_dict()} - {"_name_or_path"}
+    own = {
+        name: " ".join(sorted({*_public(cls), *cls.attribute_map} - common))
+        for name, cls in sorted(config_classes().items())
+    }
+    return {"common": " ".join(sorted(common)), "fields": {n: row for n, row in own.items() if row}}
+
+
+def _public(cls: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(cls) if not field.name.startswith("_")]
+
+
 def written(tables: dict[str, Any]) -> str:
     """One line for each model_type."""
     parts = []
@@ -122,12 +143,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     options = parser.parse_args()
-    text = written(record())
+    texts = {PLACE: written(record()), FIELDS: written(fields())}
     if options.check:
-        same = PLACE.read_text() == text
+        same = all(place.read_text() == text for place, text in texts.items())
         print("ok" if same else "DIFFERS")
         return 0 if same else 1
-    PLACE.write_text(text)
+    for place, text in texts.items():
+        place.write_text(text)
     return 0
 
 

@@ -193,3 +193,17 @@ def test_every_column_is_in_the_schema_and_the_table() -> None:
 def test_columns_are_chosen_by_name() -> None:
     assert chosen_columns(None) == tuple(COLUMNS)
     assert chosen_columns("nbytes, commit,parameters,nbytes") == ("nbytes", "parameters")
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("id", "repo_id"), ("name", "target"), ("hidden_size", "width"), ("size", "nbytes"),
+     ("parmeters", "parameters"), ("sha", "commit")],
+)  # fmt: skip
+def test_an_unknown_column_names_the_one_that_is_meant(asked: str, meant: str) -> None:
+    """``id`` is spelled like ``tied``, and means ``repo_id``; what is meant is not hidden among all
+    the others."""
+    with pytest.raises(UsageError) as caught:
+        chosen_columns(f"parameters,{asked}")
+    assert caught.value.hint == f"did you mean {meant}?"
+    assert len(str(caught.value)) < 100
