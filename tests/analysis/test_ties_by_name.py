@@ -59,7 +59,7 @@ def test_any_other_head_is_its_own(
 
 def test_a_malformed_config_still_names_its_class(tmp_path: Path) -> None:
     """What is predicted of it is unknown; that its head is its own is not."""
-    shapes = {**BODY, "lm_head.weight": (64, 8)}
+    shapes: dict[str, tuple[int, ...]] = {**BODY, "lm_head.weight": (64, 8)}
     for name, kind in (
         ("bigbird_pegasus", "BigBirdPegasusForCausalLM"),
         ("luke", "LukeForMaskedLM"),
