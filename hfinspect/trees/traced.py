@@ -22,6 +22,8 @@ Expressions and conditions are those of ``arithmetic.py``. A guard that fails is
 names the key: a trace is exact or says nothing. What is malformed is refused in the same way.
 ``absent`` has the sections that a class takes where config.json has none, where those are not the
 default of the section's own class.
+A class may have further roots, each with guards of its own, under ``"or"``: configs that differ in
+more than numbers (four levels in place of one). The first whose guards hold is taken.
 """
 
 from __future__ import annotations
@@ -33,16 +35,17 @@ from typing import Any, Final
 from ..core.components import Component, Role
 from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
-from ..errors import ConfigError, UnknownArchitectureError
+from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
+from .guarded import Reading
 from .modules import Layers, Module, ModuleList, Parameter
 
 #: Ten times the nodes of the largest trace.
 MAX_NODES: Final = 20_000
+#: Roots of one class: twice as many as any has.
+MAX_ROOTS: Final = 32
 #: Members of one module or list, together: what one class may put out.
 MAX_BUILT: Final = 200_000
-_MISSING: Final = object()
-
 
 #: What builds a class from a config.
 _Build = Callable[[ModelConfig], Module]
@@ -72,13 +75,16 @@ def _built(
     """The module tree of one class at a config."""
     try:
         entry = trace["classes"][name]
-        guards = trace["guards"][entry["guards"]]
-        read = _Reading(config, name, {**trace["defaults"], **entry.get("defaults", {})})
-        read.null_is_a_value = trace.get("library") == "diffusers"
-        read.absent = trace.get("absent", {})
-        for key, guard in guards.items():
-            read.check(key, guard)
-        root = _Building(read, trace, other).node(entry["root"])
+        reads = [
+            Reading(config, name, trace, root)
+            for root in (entry, *entry.get("or", ())[: MAX_ROOTS - 1])
+        ]
+        # Where no root's guards hold, the refusal is that of the root which lacks least.
+        failing = ((read.failing(), read) for read in reads)
+        errors, read = min(failing, key=lambda both: len(both[0]))
+        if errors:
+            raise errors[0]
+        root = _Building(read, trace, other).node(read.entry["root"])
     except NoValueError as error:
         raise ConfigError("config.json", f"gives {name} a size that {error}") from None
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -88,123 +94,11 @@ def _built(
     return root
 
 
-class _Reading:
-    """A config under a trace's keys: dotted ones reach into sections."""
-
-    def __init__(self, config: ModelConfig, name: str, defaults: Mapping[str, Written]) -> None:
-        self._config = config
-        self._name = name
-        self._defaults = defaults
-        self._sections: dict[str, ModelConfig] = {"": config}
-        self._reading: list[str] = []
-        #: A text that is written down as null is null, and not the default.
-        self.null_is_a_value = False
-        #: Dotted key of a section -> what it holds where it is not written down.
-        self.absent: Mapping[str, Mapping[str, Any]] = {}
-
-    def _place(self, key: str) -> tuple[ModelConfig, str]:
-        path, _, last = key.rpartition(".")
-        return self.section(path), last
-
-    def section(self, path: str) -> ModelConfig:
-        """The config of a section; an absent one as the class makes it."""
-        if path not in self._sections:
-            outer, name = self._place(path)
-            found = outer.section(name)
-            if path in self.absent and not outer.says(name):
-                found = ModelConfig(self.absent[path], found.path, found.kind)
-            self._sections[path] = found
-        return self._sections[path]
-
-    def given(self, key: str) -> bool:
-        config, last = self._place(key)
-        return config.has(last)
-
-    def raw(self, key: str) -> Any:
-        """What the config says, else the default."""
-        config, last = self._place(key)
-        if last == "num_labels" and config.has("num_labels", "id2label"):
-            return int(config.num_labels)
-        found = config.raw(last)
-        if found is not None:
-            return found
-        default = self._defaults.get(key, _MISSING)
-        if default is _MISSING or (config.says(last) and isinstance(default, bool)):
-            return None  # a null that is written down is false
-        kept = dict if self.null_is_a_value else (dict, str)
-        if config.says(last) and default is not None and not isinstance(default, kept):
-            raise self.refused(key, "null")
-        if isinstance(default, dict):
-            return self._computed(key, default["of"])
-        return default
-
-    def _computed(self, key: str, written: Written) -> int | float:
-        if key in self._reading:
-            raise NoValueError(f"is computed from itself ({key})")
-        self._reading.append(key)
-        found = value(written, self)
-        self._reading.pop()
-        return found
-
-    def number(self, key: str) -> int | float:
-        config, last = self._place(key)
-        if last == "num_labels" and config.has("num_labels", "id2label"):
-            return config.num_labels
-        if self._reading and config.fields.raw(last) != config.raw(last):
-            # Classes compute before they look at aliases; which of both they took is not recorded.
-            raise self.refused(key, config.raw(last))
-        if config.has(last) and isinstance(config.raw(last), float):
-            return config.number(last, default=0.0)
-        if config.has(last):
-            return config.dim(last, minimum=0)
-        found = self.raw(key)
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
-            raise config.missing(last)
-        return found if isinstance(found, float) else config.dim(last, default=found, minimum=0)
-
-    def items(self, key: str) -> list[Any]:
-        found = self.raw(key)
-        if not isinstance(found, (list, tuple)) or len(found) > MAX_COUNT:
-            config, last = self._place(key)
-            raise config.error(last, found, "a list")
-        return list(found)
-
-    def check(self, key: str, guard: Mapping[str, Any]) -> None:
-        """Raises UnknownArchitectureError where the config leaves what the trace is exact for."""
-        if guard.get("absent"):
-            if self.given(key):
-                raise self.refused(key, self.raw(key))
-            return
-        found = self.raw(key)
-        if "is" in guard and not any(_same(found, allowed) for allowed in guard["is"]):
-            raise self.refused(key, found)
-        if "least" in guard and found is not None and self.number(key) < guard["least"]:
-            raise self.refused(key, found)
-        if "length" in guard and len(self.items(key)) != guard["length"]:
-            raise self.refused(key, found)
-        if "of" in guard and not all(
-            any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
-        ):
-            raise self.refused(key, found)
-
-    def refused(self, key: str, found: object) -> UnknownArchitectureError:
-        text = repr(found)
-        return UnknownArchitectureError(
-            f"{self._name} with {self._config.path}{key} = {text[:60]}",
-            "was not recorded",
-            hint="the headers of the weights can be read, or install hfinspect[transformers]",
-        )
-
-
-def _same(found: object, allowed: object) -> bool:
-    return found == allowed and isinstance(found, bool) == isinstance(allowed, bool)
-
-
 class _Building:
     """Makes modules of nodes; a node of the table that says nothing of its place is made once."""
 
     def __init__(
-        self, read: _Reading, trace: Mapping[str, Any], other: Callable[[str], _Build]
+        self, read: Reading, trace: Mapping[str, Any], other: Callable[[str], _Build]
     ) -> None:
         nodes = trace["nodes"]
         if len(nodes) > MAX_NODES:
@@ -242,7 +136,7 @@ class _Building:
         """A class of the catalog at a section."""
         name, path = str(node["class"]), str(node["section"])
         if path:
-            outer, key = self._read._place(path)
+            outer, key = self._read.place(path)
             if outer.says(key) and outer.raw(key) is None:
                 raise self._read.refused(path, None)
         build = self._builders.get(name) or self._other(name)

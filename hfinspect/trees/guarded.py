@@ -1,0 +1,142 @@
+"""A config under a trace's keys: what each says, its default, and the guards of one root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..core.config import MAX_COUNT, ModelConfig
+from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
+from .arithmetic import NoValueError, Written, value
+
+_MISSING: Final = object()
+
+
+class Reading:
+    """A config under a trace's keys: dotted ones reach into sections."""
+
+    def __init__(
+        self, config: ModelConfig, name: str, trace: Mapping[str, Any], entry: Mapping[str, Any]
+    ) -> None:
+        self._config = config
+        self._name = name
+        self.entry = entry
+        self._defaults = {**trace["defaults"], **entry.get("defaults", {})}
+        self._guards: Mapping[str, Any] = trace["guards"][entry["guards"]]
+        self._sections: dict[str, ModelConfig] = {"": config}
+        self._reading: list[str] = []
+        #: A text that is written down as null is null, and not the default.
+        self.null_is_a_value = trace.get("library") == "diffusers"
+        #: Dotted key of a section -> what it holds where it is not written down.
+        self.absent: Mapping[str, Mapping[str, Any]] = trace.get("absent", {})
+
+    def place(self, key: str) -> tuple[ModelConfig, str]:
+        path, _, last = key.rpartition(".")
+        return self.section(path), last
+
+    def section(self, path: str) -> ModelConfig:
+        """The config of a section; an absent one as the class makes it."""
+        if path not in self._sections:
+            outer, name = self.place(path)
+            found = outer.section(name)
+            if path in self.absent and not outer.says(name):
+                found = ModelConfig(self.absent[path], found.path, found.kind)
+            self._sections[path] = found
+        return self._sections[path]
+
+    def given(self, key: str) -> bool:
+        config, last = self.place(key)
+        return config.has(last)
+
+    def raw(self, key: str) -> Any:
+        """What the config says, else the default."""
+        config, last = self.place(key)
+        if last == "num_labels" and config.has("num_labels", "id2label"):
+            return int(config.num_labels)
+        found = config.raw(last)
+        if found is not None:
+            return found
+        default = self._defaults.get(key, _MISSING)
+        if default is _MISSING or (config.says(last) and isinstance(default, bool)):
+            return None  # a null that is written down is false
+        kept = dict if self.null_is_a_value else (dict, str)
+        if config.says(last) and default is not None and not isinstance(default, kept):
+            raise self.refused(key, "null")
+        if isinstance(default, dict):
+            return self._computed(key, default["of"])
+        return default
+
+    def _computed(self, key: str, written: Written) -> int | float:
+        if key in self._reading:
+            raise NoValueError(f"is computed from itself ({key})")
+        self._reading.append(key)
+        found = value(written, self)
+        self._reading.pop()
+        return found
+
+    def number(self, key: str) -> int | float:
+        config, last = self.place(key)
+        if last == "num_labels" and config.has("num_labels", "id2label"):
+            return config.num_labels
+        if self._reading and config.fields.raw(last) != config.raw(last):
+            # Classes compute before they look at aliases; which of both they took is not recorded.
+            raise self.refused(key, config.raw(last))
+        if config.has(last) and isinstance(config.raw(last), float):
+            return config.number(last, default=0.0)
+        if config.has(last):
+            return config.dim(last, minimum=0)
+        found = self.raw(key)
+        if isinstance(found, bool) or not isinstance(found, (int, float)):
+            raise config.missing(last)
+        return found if isinstance(found, float) else config.dim(last, default=found, minimum=0)
+
+    def items(self, key: str) -> list[Any]:
+        found = self.raw(key)
+        if not isinstance(found, (list, tuple)) or len(found) > MAX_COUNT:
+            config, last = self.place(key)
+            raise config.error(last, found, "a list")
+        return list(found)
+
+    def failing(self) -> list[HfinspectError]:
+        """What is wrong of each key whose guard does not hold."""
+        return [error for key, guard in self._guards.items() for error in self._failed(key, guard)]
+
+    def _failed(self, key: str, guard: Mapping[str, Any]) -> Iterator[HfinspectError]:
+        try:
+            self.check(key, guard)
+        except NoValueError:
+            yield self.refused(key, self._config.raw(key))
+        except (UnknownArchitectureError, ConfigError) as error:
+            yield error
+
+    def check(self, key: str, guard: Mapping[str, Any]) -> None:
+        """Raises UnknownArchitectureError where the config leaves what the trace is exact for."""
+        if guard.get("absent"):
+            if self.given(key):
+                raise self.refused(key, self.raw(key))
+            return
+        found = self.raw(key)
+        if "is" in guard and not any(_same(found, allowed) for allowed in guard["is"]):
+            raise self.refused(key, found)
+        if "least" in guard and found is not None and self.number(key) < guard["least"]:
+            raise self.refused(key, found)
+        if "length" in guard and len(self.items(key)) != guard["length"]:
+            raise self.refused(key, found)
+        if "of" in guard and not all(
+            any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
+        ):
+            raise self.refused(key, found)
+
+    def refused(self, key: str, found: object) -> UnknownArchitectureError:
+        text = repr(found)
+        return UnknownArchitectureError(
+            f"{self._name} with {self._config.path}{key} = {text[:60]}",
+            "was not recorded",
+            hint="the headers of the weights can be read, or install hfinspect[transformers]",
+        )
+
+
+def _same(found: object, allowed: object) -> bool:
+    return found == allowed and isinstance(found, bool) == isinstance(allowed, bool)
+
+
