@@ -45,7 +45,7 @@ from hfinspect.trees.traced import builders
 
 from .record import digest
 from .tracing.building import Failed
-from .tracing.gate import gate
+from .tracing.gate import gate, predicted
 from .tracing.library import Library, transformers
 from .tracing.observing import Leaf, Node, Part, flat
 from .tracing.of_diffusers import diffusers
@@ -67,23 +67,22 @@ def file_name(kind: str) -> str:
 
 def record_classes(
     library: Library, kind: str, names: Iterable[str], seconds: float = SECONDS
-) -> tuple[dict[str, Recorded], dict[str, str]]:
-    """Class -> what was recorded, and class -> why it was not."""
-    found: dict[str, Recorded] = {}
+) -> tuple[dict[str, list[Recorded]], dict[str, str]]:
+    """Class -> what was recorded, a root each, and class -> why it was not."""
+    found: dict[str, list[Recorded]] = {}
     failed: dict[str, str] = {}
     for name in sorted(names, key=_order):
         started = time.process_time()
-        recording = Recording(library, kind, name, seconds)
-        try:
-            found[name] = recording.solve()
-            one = found[name]
+        roots, why = record_class(library, kind, name, seconds)
+        if roots:
+            found[name] = roots
             _make_known(family_json(library, kind, found))
-            outcome = f"{one.checked} builds, guards {len(one.guards)}, gate: {one.gated}"
-        except Failed as error:
-            failed[name] = str(error)
-            outcome = f"{error} {recording.says[-1:]}"
-        except Exception as error:
-            outcome = failed[name] = f"{type(error).__name__}: {error}"
+            outcome = "; ".join(
+                f"{one.checked} builds, guards {len(one.guards)}, gate: {one.gated}"
+                for one in roots
+            )
+        else:
+            outcome = failed[name] = why
         print(f"{kind} {name}: {outcome} ({time.process_time() - started:.0f} s)", flush=True)
     return found, failed
 
@@ -101,11 +100,52 @@ def _make_known(trace: dict[str, Any]) -> None:
         catalog._BY_CLASS[name] = family
 
 
+def record_class(
+    library: Library, kind: str, name: str, seconds: float
+) -> tuple[list[Recorded], str]:
+    """A root for the default config and one for each released config that the roots before it
+    refuse; and why there is none."""
+    roots: list[Recorded] = []
+    reason = ""
+    for released in ({}, *library.released(kind, name)):
+        if roots and _answers(library, kind, name, roots, released):
+            continue
+        for narrow in (0, 1, 2) if library.name == "diffusers" else (0,):
+            try:
+                roots.append(Recording(library, kind, name, seconds, released, narrow).solve())
+                break
+            except Failed as error:
+                why = str(error)
+            except Exception as error:
+                why = f"{type(error).__name__}: {error}"
+            reason = reason or why
+            print(f"   {name} {str(released)[:60]} {narrow}: {why[:160]}", flush=True)
+            if why.startswith("no config"):
+                break
+    return roots, reason
+
+
+def _answers(
+    library: Library, kind: str, name: str, roots: list[Recorded], given: Mapping[str, Any]
+) -> bool:
+    """Whether the roots say of a released config what is saved. Raises AssertionError where they
+    say something else."""
+    trace = family_json(library, kind, {name: roots})
+    try:
+        found = predicted(library, kind, name, trace, given)
+    except HfinspectError:
+        return False
+    assert found == library.saved_names(kind, name, given), (name, given)
+    return True
+
+
 #: What a family's tensors are for, where nothing says otherwise.
 _PARTS = {"vision": "vision", "audio": "audio", "diffusion": "vision"}
 
 
-def family_json(library: Library, kind: str, found: Mapping[str, Recorded]) -> dict[str, Any]:
+def family_json(
+    library: Library, kind: str, found: Mapping[str, list[Recorded]]
+) -> dict[str, Any]:
     """The trace of a family."""
     about = library.about(kind)
     part = _PARTS.get(about["category"], "text")
@@ -115,23 +155,25 @@ def family_json(library: Library, kind: str, found: Mapping[str, Recorded]) -> d
     classes: dict[str, Any] = {}
     absent: dict[str, Any] = {}
     for name in sorted(found, key=_rank):
-        one = found[name]
-        absent.update(one.absent)
-        table.keys = set(one.guards)
-        root = table.root(one.tree, part)
-        if one.guards not in rules:
-            rules.append(one.guards)
-        own = chosen(one.defaults, table.keys)
-        entry: dict[str, Any] = {
-            "root": root,
-            "guards": rules.index(one.guards),
-            "checked": one.checked + one.gated.equal + one.gated.refused,
-        }
-        differing = {k: v for k, v in own.items() if k in defaults and defaults[k] != v}
-        if differing:
-            entry["defaults"] = differing
-        defaults.update({k: v for k, v in own.items() if k not in defaults})
-        classes[name] = entry
+        entries: list[dict[str, Any]] = []
+        for one in found[name]:
+            absent.update(one.absent)
+            table.keys = set(one.guards)
+            root = table.root(one.tree, part)
+            if one.guards not in rules:
+                rules.append(one.guards)
+            own = chosen(one.defaults, table.keys)
+            entry: dict[str, Any] = {
+                "root": root,
+                "guards": rules.index(one.guards),
+                "checked": one.checked + one.gated.equal + one.gated.refused,
+            }
+            differing = {k: v for k, v in own.items() if k in defaults and defaults[k] != v}
+            if differing:
+                entry["defaults"] = differing
+            defaults.update({k: v for k, v in own.items() if k not in defaults})
+            entries.append(entry)
+        classes[name] = {**entries[0], "or": entries[1:]} if entries[1:] else entries[0]
     return {
         "format": 1, "library": library.name, "version": library.version,
         "model_type": library.model_type(kind), "category": about["category"],
@@ -154,11 +196,14 @@ def _rank(name: str) -> tuple[int, str]:
     return next((n for n, end in enumerate(_FIRST) if name.endswith(end)), len(_FIRST)), name
 
 
-def examples(library: Library, kind: str, found: Mapping[str, Recorded]) -> dict[str, Any]:
+def examples(
+    library: Library, kind: str, found: Mapping[str, list[Recorded]]
+) -> dict[str, Any]:
     """Recordings of a few builds of each class: a count and a digest of what would be saved."""
     records: dict[str, Any] = {}
-    for name, one in found.items():
-        for number, seen in enumerate(one.examples[:3]):
+    for name, roots in found.items():
+        some = [seen for one in roots for seen in one.examples[: 3 if one is roots[0] else 2]]
+        for number, seen in enumerate(some):
             real = flat(seen.root)
             lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in real.items()]
             records[f"{name}-{number}"] = {

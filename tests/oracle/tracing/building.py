@@ -39,8 +39,15 @@ class Seen(NamedTuple):
 class Builds:
     """One class of one type."""
 
-    def __init__(self, library: Library, kind: str, name: str, seconds: float = 60) -> None:
+    def __init__(
+        self, library: Library, kind: str, name: str, seconds: float = 60,
+        released: Mapping[str, Any] | None = None, narrow: int = 0,
+    ) -> None:  # fmt: skip
         self.library, self.kind, self.name = library, kind, name
+        #: The config that must be answered: one as released, or the class's default.
+        self.released = dict(released or {})
+        #: What is guarded from the start: 0 nothing, 1 all but numbers, 2 everything.
+        self.narrow = narrow
         self.until = time.process_time() + seconds
         self.rng = Random(f"{kind} {name}")
         self.cache: dict[str, Seen | str] = {}
@@ -162,7 +169,7 @@ class Builds:
 
     def _begin(self) -> Seen:
         reasons = []
-        for given in self.library.starts(self.kind, self.name):
+        for given in self.library.starts(self.kind, self.name, self.released):
             try:
                 self.sections = self.library.sections(self.kind, self.name)
                 self.absent = self._absent()
@@ -170,6 +177,7 @@ class Builds:
                 reasons.append(f"{type(error).__name__}: {error}")
                 continue
             given = self._explicit(without(given, self.without))
+            given |= {k: v for k, v in self.released.items() if k in self.without}
             self.parts = None
             found = self.attempt(given, {})
             if isinstance(found, Seen):

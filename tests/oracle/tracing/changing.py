@@ -77,8 +77,17 @@ def alternatives(
     if isinstance(value, list) and value:
         return _lists(key, value)
     if isinstance(value, dict) and "rope" in key:
-        return [{"rope_type": "default", "rope_theta": 777.0}]
+        return [{"rope_type": "default", "rope_theta": 777.0}, *_scaled(value)]
     return []
+
+
+def _scaled(value: dict[str, Any]) -> list[Any]:
+    """A mapping of lists of floats with other floats."""
+    if not value or not all(isinstance(v, list) for v in value.values()):
+        return []
+    return [
+        {k: [x * 1.5 if isinstance(x, float) else x for x in v] for k, v in value.items()}
+    ]
 
 
 def _ints(key: str, value: int, limits: set[int]) -> list[int]:

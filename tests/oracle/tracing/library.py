@@ -35,8 +35,14 @@ class Library(Protocol):
         ...
 
     def classes(self, kind: str) -> list[str]: ...
-    def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
-        """Configs to begin with, small ones first, the empty one last."""
+    def starts(
+        self, kind: str, class_name: str, released: Given | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Configs to begin with, small ones first, ``released`` itself last."""
+        ...
+
+    def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
+        """Configs of published models that a trace of the default config may not answer."""
         ...
 
     def full(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
@@ -141,7 +147,12 @@ class Transformers:
         own = self._config_class(kind)
         return [name for name in names if self._class(name).config_class is own]
 
-    def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
+    def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
+        return []
+
+    def starts(
+        self, kind: str, class_name: str, released: Given | None = None
+    ) -> Iterator[dict[str, Any]]:
         cls = self._config_class(kind)
         try:
             # What the class computes where it is absent stays absent.

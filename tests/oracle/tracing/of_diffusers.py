@@ -3,6 +3,7 @@ its constructor registers (``register_to_config``), its names those of ``state_d
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
@@ -10,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,21 +23,34 @@ from .symbols import Int
 #: Counts of layers, which a small build has two of.
 _DEPTH = re.compile(r"(^|_)(n|num|depth)_.*layers?$|^(depth|layers|n_layers?|num_layers?)$")
 _LEAST = 2
-#: What an argument without a default is in the class's first build, from the release's config.
-_WITHOUT_DEFAULT: dict[str, dict[str, Any]] = {
-    "AudioLDM2ProjectionModel": {
-        "text_encoder_dim": 512, "text_encoder_1_dim": 1024, "langauge_model_dim": 768,
-    },
-    "AutoencoderKLHunyuanImage": {
-        "in_channels": 3, "out_channels": 3, "latent_channels": 64,
-        "block_out_channels": [128, 256, 512, 512, 1024, 1024], "layers_per_block": 2,
-        "spatial_compression_ratio": 32, "sample_size": 384,
-    },
-    "StableAudioProjectionModel": {
-        "text_encoder_dim": 768, "conditioning_dim": 768, "min_value": 0, "max_value": 512,
-    },
-    "UniDiffuserTextDecoder": {"prefix_length": 77, "prefix_inner_dim": 768},
-}  # fmt: skip
+#: Class -> configs as they were released, less what is default: of conversion scripts and repos.
+_RELEASED = Path(__file__).resolve().parents[3] / "fixtures" / "oracle" / "released.json"
+
+
+#: Classes that model_index.json may name and the package does not export: their modules.
+_OF_PIPELINES = {
+    "LTX2DurationHead": "ltx2.duration_head",
+    "LTX2LatentUpsamplerModel": "ltx2.latent_upsampler",
+    "LTX2TextConnectors": "ltx2.connectors",
+    "LTX2Vocoder": "ltx2.vocoder",
+    "LTX2VocoderWithBWE": "ltx2.vocoder",
+    "LTXLatentUpsamplerModel": "ltx.modeling_latent_upsampler",
+    "LearnedClassifierFreeSamplingEmbeddings": "deprecated.vq_diffusion.pipeline_vq_diffusion",
+    "ShapERenderer": "shap_e.renderer",
+    "SpectrogramContEncoder": "deprecated.spectrogram_diffusion.continuous_encoder",
+    "SpectrogramNotesEncoder": "deprecated.spectrogram_diffusion.notes_encoder",
+    "StableUnCLIPImageNormalizer": "stable_diffusion.stable_unclip_image_normalizer",
+    "UNetFlatConditionModel": "deprecated.versatile_diffusion.modeling_text_unet",
+    "UnCLIPTextProjModel": "deprecated.unclip.text_proj",
+    "WuerstchenDiffNeXt": "deprecated.wuerstchen.modeling_wuerstchen_diffnext",
+    "WuerstchenPrior": "deprecated.wuerstchen.modeling_wuerstchen_prior",
+}
+
+
+@cache
+def _released() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = json.loads(_RELEASED.read_text())["diffusers"]
+    return found
 
 
 class Diffusers:
@@ -55,12 +70,15 @@ class Diffusers:
     def _class(self, name: str) -> Any:
         import diffusers
 
+        if name in _OF_PIPELINES:
+            module = importlib.import_module(f"diffusers.pipelines.{_OF_PIPELINES[name]}")
+            return getattr(module, name)
         return getattr(diffusers, name)
 
     def types(self) -> list[str]:
         import diffusers
 
-        found = []
+        found = [*_OF_PIPELINES]
         for name in dir(diffusers):
             try:
                 cls = getattr(diffusers, name)
@@ -81,19 +99,24 @@ class Diffusers:
     def classes(self, kind: str) -> list[str]:
         return [kind]
 
-    def starts(self, kind: str, class_name: str) -> Iterator[dict[str, Any]]:
+    def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
+        return _released().get(class_name, [])
+
+    def starts(
+        self, kind: str, class_name: str, released: Given | None = None
+    ) -> Iterator[dict[str, Any]]:
         hidden = sorted(k for k in self._arguments(class_name) if IDLE.search(k))
         if set(hidden) - {"dtype", "use_cache"}:
             raise ValueError(f"has arguments that are never varied: {', '.join(hidden)}")
-        whole = self.full(kind, class_name, {})
+        released = dict(released or {})
+        whole = self.full(kind, class_name, released)
         depth = {
             k: _LEAST for k, v in whole.items()
             if type(v) is int and v > _LEAST and _DEPTH.search(k)
         }  # fmt: skip
-        needed = _WITHOUT_DEFAULT.get(class_name, {})
         if depth:
-            yield {**needed, **depth}
-        yield dict(needed)
+            yield {**released, **depth}
+        yield dict(released)
 
     def full(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         defaults = {

@@ -148,7 +148,7 @@ class Recording(Experiments):
         guards: dict[str, list[Any]] = {}
         held = self._stages()
         for number in range(ROUNDS):
-            trace, guards = self._widest(held)
+            trace, guards = self._widest(held | self._narrowed())
             self.zeros = set()
             whole = self._trace(trace, guards)
             wrong, answered = self._tried(whole, guards)
@@ -177,17 +177,24 @@ class Recording(Experiments):
         for one in (base, *answered[:2]):
             if flat(one.root) != self.library.saved_names(self.kind, self.name, one.given):
                 raise Failed("a build differs from what is saved")
-        default = self.attempt({}, {})
+        default = self.attempt(self.released, {})
         if isinstance(default, Seen) and not self.agrees(whole, default):
             raise Failed("the default config differs")
         if isinstance(default, Seen) and self.refused and not self.rebased:
             return self._rebased(guards)
+        shown = [base, *answered]
+        if isinstance(default, Seen) and not self.refused:
+            if flat(default.root) != self.library.saved_names(self.kind, self.name, default.given):
+                raise Failed("a build differs from what is saved")
+            shown = [default, *shown]
+        elif self.released:
+            raise Failed(f"the released config is refused: {self.refused or default}")
         if gated.equal < FEW:
             raise Failed(f"refuses nearly everything: {gated}")
         idle = len([k for k in self.working if k not in self.effective()])
         return Recorded(
             trace.tree, self._guards(guards), whole["defaults"], checked,
-            len(self.effective()), idle, [base, *answered][:8], gated, self.absent,
+            len(self.effective()), idle, shown[:8], gated, self.absent,
         )  # fmt: skip
 
     def _tried(
@@ -250,12 +257,22 @@ class Recording(Experiments):
 
     def _rebased(self, guards: Mapping[str, list[Any]]) -> Recorded:
         """The same from a config that has the default of every key which is guarded."""
-        again = Recording(self.library, self.kind, self.name)
+        again = Recording(
+            self.library, self.kind, self.name, released=self.released, narrow=self.narrow
+        )
         again.rebased = True
-        again.without = {k for k in guards if self.unwritten.get(k) != self.base.env[k]}
+        wanted = {**self.unwritten, **self.released}
+        again.without = {k for k in guards if wanted.get(k) != self.base.env[k]}
         if not again.without:
             raise Failed(f"the default config is refused: {self.refused}")
         return again.solve()
+
+    def _narrowed(self) -> set[str]:
+        """The keys that are guarded from the start."""
+        if not self.narrow:
+            return set()
+        whole = {k for k in self.effective() if type(self.base.env[k]) is not int}
+        return set(self.effective()) if self.narrow > 1 else whole
 
     def _stages(self) -> set[str]:
         """Counts of what lists have an entry each for: widths of the n-th stage are no formula."""
