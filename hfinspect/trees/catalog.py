@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from ..core.config import ModelConfig
 from ..core.records import dataclass
 from ..errors import ConfigError, UnknownArchitectureError
+from . import timm
 from .modules import Module
 
 #: A builder makes the root module of one class from its config.
@@ -207,9 +208,12 @@ def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:
     from .traced import builders
 
     named = trace["model_type"]  # null for diffusers, whose configs name a class alone
+    classes = builders(trace, builder)
+    if trace.get("library") == "timm":
+        classes = {name: timm.builder(name, build) for name, build in classes.items()}
     return Family(
         () if named is None else (str(named),),
-        builders(trace, builder),
+        classes,
         trace.get("base"),
         str(trace.get("base_prefix", "")),
         category=str(trace["category"]),
@@ -247,7 +251,7 @@ def choose(config: ModelConfig) -> Choice:
     """
     model_type = config.model_type
     named = config.architectures[:1] or tuple(
-        name for name in (config.text("_class_name"),) if name is not None
+        name for name in (config.text("_class_name") or timm.named(config),) if name is not None
     )
     family = find_type(model_type) if model_type else None
     if named:
@@ -255,6 +259,8 @@ def choose(config: ModelConfig) -> Choice:
         if family is not None and name in family.classes:
             return Choice(family, name, model_type, "architectures[0]")
         by_class = find_class(name)
+        if by_class is not None and by_class.source == "timm" and timm.named(config) != name:
+            by_class = None  # a class of another library that has the name of an architecture
         if by_class is not None:
             return Choice(by_class, name, model_type, "architectures[0]")
         if family is not None:
@@ -262,9 +268,6 @@ def choose(config: ModelConfig) -> Choice:
     if family is not None:
         return Choice(family, family.default, model_type, MOST_COMMON)
     if not model_type and not named:
-        timm = config.text("architecture")
-        if timm is not None:
-            raise _of_timm(timm)
         raise ConfigError(
             "config.json",
             "names neither model_type nor architectures",
@@ -272,6 +275,8 @@ def choose(config: ModelConfig) -> Choice:
             expected="one of both",
             hint="the catalog lists the model types that are known",
         )
+    if timm.named(config) is not None:
+        raise timm.unknown(named[0])
     known = sorted(index().types if model_type else index().classes)
     raise _unknown(model_type or named[0], known, None, "model_type" if model_type else "class")
 
@@ -286,15 +291,6 @@ def _unknown(name: str, known: list[str], where: str | None, what: str) -> Unkno
         hint=(f"nearest known: {', '.join(nearest)}" if nearest else "nothing near it is known")
         + "; a checkpoint's headers are read without the catalog, "
         "or install hfinspect[transformers]",
-    )
-
-
-def _of_timm(name: str) -> UnknownArchitectureError:
-    """The error for timm's config.json, which names a model and none of its sizes."""
-    return UnknownArchitectureError(
-        f"architecture {name!r}",
-        "is one of timm's, whose configs name a model and not its sizes",
-        hint="the headers of its weights can be read",
     )
 
 

@@ -35,7 +35,7 @@ from typing import Any, Final
 from ..core.components import Component, Role
 from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
-from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
+from ..errors import ConfigError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
 from .guarded import Reading
 from .modules import Layers, Module, ModuleList, Parameter

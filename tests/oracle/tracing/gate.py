@@ -94,7 +94,7 @@ def predicted(
 def _varied(
     library: Library, kind: str, name: str, start: Given, rng: Random, most: int
 ) -> Iterator[dict[str, Any]]:
-    starts = [dict(start), *list(library.starts(kind, name))[:2]]
+    starts = [dict(start)] * 2 + list(library.starts(kind, name))[:2]
     for number in range(most):
         base = rng.choice(starts)
         try:
