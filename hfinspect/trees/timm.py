@@ -16,6 +16,8 @@ from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
 from .modules import Module
 
+#: The model_type of transformers' class around a model of timm.
+WRAPPER: Final = "timm_wrapper"
 #: What ``model_args`` may say; other keys change the architecture itself.
 _ARGUMENTS: Final = ("num_classes", "in_chans", "img_size", "global_pool")
 #: Keys of ``model_args`` that change no tensor.
@@ -36,7 +38,11 @@ def builder(name: str, build: Callable[[ModelConfig], Module]) -> Callable[[Mode
 
 
 def arguments(name: str, config: ModelConfig) -> ModelConfig:
-    """What timm's loader passes to the class of an architecture."""
+    """What timm's loader passes to the class of an architecture; of a config of transformers'
+    wrapper what that passes, to which ``pretrained_cfg`` is nothing."""
+    if config.model_type == WRAPPER:
+        classes = {"num_classes": int(config.dim("num_classes", minimum=0))}
+        return ModelConfig({**classes, **given(name, config)})
     # A config of before 2023 is itself what later stands under pretrained_cfg.
     about = config.section("pretrained_cfg") if config.has("pretrained_cfg") else config
     found: dict[str, Any] = {"fixed_input_size": about.flag("fixed_input_size", default=False)}

@@ -47,7 +47,7 @@ from .record import digest
 from .tracing.building import Failed
 from .tracing.gate import gate, predicted
 from .tracing.library import Library, transformers
-from .tracing.observing import Leaf, Node, Part, flat
+from .tracing.observing import Leaf, Node, Part, flat, tree
 from .tracing.of_diffusers import diffusers
 from .tracing.recording import Recorded, Recording
 from .tracing.writing import Table, chosen, text
@@ -59,6 +59,10 @@ FIXTURES = ROOT / "fixtures" / "oracle" / "traced"
 LEFT_OUT = ROOT / "fixtures" / "oracle" / "left_out.json"
 #: Seconds of processor time for a class.
 SECONDS = 60.0
+
+
+#: How narrow the roots are that are tried: of the default config, of a released one.
+_NARROWER = ((0, 1, 2), (1, 2))
 
 
 def file_name(kind: str) -> str:
@@ -110,9 +114,10 @@ def record_class(
     for released in ({}, *library.released(kind, name)):
         if roots and _answers(library, kind, name, roots, released):
             continue
-        for narrow in (0, 1, 2) if library.name == "diffusers" else (0,):
+        for narrow in _NARROWER[bool(released)] if library.name == "diffusers" else (0,):
+            spent = seconds / 2 if narrow else seconds
             try:
-                roots.append(Recording(library, kind, name, seconds, released, narrow).solve())
+                roots.append(Recording(library, kind, name, spent, released, narrow).solve())
                 break
             except Failed as error:
                 why = str(error)
@@ -202,17 +207,26 @@ def examples(
     """Recordings of a few builds of each class: a count and a digest of what would be saved."""
     records: dict[str, Any] = {}
     for name, roots in found.items():
-        some = [seen for one in roots for seen in one.examples[: 3 if one is roots[0] else 2]]
-        for number, seen in enumerate(some):
-            real = flat(seen.root)
-            lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in real.items()]
-            records[f"{name}-{number}"] = {
-                "library": library.name, "version": library.version,
-                "model_type": library.model_type(kind), "architecture": name, "given": seen.given,
-                "parameters": _parameters(seen.root), "count": len(lines),
-                "digest": digest(lines),
-            }  # fmt: skip
+        some = [(seen.given, seen.root) for one in roots for seen in one.examples[:3]][:5]
+        for number, released in enumerate(library.released(kind, name)):
+            if _answers(library, kind, name, roots, released):
+                label = f"{name}-released-{number}"
+                seen = tree(library.build(kind, name, released))
+                records[label] = _example(library, kind, name, released, seen)
+        for number, (given, root) in enumerate(some):
+            records[f"{name}-{number}"] = _example(library, kind, name, given, root)
     return records
+
+
+def _example(
+    library: Library, kind: str, name: str, given: Mapping[str, Any], root: Node
+) -> dict[str, Any]:
+    lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in flat(root).items()]
+    return {
+        "library": library.name, "version": library.version,
+        "model_type": library.model_type(kind), "architecture": name, "given": given,
+        "parameters": _parameters(root), "count": len(lines), "digest": digest(lines),
+    }  # fmt: skip
 
 
 def _parameters(node: Node | Leaf | Part) -> int:

@@ -43,7 +43,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         "efficientnet_*", "efficientnetv2_*", "tf_efficientnet_*", "tf_efficientnetv2_*",
         "mobilenetv2_*", "mnasnet_*", "mixnet_*", "fbnetc_100", "tinynet_*",
     ),
-    "eva": ("*",),
+    "eva": ("eva_*", "eva02_*", "vit_*_dinov3*"),
     "mlp_mixer": ("*",),
     "mobilenetv3": ("*",),
     "regnet": ("*",),
@@ -52,7 +52,10 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "swin_transformer": ("*",),
     "swin_transformer_v2": ("*",),
     "vgg": ("*",),
-    "vision_transformer": ("*",),
+    "vision_transformer": (
+        "vit_tiny_*", "vit_small_*", "vit_base_*", "vit_large_*", "vit_huge_*", "vit_giant*",
+        "vit_gigantic_*", "vit_so400m_*",
+    ),
 }  # fmt: skip
 
 
@@ -61,7 +64,8 @@ def names_of(family: str) -> list[str]:
     from timm.models import list_models
 
     return [n for n in list_models(module=family)
-            if any(fnmatch(n, pattern) for pattern in FAMILIES[family])]  # fmt: skip
+            if any(fnmatch(n, pattern) for pattern in FAMILIES[family])
+            and not n.startswith("test_")]  # fmt: skip
 
 
 def recorded(

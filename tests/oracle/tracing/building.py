@@ -35,6 +35,11 @@ class Seen(NamedTuple):
     written: frozenset[str]
     root: Node
 
+    def says(self, key: str) -> bool:
+        """Whether the config gives the key's value, a null that stays null included."""
+        stays = key in self.given and self.given[key] is None and self.env.get(key) is None
+        return stays or key in self.written
+
 
 class Builds:
     """One class of one type."""

@@ -78,7 +78,7 @@ class Recording(Experiments):
         # All builds count: what is computed may change where no tensor does.
         built = [s for s in self.cache.values() if isinstance(s, Seen)]
         for key in sorted({k for env in envs for k in env}):
-            found = [s.env.get(key) for s in built if key not in s.written]
+            found = [s.env.get(key) for s in built if not s.says(key)]
             if not found:
                 defaults[key] = self.unwritten.get(key)
             elif all(v == found[0] for v in found):
@@ -92,7 +92,7 @@ class Recording(Experiments):
             if defaults[key] is None:
                 self.derived.add(key)
                 for env, s in zip(envs, seen, strict=True):
-                    if key not in s.written:
+                    if not s.says(key):
                         env[key] = None
         return envs, defaults
 
@@ -110,7 +110,7 @@ class Recording(Experiments):
     def _computed(
         self, key: str, built: list[Seen], expressions: list[Written], derived: set[str]
     ) -> Any:
-        where = [(EnvValues(s.env), s.env.get(key)) for s in built if key not in s.written]
+        where = [(EnvValues(s.env), s.env.get(key)) for s in built if not s.says(key)]
         if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for _, v in where):
             return None
         for written in expressions:

@@ -1,0 +1,49 @@
+"""A model of timm as transformers loads and saves it: timm's tensors under ``timm_model``.
+
+Source of shapes: transformers/models/timm_wrapper. ``architecture`` names the model (see
+trees/timm.py); the classifier has ``num_classes`` outputs, the base model has none.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees import timm
+from ..trees.catalog import find_class, register
+from ..trees.modules import Module
+
+
+def timm_model(c: ModelConfig, classes: int) -> Module:
+    """The tree of the architecture that a config names."""
+    name = c.text("architecture", default="resnet50") or ""
+    family = find_class(name)
+    if family is None or family.source != "timm":
+        raise timm.unknown(name)
+    args = {"model_args": c.raw("model_args")} if c.has("model_args") else {}
+    found = {"model_type": timm.WRAPPER, "num_classes": classes, **args}
+    return family.classes[name](ModelConfig(found))
+
+
+def labels(c: ModelConfig) -> Dim:
+    """How many classes: as many as it has names for, where it has names."""
+    count = c.dim("num_classes")
+    names = c.raw("label_names")
+    if isinstance(names, (list, dict)) and names and len(names) != count:
+        raise c.error("num_classes", int(count), f"as many as label_names, {len(names)}")
+    return count
+
+
+def base(c: ModelConfig) -> Module:
+    return Module("TimmWrapperModel", timm_model=timm_model(c, 0))
+
+
+def classifier(c: ModelConfig) -> Module:
+    return Module("TimmWrapperForImageClassification", timm_model=timm_model(c, labels(c)))
+
+
+register(
+    timm.WRAPPER,
+    {"TimmWrapperForImageClassification": classifier, "TimmWrapperModel": base},
+    base="TimmWrapperModel",
+    category="vision",
+)
