@@ -22,7 +22,7 @@ def families() -> str:
     ]
     for family in catalog.families():
         traced = family.file.startswith(catalog.TRACED)
-        types = ", ".join(family.model_types) or family.default
+        types = ", ".join(family.model_types) or _named(family)
         count = _recordings().get(family.file, 0)
         known = "trace" if traced else "written"
         judge = family.source if count else "published files and numbers"
@@ -31,6 +31,11 @@ def families() -> str:
             f"| {types} | {len(family.classes)} | {known} | {judge} | {count or ''} | {keys} |"
         )
     return "\n".join(lines)
+
+
+def _named(family: catalog.Family) -> str:
+    """Of a family without model types: its class, or the file of timm's architectures."""
+    return family.file.rpartition("/")[2] if family.source == "timm" else family.default
 
 
 def _guarded(file: str) -> str:

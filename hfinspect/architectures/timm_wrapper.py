@@ -7,7 +7,6 @@ trees/timm.py); the classifier has ``num_classes`` outputs, the base model has n
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..trees import timm
 from ..trees.catalog import find_class, register
 from ..trees.modules import Module
@@ -20,25 +19,18 @@ def timm_model(c: ModelConfig, classes: int) -> Module:
     if family is None or family.source != "timm":
         raise timm.unknown(name)
     args = {"model_args": c.raw("model_args")} if c.has("model_args") else {}
-    found = {"model_type": timm.WRAPPER, "num_classes": classes, **args}
+    found = {"model_type": timm.WRAPPER, "num_classes": int(classes), **args}
     return family.classes[name](ModelConfig(found))
 
 
-def labels(c: ModelConfig) -> Dim:
-    """How many classes: as many as it has names for, where it has names."""
-    count = c.dim("num_classes")
-    names = c.raw("label_names")
-    if isinstance(names, (list, dict)) and names and len(names) != count:
-        raise c.error("num_classes", int(count), f"as many as label_names, {len(names)}")
-    return count
+def classifier(c: ModelConfig) -> Module:
+    # A file has num_classes; the class itself is given num_labels.
+    classes = c.dim("num_classes", "num_labels")
+    return Module("TimmWrapperForImageClassification", timm_model=timm_model(c, classes))
 
 
 def base(c: ModelConfig) -> Module:
     return Module("TimmWrapperModel", timm_model=timm_model(c, 0))
-
-
-def classifier(c: ModelConfig) -> Module:
-    return Module("TimmWrapperForImageClassification", timm_model=timm_model(c, labels(c)))
 
 
 register(

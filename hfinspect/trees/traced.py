@@ -175,6 +175,10 @@ class _Building:
 
     def _module(self, node: Mapping[str, Any], below: int) -> Module:
         children = {str(name): self.node(child, below) for name, child in node["in"].items()}
+        if node.get("layers"):  # numbered, and some numbers are of modules without tensors
+            numbered = Layers((), class_name=str(node["class"]), part=node.get("part"))
+            numbered.children.update({n: c for n, c in children.items() if c is not None})
+            return numbered
         made = Module(
             str(node["class"]),
             children,

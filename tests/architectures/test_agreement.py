@@ -115,7 +115,11 @@ def sized(family: registry.Family, class_name: str) -> Iterator[dict[str, Any]]:
 def traced_configs(file: str, class_name: str) -> Iterator[dict[str, Any]]:
     content = json.loads((recordings.RECORDED.parent / f"{file}.json").read_text())
     for record in content["recordings"].values():
-        if record["architecture"] == class_name:
+        if record["architecture"] != class_name:
+            continue
+        if record["library"] == "timm":
+            yield record["given"]
+        else:
             yield {**record["given"], **named(record["model_type"], class_name)}
 
 
@@ -125,8 +129,13 @@ def reached(configs: Mapping[str, Iterable[dict[str, Any]]]) -> set[tuple[str, s
         (config.get("model_type", ""), class_name)
         for group in configs.values()
         for config in group
-        for class_name in config.get("architectures") or [config["_class_name"]]
+        for class_name in config.get("architectures") or [_own_name(config)]
     }
+
+
+def _own_name(config: dict[str, Any]) -> str:
+    """What a config without model_type names: diffusers' class, timm's architecture."""
+    return str(config.get("_class_name") or config["architecture"])
 
 
 def missing(family: registry.Family, pairs: set[tuple[str, str]]) -> list[str]:

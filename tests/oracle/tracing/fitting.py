@@ -321,7 +321,8 @@ class Fitter:
             name: self.node([Item(i.build, i.node.children.get(name)) for i in items])
             for name in names
         }
-        return {"class": items[0].node.class_name, "in": inside}
+        found = {"class": items[0].node.class_name, "in": inside}
+        return {**found, "layers": True} if items[0].node.layers else found
 
     # ---- lists
 

@@ -80,6 +80,13 @@ class Node:
         return self._labels
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether it has modules alone, each under a number; some may be missing, as of ReLU."""
+        return all(
+            name.isdecimal() and isinstance(child, Node) for name, child in self.children.items()
+        )
+
+    @property
     def members(self) -> list[Node] | None:
         """The members of a list of modules numbered from 0, or None."""
         names = self.children.keys()
@@ -132,7 +139,7 @@ def tree(saved: Saved) -> Node:
             (found.component.value, found.part, _kind(segments, found.component)),
         )  # fmt: skip
     for path in lists:
-        if path in places and places[path].members:
+        if path in places and places[path].is_numbered:
             places[path].layers = True
     return root
 

@@ -246,7 +246,8 @@ class _Uniting:
             ]
             found = self.node(below, under, f"{path}.{name}" if path else name)
             inside[name] = self._headless(found, below, bare, name, path)
-        return {"class": there[0][0].class_name, "in": inside}
+        found = {"class": there[0][0].class_name, "in": inside}
+        return {**found, "layers": True} if there[0][0].layers else found
 
     def _headless(
         self, found: Any, rows: list[list[Any] | None], bare: list[Any], name: str, path: str

@@ -140,10 +140,10 @@ class Table:
                 [None if when is None else self._note(when), self._node(inner, below, part)]
                 for when, inner in node["pick"]
             ]
-            if node.get("layers"):
-                found["layers"] = True
         else:
             found["in"] = {n: self._node(c, below, part) for n, c in node["in"].items()}
+        if node.get("layers"):
+            found["layers"] = True
         return found
 
 
