@@ -138,5 +138,3 @@ class Reading:
 
 def _same(found: object, allowed: object) -> bool:
     return found == allowed and isinstance(found, bool) == isinstance(allowed, bool)
-
-

@@ -148,9 +148,7 @@ def _answers(
 _PARTS = {"vision": "vision", "audio": "audio", "diffusion": "vision"}
 
 
-def family_json(
-    library: Library, kind: str, found: Mapping[str, list[Recorded]]
-) -> dict[str, Any]:
+def family_json(library: Library, kind: str, found: Mapping[str, list[Recorded]]) -> dict[str, Any]:
     """The trace of a family."""
     about = library.about(kind)
     part = _PARTS.get(about["category"], "text")
@@ -201,9 +199,7 @@ def _rank(name: str) -> tuple[int, str]:
     return next((n for n, end in enumerate(_FIRST) if name.endswith(end)), len(_FIRST)), name
 
 
-def examples(
-    library: Library, kind: str, found: Mapping[str, list[Recorded]]
-) -> dict[str, Any]:
+def examples(library: Library, kind: str, found: Mapping[str, list[Recorded]]) -> dict[str, Any]:
     """Recordings of a few builds of each class: a count and a digest of what would be saved."""
     records: dict[str, Any] = {}
     for name, roots in found.items():

@@ -68,9 +68,7 @@ def names_of(family: str) -> list[str]:
             and not n.startswith("test_")]  # fmt: skip
 
 
-def recorded(
-    library: Timm, some: list[Built], unions: list[Union], family: str
-) -> dict[str, Any]:
+def recorded(library: Timm, some: list[Built], unions: list[Union], family: str) -> dict[str, Any]:
     """The trace of a file."""
     table = Table()
     rules: list[dict[str, Any]] = []
@@ -116,9 +114,7 @@ def compared(library: Timm, trace: Mapping[str, Any], one: Built) -> tuple[int, 
     side = one.options[0].height
     published = library.about(one.name)
     configs: list[dict[str, Any]] = [
-        library.saved_config(
-            {"architecture": one.name, "pretrained_cfg": _plain(published)}
-        ),
+        library.saved_config({"architecture": one.name, "pretrained_cfg": _plain(published)}),
         Options(rng.randint(2, 3000), rng.choice((1, 2, 3, 4, 6)), side).config(one.name),
         Options(rng.randint(2, 3000), 3, side).config(one.name),
         Options(0, rng.choice((1, 3, 4)), side).config(one.name),

@@ -85,9 +85,7 @@ def _scaled(value: dict[str, Any]) -> list[Any]:
     """A mapping of lists of floats with other floats."""
     if not value or not all(isinstance(v, list) for v in value.values()):
         return []
-    return [
-        {k: [x * 1.5 if isinstance(x, float) else x for x in v] for k, v in value.items()}
-    ]
+    return [{k: [x * 1.5 if isinstance(x, float) else x for x in v] for k, v in value.items()}]
 
 
 def _ints(key: str, value: int, limits: set[int]) -> list[int]:

@@ -237,13 +237,8 @@ class _Uniting:
             raise NoUnion(path)
         inside: dict[str, Any] = {}
         for name in names:
-            below = [
-                None if row is None else [node.children[name] for node in row] for row in rows
-            ]
-            under = [
-                b.children.get(name) if isinstance(b, Node) else b
-                for b in bare
-            ]
+            below = [None if row is None else [node.children[name] for node in row] for row in rows]
+            under = [b.children.get(name) if isinstance(b, Node) else b for b in bare]
             found = self.node(below, under, f"{path}.{name}" if path else name)
             inside[name] = self._headless(found, below, bare, name, path)
         found = {"class": there[0][0].class_name, "in": inside}
@@ -282,7 +277,8 @@ class _Uniting:
                 for row in runs
             ]
             ends = [
-                None if row is None or place >= len(row[0]) - 1
+                None
+                if row is None or place >= len(row[0]) - 1
                 else sum(n for n, _ in row[0][: place + 1])
                 for row in runs
             ]
