@@ -139,6 +139,14 @@ def _begun(source: Source, *, weights: bool) -> Source:
     return source if isinstance(source, AheadSource) else reading_ahead(source, weights=weights)
 
 
+def ready() -> None:
+    """Import what reads models, where dozens of threads are about to do so at once."""
+    from ..checkpoints import read
+    from . import model, pipelines
+
+    assert read and model and pipelines
+
+
 def of_pipeline(ref: ModelRef) -> ModelRef:
     """A local model_index.json stands for its pipeline."""
     if ref.path is not None and Path(ref.path).name == PIPELINE_FILE:

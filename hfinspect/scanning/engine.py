@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import field
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import api
@@ -17,7 +19,7 @@ from ..core.records import dataclass
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError, UsageError
 from ..inspecting.build import Inspected
-from ..inspecting.trip import inspect_target
+from ..inspecting.trip import inspect_target, ready
 from ..sources.deadline import Deadline
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
 from ..sources.login import Session, login
@@ -145,19 +147,20 @@ def memory_wish(
 
     Raises UsageError, also for choices that need a device or a context next to them.
     """
+    alone = on is None and context is None
+    if alone and (batch, engine, cache_dtype) == (1, "logical", None):
+        return None
     from ..sizing.wish import wished
 
     wish = wished(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype, encoder_tokens=None,
         on=on,
     )  # fmt: skip
-    if on is not None or context is not None:
-        return wish
-    if (batch, engine, cache_dtype) != (1, "logical", None):
+    if alone:
         raise UsageError(
             "batch, engine and cache dtype", "are about memory", expected="a device or a context"
         )
-    return None
+    return wish
 
 
 def inspect_one(
@@ -225,6 +228,7 @@ def _made(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
     from ..sources.hub.client import HubClient
     from ..sources.hub.throttle import RetryPolicy, Throttle
 
+    ready()
     client = HubClient(
         endpoint=options.endpoint,
         token=options.token,
@@ -250,12 +254,11 @@ def lost(target: object, error: BaseException) -> Failure:
     )
 
 
-def _some_done(pending: Collection[Future[R]]) -> Collection[Future[R]]:
-    """Those that are done, of which it waits for one; Ctrl-C comes at once."""
+def _next_done(done: SimpleQueue[Future[R]]) -> Future[R]:
+    """The next one that is done, for which it waits; Ctrl-C comes at once."""
     while True:
-        done = wait(pending, timeout=SLICE, return_when=FIRST_COMPLETED).done
-        if done:
-            return done
+        with suppress(Empty):
+            return done.get(timeout=SLICE)
 
 
 def run(
@@ -278,6 +281,7 @@ def run(
     pool = executor or DaemonThreads(jobs)
     ahead = window or 32 * jobs
     pending: dict[Future[R], tuple[int, Any]] = {}
+    ended: SimpleQueue[Future[R]] = SimpleQueue()
     done: dict[int, R] = {}
     entered, given = 0, 0
     source = iter(items)
@@ -290,19 +294,21 @@ def run(
                 except StopIteration:
                     exhausted = True
                     break
-                pending[pool.submit(work, item)] = (entered, item)
+                future = pool.submit(work, item)
+                pending[future] = (entered, item)
+                future.add_done_callback(ended.put)
                 entered += 1
             if not pending:
                 return
-            for future in _some_done(pending):
-                index, item = pending.pop(future)
-                try:
-                    result = future.result()
-                except Exception as error:
-                    result = lost(item, error)
-                done[index] = result
-                if on_result is not None:
-                    on_result(item, result, index > given)
+            future = _next_done(ended)
+            index, item = pending.pop(future)
+            try:
+                result = future.result()
+            except Exception as error:
+                result = lost(item, error)
+            done[index] = result
+            if on_result is not None:
+                on_result(item, result, index > given)
             while given in done:
                 yield done.pop(given)
                 given += 1

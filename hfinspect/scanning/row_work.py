@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..auditing.run import run_audit
 from ..core.records import dataclass
 from ..core.refs import ModelRef
 from ..core.results import Failure
@@ -21,7 +20,6 @@ from ..errors import (
 from ..inspecting.build import Inspected
 from ..inspecting.declared_class import Predicted
 from ..inspecting.trip import inspect_opened, of_pipeline
-from ..sizing.wish import Wish
 from ..sources.deadline import Deadline
 from ..sources.hub.model_info import Listing
 from ..sources.hub.search import ListedModel
@@ -29,9 +27,11 @@ from ..sources.local import LocalSource
 from ..sources.opening import Access, errors_about
 from ..sources.remembering import RememberingSource
 from .engine import ScanOptions, inspected, lost, run, shared
-from .memory_rows import memory_row, sized
 from .rows import AUDIT_COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, Row, lead, row_of
 from .time_limit import within
+
+if TYPE_CHECKING:
+    from ..sizing.wish import Wish
 
 
 class Item(NamedTuple):
@@ -92,6 +92,8 @@ class RowWork:
         if isinstance(result, Failure):
             return {**row, **row_of(result, own, target)}
         if self.wish is not None:
+            from .memory_rows import memory_row, sized
+
             row.update(memory_row(sized(result, self.wish)))
         return {**row, **row_of(result.inspection, own, target)}
 
@@ -170,6 +172,8 @@ def _inspected_and_audited(
 def _audited(
     target: str, ref: ModelRef, source: RememberingSource, made: Predicted | None
 ) -> AuditResult:
+    from ..auditing.run import run_audit
+
     if of_pipeline(ref) != ref and ref.path is not None:  # one file of a pipeline that was named
         return run_audit(target, LocalSource(ref.path), file=ref.file)
     source.only_answer()

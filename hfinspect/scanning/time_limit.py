@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunningError
 from typing import Final, TypeVar
 
 from ..sources.deadline import Deadline
+from ..sources.threads import start
 from ..sources.waiting import result_of
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ def within(deadline: Deadline, call: Callable[[], T], subject: str) -> T:
         except BaseException as error:
             answer.set_exception(error)
 
-    threading.Thread(target=run, name="hfinspect-target", daemon=True).start()
+    start(run)
     while True:  # the deadline moves while a server asks us to wait
         left = deadline.left() + GRACE
         try:

@@ -88,20 +88,18 @@ class HeaderCache:
         """Keep a payload. A cache that cannot be written is no error: it is only slower."""
         if len(payload) > MAX_ENTRY_BYTES:
             return
-        import tempfile
-
         path = self._path(key)
+        unfinished = path.with_name(f".new-{os.urandom(8).hex()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            handle = _created(unfinished)
         except OSError:
             return
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_head(key) + _digest(payload) + payload)
-            Path(unfinished).replace(path)
+            unfinished.replace(path)
         except OSError:
-            _drop(Path(unfinished))
+            _drop(unfinished)
             return
         if self.refresh:
             self._fresh.add(key)
@@ -140,6 +138,16 @@ class HeaderCache:
     def _entries(self) -> list[tuple[Path, os.stat_result]]:
         stats = [(Path(path), _stat(path)) for path in _paths(self.root)]
         return [(path, stat) for path, stat in stats if stat is not None]
+
+
+def _created(path: Path) -> int:
+    """A new file that its owner alone may read, with its folders. Raises OSError."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(path, flags, 0o600)
 
 
 def _digest(data: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -17,14 +18,17 @@ def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T | Hfinspec
 
     Any other exception is raised at once, and tasks that have not begun are dropped; those that
     have are not waited for, so that Ctrl-C need not wait for a stalled server. Each call has
-    threads of its own, so a task may itself call run_all.
+    threads of its own, so a task may itself call run_all. A thread that is not the main one, whose
+    waits must hear Ctrl-C, does the last task itself.
     """
     if len(tasks) <= 1 or workers == 1:
         return [_result(task) for task in tasks]
-    threads = DaemonThreads(min(workers, len(tasks)))
+    helps = threading.current_thread() is not threading.main_thread()
+    threads = DaemonThreads(min(workers, len(tasks)) - helps)
     try:
-        futures = [threads.submit(_result, task) for task in tasks]
-        return [result_of(future) for future in futures]
+        futures = [threads.submit(_result, task) for task in tasks[: len(tasks) - helps]]
+        own = [_result(tasks[-1])] if helps else []
+        return [*(result_of(future) for future in futures), *own]
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 

@@ -1,7 +1,9 @@
-"""Threads that no exit waits for."""
+"""Threads that no exit waits for, and that are used again: to begin one costs as much as a request
+of a server."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -14,6 +16,42 @@ T = TypeVar("T")
 
 _END: Final = None
 
+#: Seconds that a thread waits for more to do before it ends.
+_IDLE_SECONDS: Final = 5.0
+
+_Inbox = SimpleQueue[Callable[[], object]]
+
+#: Where threads that wait for more to do are reached, the last one to become idle last.
+_idle: list[_Inbox] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # there they are not
+
+
+def start(call: Callable[[], object]) -> None:
+    """Run ``call``, which raises nothing, in a thread that no end of the interpreter waits for."""
+    try:
+        inbox = _idle.pop()
+    except IndexError:
+        inbox = SimpleQueue()
+        threading.Thread(target=_work, args=(inbox,), name="hfinspect", daemon=True).start()
+    inbox.put(call)
+
+
+def _work(inbox: _Inbox) -> None:
+    while True:
+        try:
+            call = inbox.get(timeout=_IDLE_SECONDS)
+        except Empty:
+            try:
+                _idle.remove(inbox)
+            except ValueError:  # something is just being put into it
+                call = inbox.get()
+            else:
+                return
+        call()
+        del call  # or an idle thread would keep its last result alive
+        _idle.append(inbox)
+
 
 class DaemonThreads(Executor):
     """Like ThreadPoolExecutor, but the interpreter does not wait for its threads when it ends: a
@@ -22,22 +60,22 @@ class DaemonThreads(Executor):
     def __init__(self, workers: int) -> None:
         self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._workers = workers
-        self._threads: list[threading.Thread] = []
+        self._serving = 0
+        self._ended = SimpleQueue[None]()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
         self._queue.put((future, lambda: fn(*args, **kwargs)))
-        if len(self._threads) < self._workers:
-            name = f"hfinspect-{len(self._threads)}"
-            thread = threading.Thread(target=self._serve, name=name, daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        if self._serving < self._workers:
+            start(self._serve)
+            self._serving += 1
         return future
 
     def _serve(self) -> None:
         while (task := self._queue.get()) is not _END:
             _run(*task)
             del task  # or an idle thread would keep its last result alive
+        self._ended.put(None)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the threads end after what is queued; wait for them only if asked to."""
@@ -46,11 +84,11 @@ class DaemonThreads(Executor):
                 task = self._queue.get_nowait()
                 if task is not _END:
                     task[0].cancel()
-        for _ in self._threads:
+        for _ in range(self._serving):
             self._queue.put(_END)
-        if wait:
-            for thread in self._threads:
-                thread.join()
+        while wait and self._serving:
+            self._ended.get()
+            self._serving -= 1
 
 
 def _run(future: Future[Any], call: Callable[[], Any]) -> None:

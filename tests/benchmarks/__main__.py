@@ -16,7 +16,6 @@ import multiprocessing
 import os
 import platform
 import re
-import shutil
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
@@ -77,7 +76,8 @@ def environment(contender: Contender, one: Comparison, hub: Hub, folder: Path) -
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled, ours and theirs
     cache = folder / "cache" / contender.cache
     if contender.cache == "new":
-        shutil.rmtree(cache, ignore_errors=True)
+        # Not the one before emptied: where many files were just deleted, making others is slow.
+        cache = Path(tempfile.mkdtemp(prefix="cache-", dir=folder))
     on_hub = hub.env if one.hub is not None else {}
     return {**kept, **on_hub, "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(cache)}
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from ..threads import start
 from ..waiting import patiently
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ def _elsewhere(connect: Callable[[], T], seconds: float, library: Any) -> T:
         except BaseException as error:
             answers.put((None, error))
 
-    threading.Thread(target=run, name="hfinspect-connect", daemon=True).start()
+    start(run)
     try:
         stream, error = patiently(lambda wait: answers.get(timeout=wait), seconds + 0.1, Empty)
     except Empty:
