@@ -97,10 +97,10 @@ def width(c: ModelConfig) -> Dim:
 # ---- backbone
 
 
-def frozen_norm(features: int) -> Module:
+def frozen_norm(features: int, name: str = "Detr") -> Module:
     """A batch norm of which nothing is trained: four buffers."""
     return Module(
-        "DetrFrozenBatchNorm2d",
+        f"{name}FrozenBatchNorm2d",
         weight=Buffer(features),
         bias=Buffer(features),
         running_mean=Buffer(features),
@@ -109,16 +109,16 @@ def frozen_norm(features: int) -> Module:
     )
 
 
-def freeze(module: Module) -> None:
+def freeze(module: Module, name: str = "Detr") -> None:
     """Put frozen norms in place of batch norms, everywhere below ``module``."""
-    for name, child in module.children.items():
+    for attribute, child in module.children.items():
         if not isinstance(child, Module):
             continue
         weight = child.children.get("weight")
         if child.class_name == "BatchNorm2d" and isinstance(weight, Parameter):
-            module.children[name] = frozen_norm(weight.shape[0])
+            module.children[attribute] = frozen_norm(weight.shape[0], name)
         else:
-            freeze(child)
+            freeze(child, name)
 
 
 def _features(c: ModelConfig) -> tuple[Dim, ...]:

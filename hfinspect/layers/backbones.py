@@ -29,8 +29,8 @@ def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
         stages = c.count("num_hidden_layers", default=12)
         names = ["stem", *(f"stage{i}" for i in range(1, int(stages) + 1))]
         return tuple(hidden for _ in chosen_stages(c, names))
-    if c.model_type != "resnet":
-        raise c.error("model_type", c.model_type, "swin, convnext, beit or resnet")
+    if c.model_type not in ("resnet", "rt_detr_resnet"):
+        raise c.error("model_type", c.model_type, "swin, convnext, beit, resnet or rt_detr_resnet")
     sizes = (
         c.dim("embedding_size", default=64),
         *c.dims("hidden_sizes", default=(256, 512, 1024, 2048)),

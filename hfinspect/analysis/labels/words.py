@@ -49,7 +49,7 @@ _MODULES: Final = _table({
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
-        embd_to_logits spatial_perceiver""",
+        embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj""",
     _N: "img_mod txt_mod layer_output_scale",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
