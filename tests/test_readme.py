@@ -76,6 +76,8 @@ def test_options_exist() -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_tables_are_those_of_the_code(name: str) -> None:
     """``python -m tests.readme_tables`` writes them."""
+    if name == "catalog.md":  # it counts the recordings
+        from . import oracle_folder  # noqa: F401
     assert readme_tables.filled(TEXTS[name]) == TEXTS[name]
 
 

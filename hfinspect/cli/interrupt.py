@@ -29,7 +29,9 @@ def watch() -> None:
 
     Python runs its own handler in the main thread, between two of its steps: not while that waits
     in a library for a name server or a handshake. The signal's number, however, is written to a
-    pipe (on Windows: a socket) at once, which a thread reads.
+    pipe (on Windows: a socket) at once, which a thread reads. Where the handler runs in a step
+    whose errors nobody can catch (an import clears up behind itself, an object is deleted), Python
+    shows a traceback and goes on: the thread ends the process, and the traceback is left out.
     """
     if threading.current_thread() is not threading.main_thread():
         return  # somebody else's program, with its own handlers
@@ -43,6 +45,13 @@ def watch() -> None:
                 say_interrupted()
                 os._exit(INTERRUPTED)
 
+    shown = sys.unraisablehook
+
+    def show(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            shown(unraisable)
+
+    sys.unraisablehook = show
     _watching.set()
     threading.Thread(target=wait, name=WATCH, daemon=True).start()
 

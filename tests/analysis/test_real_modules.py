@@ -17,7 +17,10 @@ from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role
 from hfinspect.core.tensor import StoredTensor
 
-from ..oracle.real_modules import RealClass, real_classes
+from ..oracle.real_modules import FOLDER, RealClass, real_classes
+from ..oracle_folder import ORACLE
+
+assert FOLDER.parent == ORACLE
 
 #: Of parameters by names alone, next to the real ones.
 TOTAL = 0.001

@@ -196,3 +196,24 @@ def test_in_a_library_call_the_interrupt_comes_at_once(hub: HubServer, tmp_path:
     out, err = running.communicate(timeout=60)
     assert time.monotonic() - begun < MOST
     assert (out, err, running.returncode) == ("caught\n", "", 0)
+
+
+@pytest.mark.posix
+def test_an_interrupt_that_nobody_can_catch_ends_it_without_a_traceback() -> None:
+    """Python drops what is raised while an object is deleted, and says so at length."""
+    code = (
+        "import os, signal, time\n"
+        "from hfinspect.cli.interrupt import watch\n"
+        "watch()\n"
+        "class Dropped:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        for _ in range(1000): time.sleep(0.01)\n"
+        "Dropped()\n"
+        "time.sleep(30)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False,
+        timeout=20,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
