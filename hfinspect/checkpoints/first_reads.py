@@ -6,21 +6,25 @@ from collections.abc import Mapping
 from functools import partial
 
 from ..sources.ahead import AheadSource, Front, Whole, Wish
-from ..sources.source import FileEntry, Source
+from ..sources.source import HEADER, FileEntry, Keeper, Source, keeper_of
 from .json_files import MAX_CONFIG_BYTES
 
 
 def reading_ahead(source: Source, *, weights: bool = True) -> AheadSource:
     """The source, whose first reads are under way: those that ``read_model`` does. With
     ``weights=False`` none of a weight file."""
-    under_way = AheadSource(source, partial(first_reads, weights=weights))
+    wishes = partial(first_reads, weights=weights, keeper=keeper_of(source))
+    under_way = AheadSource(source, wishes)
     from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
 
     return under_way
 
 
-def first_reads(files: Mapping[str, FileEntry], *, weights: bool) -> list[Wish]:
-    """config.json, and the front of the only file of a model in safetensors."""
+def first_reads(
+    files: Mapping[str, FileEntry], *, weights: bool, keeper: Keeper | None = None
+) -> list[Wish]:
+    """config.json, and the front of the only file of a model in safetensors whose header is not
+    kept."""
     from ..formats.safetensors.safetensors import DEFAULT_FIRST_GUESS
     from .choose import choose
     from .repo_layout import Layout, layout_of
@@ -31,6 +35,7 @@ def first_reads(files: Mapping[str, FileEntry], *, weights: bool) -> list[Wish]:
     choice = choose(files)
     if choice is not None and choice.format == "safetensors" and len(choice.files) == 1:
         [path] = choice.files
-        if choice.index is None and "/" not in path:
+        known = keeper is not None and keeper.kept(path, HEADER) is not None
+        if choice.index is None and "/" not in path and not known:
             found.append(Front(path, DEFAULT_FIRST_GUESS))
     return found

@@ -14,12 +14,13 @@ from ..core.checkpoint import Shard, ShardIndex
 from ..core.paths import why_unsafe
 from ..core.records import dataclass
 from ..errors import ConfigError, HfinspectError
-from ..sources.source import Source
+from ..sources.source import Source, keeper_of
 from .json_files import MAX_CONFIG_BYTES, parse_json
 
 # What a config alone does not need is imported by what reads the rest: it is half of a start.
 if TYPE_CHECKING:
     from ..formats.base import Reader
+    from ..formats.safetensors.header import Header
     from .file_bytes import FirstGuess
 
 T = TypeVar("T")
@@ -154,11 +155,27 @@ def read_shard(source: Source, format_name: str, path: str, guess: FirstGuess) -
     """The header of one weight file. Errors: FormatError, LimitError, AccessErrors."""
     from .file_bytes import SourceReader
 
-    return read_header(SourceReader(source, path), format_name, guess)
+    keeper = keeper_of(source) if format_name == "safetensors" else None
+    if keeper is None:
+        return read_header(SourceReader(source, path), format_name, guess)
+    from .kept_shards import keeping, kept_shard
+
+    known = kept_shard(source, keeper, path)
+    if known is not None:
+        guess.learn(known.shard)
+        return Read(path, known.size, known.shard, known.error)
+    reader = SourceReader(source, path)
+    return read_header(reader, format_name, guess, keeping(keeper, reader))
 
 
-def read_header(reader: Reader, format_name: str, guess: FirstGuess) -> Read[Shard]:
-    """The same of a file that is open already."""
+def read_header(
+    reader: Reader,
+    format_name: str,
+    guess: FirstGuess,
+    keep: Callable[[Header], None] | None = None,
+) -> Read[Shard]:
+    """The same of a file that is open already; ``keep`` is called with the header of safetensors
+    as it was parsed."""
     from ..formats.registry import get_format
     from ..formats.safetensors.safetensors import judge_header
 
@@ -166,7 +183,7 @@ def read_header(reader: Reader, format_name: str, guess: FirstGuess) -> Read[Sha
     try:
         first = guess.bytes_for(format_name, reader.path, reader.size)
         if format_name == "safetensors":
-            shard, error = judge_header(reader, first_guess=first)
+            shard, error = judge_header(reader, first_guess=first, keep=keep)
         else:
             shard = get_format(format_name).read_header(reader, first_guess=first)
     except HfinspectError as refused:

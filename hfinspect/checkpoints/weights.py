@@ -14,9 +14,11 @@ from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..core.progress import Count
 from ..core.stored_tensors import StoredTensors, are_distinct
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnsupportedFormatError
-from ..formats.safetensors.safetensors import shard_from_header
+from ..formats.safetensors.header import Header
+from ..formats.safetensors.kept_header import KeptHeader
+from ..formats.safetensors.safetensors import judged_shard, shard_from_header
 from ..formats.strict_json import collector_paused
-from ..sources.source import FileEntry, Source
+from ..sources.source import FileEntry, Keeper, Source, keeper_of
 from .choose import Choice, OtherFile
 from .file_bytes import FirstGuess, is_incompressible, is_local, typical_header
 from .folded_index import FoldedMap, is_as_stored
@@ -31,7 +33,7 @@ MAX_WEIGHT_FILES: Final = 2_000
 Task: TypeAlias = Callable[[], object]
 #: Yields what to ask at once, is sent the results in their order, returns a checkpoint.
 Rounds: TypeAlias = "Generator[list[Task], Sequence[object], Checkpoint]"
-_Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]]"
+_Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object] | Header]"
 
 
 class WeightReading:
@@ -51,6 +53,8 @@ class WeightReading:
         self.refused = refused
         self._expected = self._came = 0
         self.headers: _Headers = {}
+        self.keeper: Keeper | None = None
+        self._parsed: list[KeptHeader] = []
         self.index: ShardIndex | None = None
         self.shards = self._shards()
         self.read: dict[str, Read[Shard]] = {}
@@ -89,7 +93,9 @@ class WeightReading:
             others = cast("Sequence[Sequence[Shard] | HfinspectError]", got[len(left) :])
             self.rivals = dict(zip(rivals, others, strict=True))
         with collector_paused():
-            return self._checkpoint([self._shard(path) for path in self._present()])
+            made = [self._shard(path) for path in self._present()]
+            self._keep_headers(self._parsed)
+            return self._checkpoint(made)
 
     def _server_task(self) -> Task | None:
         """The Hub has all headers ready, but only those of main."""
@@ -97,7 +103,27 @@ class WeightReading:
         is_main = origin.kind == "hub" and origin.revision in (None, "main")
         if not is_main or choice.format != "safetensors" or choice.index is None:
             return None
-        return partial(self.source.shard_headers, choice.index, self._come)
+        return partial(self._server_headers, choice.index)
+
+    def _server_headers(self, index: str) -> _Headers:
+        """The headers that the server has ready, or those of it that were kept."""
+        self.keeper = keeper_of(self.source)
+        if self.keeper is not None:
+            from .kept_shards import kept_headers
+
+            known = kept_headers(self.keeper, index, self.files)
+            if known is not None:
+                self.keeper = None  # it has them
+                return known
+        return self.source.shard_headers(index, self._come) or {}
+
+    def _keep_headers(self, parsed: Sequence[KeptHeader]) -> None:
+        """What came from the server, for the next time."""
+        index = self.choice.index
+        if self.keeper is not None and parsed and index is not None:
+            from .kept_shards import keep_headers
+
+            keep_headers(self.keeper, index, parsed)
 
     def _index_task(self) -> Task | None:
         """A complete numbering needs no index to be found, but its names show how much of each
@@ -170,7 +196,14 @@ class WeightReading:
     def _shard(self, path: str) -> Shard:
         if path not in self.headers:
             return self.read[path].strict()
-        return shard_from_header(path, self.headers[path], self.files[path].size)
+        header, size = self.headers[path], self.files[path].size
+
+        def parsed(found: Header) -> None:
+            self._parsed.append(KeptHeader(found, size))
+
+        if isinstance(header, Header):
+            return judged_shard(header, size)
+        return shard_from_header(path, header, size, keep=parsed)
 
     def _checkpoint(self, shards: list[Shard]) -> Checkpoint:
         missing = self.shards.missing

@@ -40,14 +40,13 @@ def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
     in one of them.
     """
     text = "\n".join(names).replace("%", "%%")
-    if not names or text.count("\n") >= len(names):
-        return [name.replace("%", "%%") for name in names], [0] * len(names)
+    if text.count("\n") >= len(names):  # or there are none
+        return _fold_each(names)
     pieces = _NUMBER.split(text)
     patterns = MARK.join(pieces[::2]).split("\n")
     widths = {pattern: width_of(pattern) for pattern in set(patterns)}
     if max(widths.values()) > MOST_NUMBERS:
-        found = list(map(_fold_first, names))
-        return [pattern for pattern, _ in found], [key for _, key in found]
+        return _fold_each(names)
     number = map(int, pieces[1::2]).__next__
     bits = NUMBER_BITS
     keys = [
@@ -60,9 +59,18 @@ def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
     return patterns, keys
 
 
-def _fold_first(name: str) -> tuple[str, int]:
+def _fold_each(names: Iterable[str]) -> tuple[list[str], list[int]]:
+    found = list(map(_fold_one, names))
+    return [pattern for pattern, _ in found], [key for _, key in found]
+
+
+def _fold_one(name: str) -> tuple[str, int]:
+    """Of any name, so that what is next to it changes nothing: no number is taken out of one of
+    several lines, and the first ones out of one with too many."""
     text = name.replace("%", "%%")
     key = 0
+    if "\n" in name:
+        return text, key
     for number in _NUMBER.findall(text)[:MOST_NUMBERS]:
         key = key << NUMBER_BITS | int(number)
     return _NUMBER.sub(MARK, text, count=MOST_NUMBERS), key

@@ -14,7 +14,7 @@ from ..core.refs import Origin
 from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
 from .header_cache import HeaderCache
 from .pool import run_all
-from .source import FileEntry, Source
+from .source import FileEntry, Keeper, Source
 
 #: A size that no file has: it is not known.
 _NO_SIZE: Final = (1 << 64) - 1
@@ -124,6 +124,7 @@ class CachingSource:
         self._seen = False
         self._files: Mapping[str, FileEntry] | None = None
         self._segments: dict[str, Segments] = {}
+        self._unwritten: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
     @property
@@ -235,9 +236,30 @@ class CachingSource:
                 segments.size = self.inner.known_size(path)
             for (start, _), data in found.items():
                 segments.add(start, data)
-            packed = segments.pack()
-        if key is not None:
+            if key is not None:
+                self._unwritten[key] = segments.pack()
+
+    def flush(self) -> None:
+        """Write what was read, but for what something was made of that is kept in its place."""
+        with self._lock:
+            unwritten, self._unwritten = self._unwritten, {}
+        for key, packed in unwritten.items():
             self.cache.put(key, packed)
+
+    @property
+    def keeper(self) -> Keeper:
+        return self
+
+    def kept(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
+        key = self._key(path, what, of_commit=of_commit)
+        return None if key is None else self.cache.get(key)
+
+    def keep(self, path: str, what: str, made: bytes, *, of_commit: bool = False) -> None:
+        key, ranges = self._key(path, what, of_commit=of_commit), self._key(path, "ranges")
+        if key is not None and ranges is not None:
+            self.cache.put(key, made)
+            with self._lock:
+                self._unwritten.pop(ranges, None)
 
     def _segments_of(self, path: str) -> Segments:
         with self._lock:
@@ -257,17 +279,10 @@ class CachingSource:
     def shard_headers(
         self, index_file: str, come: Callable[[int], None] | None = None
     ) -> Mapping[str, bytes | Mapping[str, object]] | None:
-        key = self._key(index_file, "headers")
-        payload = self.cache.get(key) if key else None
-        if payload is not None:
-            found: Mapping[str, Mapping[str, object]] = json.loads(payload)
-            return found
+        self.list_files()
         if self._origin is not None:
             return None  # the Hub has those of a branch alone, and nobody was asked about one
-        headers = self.inner.shard_headers(index_file, come)
-        if key and headers is not None and not any(isinstance(h, bytes) for h in headers.values()):
-            self.cache.put(key, json.dumps(headers).encode())
-        return headers
+        return self.inner.shard_headers(index_file, come)
 
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         if self._out_of_reach:  # nothing waits for a network
@@ -277,16 +292,18 @@ class CachingSource:
         return self.inner.gather(tasks)
 
     def close(self) -> None:
+        self.flush()
         self.inner.close()
 
-    def _key(self, path: str, what: str) -> str | None:
+    def _key(self, path: str, what: str, *, of_commit: bool = False) -> str | None:
         """By content where the Hub reports its hash, so that a new commit of the repo keeps what it
-        did not change; else by commit. None if neither is known."""
+        did not change; else, or for what is of a whole commit, by that. None if neither is known.
+        """
         entry = self.list_files().get(path)
         if self._origin is None and self.inner.origin.kind != "hub":
             return None  # it lies on this machine already
         of = f"{self.place} {self.origin.repo_id} {self._owner or EVERYBODY}"
-        if entry is not None and entry.sha256:
+        if entry is not None and entry.sha256 and not of_commit:
             return f"sha256 {of} {entry.sha256} {what}"
         commit = self.origin.commit
         return f"commit {of} {commit} {what} {path}" if commit else None

@@ -10,7 +10,7 @@ from typing import TypeVar
 from ..core.refs import Origin
 from ..errors import HfinspectError
 from .caching import CachingSource, Segments
-from .source import FileEntry, Source
+from .source import FileEntry, Source, keeper_of
 
 T = TypeVar("T")
 
@@ -29,12 +29,14 @@ class RememberingSource:
         self._segments: dict[str, Segments] = {}
         self._whole: dict[str, bytes] = {}
         self._lock = threading.Lock()
+        self.keeper = keeper_of(inner)
 
     def only_answer(self) -> None:
         """From now on nothing more is kept, here or in a header cache: what is read is not read
         again."""
         self._full = True
         if isinstance(self.inner, CachingSource):
+            self.inner.flush()
             self.inner = self.inner.inner
 
     @property

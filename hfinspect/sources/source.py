@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from ..core.refs import Origin
 from ..errors import HfinspectError
@@ -72,3 +72,26 @@ class Source(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+#: What is made of a weight file: its header, parsed.
+HEADER: Final = "header"
+
+
+class Keeper(Protocol):
+    """Keeps between runs what was made of a model's files, next to what was read of them."""
+
+    def kept(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
+        """``what`` was made of a file, or ``of_commit`` of this and others; None where nothing is
+        kept."""
+        ...
+
+    def keep(self, path: str, what: str, made: bytes, *, of_commit: bool = False) -> None:
+        """From now on this, and no more the bytes of the file that were read for it."""
+        ...
+
+
+def keeper_of(source: Source) -> Keeper | None:
+    """Who keeps what is made of the files of a source; None where nobody does."""
+    found: Keeper | None = getattr(source, "keeper", None)
+    return found

@@ -34,6 +34,8 @@ LAYERS = [f"model.layers.{n}.mlp.experts.{e}.up_proj.weight" for n in range(3) f
 def test_unfolding_gives_the_names_back(names: list[str]) -> None:
     patterns, keys = fold_names(names)
     assert list(map(unfold_name, patterns, keys)) == names
+    alone = [fold_names([name]) for name in names]
+    assert alone == [([pattern], [key]) for pattern, key in zip(patterns, keys, strict=True)]
     pairs = set(zip(patterns, keys, strict=True))
     assert len(pairs) == len(set(names))
     for pattern, key in pairs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,14 @@ import pytest
 
 import hfinspect
 from hfinspect.api import predict_parts
+from hfinspect.formats.safetensors.header import header_of_mapping, parse_header
 from hfinspect.sources.header_cache import HeaderCache
 
 from ..cli.program import process
 from ..hub_repos import sharded_files
 from ..hub_server import HubServer
 from ..scanning.scan_support import model_files
+from ..test_trips import calls
 
 REPO = "org/model"
 
@@ -116,3 +120,70 @@ def test_what_is_read_with_refresh_is_kept_within_the_run(tmp_path: Path) -> Non
     assert cache.get("key") is None
     cache.put("key", b"new")
     assert cache.get("key") == HeaderCache(tmp_path).get("key") == b"new"
+
+
+@pytest.mark.parametrize("has_all_ready", [True, False])
+def test_a_header_is_parsed_once(hub: HubServer, tmp_path: Path, *, has_all_ready: bool) -> None:
+    """What is kept is what was made of it, in a tenth of the room; not the bytes as well."""
+    hub.has_headers_endpoint = has_all_ready
+    hub.add(REPO, sharded_files(3, tensors_per_shard=1_000))
+    access: dict[str, Any] = {
+        "endpoint": hub.endpoint,
+        "token": False,
+        "cache": HeaderCache(tmp_path),
+    }
+    found: list[hfinspect.Inspection] = []
+
+    def work() -> None:
+        found.append(hfinspect.inspect(REPO, **access))
+
+    parsed = header_of_mapping if has_all_ready else parse_header
+    assert calls(parsed, work) == 3
+    assert calls(parsed, work) == 0
+    first, again = found
+    assert again.tensors == first.tensors
+    assert [replace(one, origin=first.origin) for one in found] == [first, first]
+    text = sum(file.header_bytes for file in first.files if file.header_bytes < 10**6)
+    held = [path.stat().st_size for path in tmp_path.glob("??/*")]
+    index = max(held)  # which is kept as it is
+    assert sum(held) - index < max(text, 300_000) / 10
+
+
+@pytest.mark.parametrize("has_all_ready", [True, False])
+def test_what_is_kept_is_judged_as_if_it_had_been_read(
+    hub: HubServer, tmp_path: Path, *, has_all_ready: bool
+) -> None:
+    """Entries that somebody has written, with the right digest: they are read anew, and mended."""
+    hub.has_headers_endpoint = has_all_ready
+    hub.add(REPO, sharded_files(2))
+    access: dict[str, Any] = {
+        "endpoint": hub.endpoint,
+        "token": False,
+        "cache": HeaderCache(tmp_path),
+    }
+    first = hfinspect.inspect(REPO, **access)
+    hub.meter.clear()
+    assert hfinspect.inspect(REPO, **access) == first
+    usual = len(hub.meter.requests)
+    for data in (b"", b"\0" * 40, b'{"a": 1}'):
+        changed = rewritten(tmp_path, data)
+        hub.meter.clear()
+        assert hfinspect.inspect(REPO, **access) == first
+        assert len(hub.meter.requests) > usual
+        assert changed == (1 if has_all_ready else 2)
+    hub.meter.clear()
+    assert hfinspect.inspect(REPO, **access) == first
+    assert len(hub.meter.requests) == usual
+
+
+def rewritten(cache: Path, data: bytes) -> int:
+    """Every kept header with this in its place; how many there are."""
+    number = 0
+    for path in cache.glob("??/*"):
+        entry = path.read_bytes()
+        start = entry.index(b"\n") + 1
+        end = start + 4 + int.from_bytes(entry[start : start + 4], "little")
+        if b" header" in entry[start:end]:
+            path.write_bytes(entry[:end] + hashlib.sha256(data).digest() + data)
+            number += 1
+    return number

@@ -6,7 +6,7 @@ https://huggingface.co/docs/safetensors/index#format
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
@@ -115,31 +115,60 @@ def _truncated_header(path: str, size: int, stop: int) -> FormatError:
 
 
 def judge_header(
-    reader: Reader, *, first_guess: int | None = None, strict: bool = False
+    reader: Reader,
+    *,
+    first_guess: int | None = None,
+    strict: bool = False,
+    keep: Callable[[Header], None] | None = None,
 ) -> tuple[Shard, FormatError | None]:
     """The shard with everything wrong with it, and the error for which ``read_header`` refuses it.
+    ``keep`` is called with what was parsed, which ``judge_parsed`` judges again.
 
     Raises FormatError only where there is no header to speak of.
     """
     text = read_header_bytes(reader, first_guess)
     with collector_paused():
         header = parse_header(reader.path, text)
-        return _judged(header, reader.size, header.data_start, strict)
+        if keep is not None:
+            keep(header)
+        return judge_parsed(header, reader.size, strict=strict)
+
+
+def judge_parsed(
+    header: Header, size: int | None, *, strict: bool = False
+) -> tuple[Shard, FormatError | None]:
+    """The same of a header that was parsed before, of a file of ``size`` bytes."""
+    if header.data_start:
+        return _judged(header, size, header.data_start, strict)
+    return _without_offsets(header, size, strict)
 
 
 def shard_from_header(
-    file: str, header: bytes | Mapping[str, object], size: int | None, *, strict: bool = False
+    file: str,
+    header: bytes | Mapping[str, object],
+    size: int | None,
+    *,
+    strict: bool = False,
+    keep: Callable[[Header], None] | None = None,
 ) -> Shard:
-    """A shard from a header that was obtained otherwise: its JSON, or the decoded JSON.
+    """A shard from a header that was obtained otherwise: its JSON, or the decoded JSON. ``keep`` as
+    for ``judge_header``.
 
     From decoded JSON the offsets in the file are not known. Raises FormatError.
     """
     with collector_paused():
         if isinstance(header, bytes):
             parsed = parse_header(file, header)
-            shard, error = _judged(parsed, size, parsed.data_start, strict)
         else:
-            shard, error = _without_offsets(header_of_mapping(file, header), size, strict)
+            parsed = header_of_mapping(file, header)
+        if keep is not None:
+            keep(parsed)
+        return judged_shard(parsed, size, strict=strict)
+
+
+def judged_shard(header: Header, size: int | None, *, strict: bool = False) -> Shard:
+    """The shard of a header that was parsed before. Raises FormatError."""
+    shard, error = judge_parsed(header, size, strict=strict)
     if error is not None:
         raise error
     return shard
