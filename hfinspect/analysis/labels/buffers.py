@@ -17,7 +17,7 @@ _LEAVES = frozenset(
     num_batches_tracked cos_cached sin_cached relative_position_index relative_coords_table
     causal_mask attention_mask embed_positions_sinusoid original_inv_freq rope_freqs mask
     dft_mat_seq dft_mat_hidden codebook_used pos_idx_to_embed summary_idxs boundaries
-    freqs frequencies phases
+    freqs frequencies phases inv_timescales
     _float_tensor""".split()
     # What a router adds to its scores, moved by a rule and not by a gradient; fixed choices.
     + "e_score_correction_bias router_bias expert_bias balancing_biases tid2eid".split()

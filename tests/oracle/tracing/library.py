@@ -6,6 +6,7 @@ mapping as config.json has it, without ``model_type``.
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -138,14 +139,13 @@ class Transformers:
         return kind
 
     def classes(self, kind: str) -> list[str]:
-        from transformers import CONFIG_MAPPING
-
-        if kind in CONFIG_MAPPING:
-            names = saved.classes_of(kind)
-        else:
-            names = sorted(saved._public_classes().get(self._config_class(kind), ()))
+        """Of the config class's own package, and what auto classes build for the type: to import
+        every model of the library takes longer than to record one."""
         own = self._config_class(kind)
-        return [name for name in names if self._class(name).config_class is own]
+        package = importlib.import_module(own.__module__.rpartition(".")[0])
+        names = {*getattr(package, "__all__", dir(package)), *saved._auto_classes(kind)}
+        found = ((name, saved._class(name)) for name in sorted(names))
+        return [name for name, cls in found if cls is not None and cls.config_class is own]
 
     def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
         return []
