@@ -19,7 +19,7 @@ from hfinspect.sources.descriptors import are_used_up, at_once, limit
 
 from ..cli.program import ROOT
 from ..hub_server import HubServer
-from .scan_support import Scanner, fill, rows_in, write_list
+from .scan_support import Scanner, fill, model_files, rows_in, write_list
 
 FULL = Path("/dev/full")
 MODEL = str(ROOT / "fixtures" / "models" / "gpt2")
@@ -144,7 +144,7 @@ def test_few_open_files_lose_no_row(scan: Scanner, tmp_path: Path, files: int) -
     done = subprocess.run(
         ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command],
         env={**os.environ, **scan.env, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [(row["target"], row["status"]) for row in rows_in(out)] == [
@@ -153,6 +153,31 @@ def test_few_open_files_lose_no_row(scan: Scanner, tmp_path: Path, files: int) -
     said = re.search(rf"only {files} files may be open \(ulimit -n\): (\d+) at once", done.stderr)
     assert said is not None
     assert 1 <= int(said[1]) < 16
+
+
+@pytest.mark.posix
+@pytest.mark.skipif(os.name == "nt", reason="there is no such limit")
+def test_where_others_use_up_the_files_they_are_waited_for(hub: HubServer, tmp_path: Path) -> None:
+    """A program that has all its files open but for a moment: the request is sent again."""
+    hub.add("org/model", model_files())
+    code = (
+        "import os, resource, threading, time, hfinspect\n"
+        "from hfinspect.sources.descriptors import limit\n"
+        "try:\n    hfinspect.inspect('org/none', timeout=5)\n"  # everything is imported
+        "except hfinspect.errors.HfinspectError:\n    pass\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+        "taken = []\n"
+        "try:\n    while True:\n        taken.append(os.dup(0))\n"
+        "except OSError:\n    pass\n"
+        "threading.Timer(0.5, lambda: [os.close(one) for one in taken]).start()\n"
+        "print(hfinspect.inspect('org/model', timeout=20).parameters)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **hub.env(tmp_path)}, cwd=tmp_path,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
 
 
 def test_what_fits_into_the_limit() -> None:

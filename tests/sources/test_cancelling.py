@@ -37,6 +37,17 @@ def test_a_stalled_call_ends_soon(hub: HubServer, verb: str, match: str) -> None
     assert time.monotonic() - begun < 5
 
 
+def test_a_wait_that_the_server_asked_for_ends_soon(hub: HubServer) -> None:
+    hub.add("org/model", model_files())
+    hub.fail("status", "/api/models/", status=429, headers={"Retry-After": "40"})
+    deadline = Deadline()
+    threading.Timer(0.3, deadline.cancel).start()
+    begun = time.monotonic()
+    with pytest.raises(CancelledError, match="was cancelled"):
+        hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint, timeout=deadline)
+    assert time.monotonic() - begun < 5
+
+
 def test_a_cancelled_deadline_begins_nothing(hub: HubServer) -> None:
     hub.add("org/model", model_files())
     deadline = Deadline()

@@ -79,6 +79,19 @@ def test_many_slow_answers_are_one_slow_model(hub: HubServer) -> None:
         hfinspect.inspect("org/model@main", token=False, endpoint=hub.endpoint, timeout=1)
 
 
+def test_after_the_deadline_nothing_is_requested(hub: HubServer) -> None:
+    """The connection is open, and the server would answer at once."""
+    hub.add("org/model", model_files())
+    deadline = Deadline(0.6)
+    source = HubSource("org/model", client=client(hub), deadline=deadline)
+    assert source.list_files()
+    asked = len(hub.meter.requests)
+    time.sleep(max(deadline.left(), 0.0) + 0.01)
+    with pytest.raises(RequestTimeoutError, match="was not done after 0.6 seconds"):
+        source.read("config.json", 0, 10)
+    assert len(hub.meter.requests) == asked
+
+
 def test_a_server_that_accepts_and_says_nothing() -> None:
     """Also as a TLS server: neither the handshake nor the answer comes."""
     with socket.create_server(("127.0.0.1", 0)) as server:

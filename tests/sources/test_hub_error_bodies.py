@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from hfinspect.errors import HfinspectError
+from hfinspect.errors import HfinspectError, RepoNotFoundError
 from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.throttle import RetryPolicy
 
@@ -69,6 +69,15 @@ def test_an_error_body_that_does_not_inflate(hub: HubServer, coding: str) -> Non
     hub.fail("status", status=409, body=b"\x00\x01", headers={"Content-Encoding": coding})
     with pytest.raises(HfinspectError, match="status 409"):
         HubSource("org/model", client=made).list_files()
+
+
+@pytest.mark.parametrize("kind", ["short", "reset", "stall"])
+def test_an_error_answer_whose_body_breaks_off_says_what_it_says(hub: HubServer, kind: str) -> None:
+    """What the head says counts; the body is read for the connection's sake alone."""
+    made = client(hub, timeout=0.3, policy=RetryPolicy(attempts=1))
+    hub.fail(kind, "/api/models/", seconds=30, after=1)
+    with pytest.raises(RepoNotFoundError):
+        HubSource("org/none", client=made).list_files()
 
 
 def test_in_a_scan_each_is_a_failed_row(hub: HubServer, tmp_path: object) -> None:

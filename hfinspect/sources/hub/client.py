@@ -30,7 +30,7 @@ from .http import Times, hub_headers, is_same_host, is_web_address, only_telling
 from .pipelining import Pipeline
 from .settings import checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
-from .translate import Asked, build, by_status, network_error, status_of, translate
+from .translate import Asked, build, by_status, network_error, translate
 
 T = TypeVar("T")
 
@@ -303,7 +303,7 @@ def _error_of(response: Any, answer: Answer, quota: str) -> Exception:
     try:
         hf_raise_for_status(only_telling(response))
     except Exception as error:
-        meant = error if status_of(error) == answer.status else None
+        meant = error  # what the table of translate() does not know counts by the answer's status
     return ErrorAnswerError(answer.status, answer.headers, meant)
 
 
