@@ -21,7 +21,7 @@ MAX_DEPTH = 64
 #: A text that is wanted: the name of an operator, a path.
 MAX_VALUE_BYTES = 64 * 1024
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_VARINT, _FIXED64, _BYTES, _GROUP, _END_GROUP, _FIXED32 = 0, 1, 2, 3, 4, 5
 
 
 class _Walk:
@@ -58,12 +58,38 @@ class _Walk:
                 self.varint()
             elif kind in (_FIXED64, _FIXED32):
                 self.cursor.skip(8 if kind == _FIXED64 else 4)
+            elif kind == _GROUP:
+                self._pass_group(tag >> 3, stop, depth + 1)
             elif kind != _BYTES:
                 raise self.malformed(f"a field has the wire type {kind}")
             else:
                 yield from self._value(stop, field, depth)
         if self.cursor.position != stop:
             raise self.malformed("a field runs past its message")
+
+    def _pass_group(self, number: int, stop: int, depth: int) -> None:
+        """An unknown group, which readers pass over as any other field that they do not know."""
+        if depth > MAX_DEPTH:
+            raise LimitError(self.path, "nests groups", expected=f"{MAX_DEPTH} deep")
+        while self.cursor.position < stop:
+            self.left -= 1
+            if self.left < 0:
+                raise LimitError(self.path, "has too many fields", expected=f"{MAX_FIELDS:,}")
+            tag = self.varint()
+            kind = tag & 7
+            if kind == _END_GROUP and tag >> 3 == number:
+                return
+            if kind == _VARINT:
+                self.varint()
+            elif kind in (_FIXED64, _FIXED32):
+                self.cursor.skip(8 if kind == _FIXED64 else 4)
+            elif kind == _GROUP:
+                self._pass_group(tag >> 3, stop, depth + 1)
+            elif kind == _BYTES:
+                self.cursor.skip(self.varint())
+            else:
+                raise self.malformed(f"a field of a group has the wire type {kind}")
+        raise self.malformed("a group does not end")
 
     def _value(
         self, stop: int, field: Wanted | str | None, depth: int

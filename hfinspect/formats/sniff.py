@@ -71,6 +71,7 @@ _MAGICS = (
     (b"\x78\x9c", "zlib"),
     (b"\x78\xda", "zlib"),
     (b"\x5d\x00\x00", "lzma"),
+    (b"ZF0x", "zfile"),
     (b"\x04\x22\x4d\x18", "lz4"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),

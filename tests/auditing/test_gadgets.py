@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,7 @@ KERAS = [
     '{"class_name": "\\u004cambda"}', '{"\\u0063lass_name": "Lambda"}',
     '{"class_name": "__lambda__", "config": {}}', '{"function_type": "lambda"}',
     '{"class_name": "Dense", "class_name": "Lambda"}', '{"module": "os", "class_name": "function"}',
-    '{"module": "builtins.x", "module": "subprocess"}', '{"module": "keras.src.utils.file_utils"}',
+    '{"module": "builtins", "module": "subprocess"}', '{"module": "keras.src.utils.file_utils"}',
     '{"module": "keras.src.saving.saving_api"}', '{"class_name": "TorchModuleWrapper"}',
 ]  # fmt: skip
 SOUND_KERAS = [
@@ -112,6 +113,111 @@ SOUND_KERAS = [
     '{"module": "keras.src.models.functional", "class_name": "Functional"}',
     '{"module": "builtins", "class_name": "function", "config": "relu"}', '{"name": "Lambda"}',
 ]  # fmt: skip
+
+
+SOUND_TEMPLATES = [
+    "{{ messages[0]['content'] + '\n' }}{{ m['content'].split('</think>')[-1].lstrip('\n') }}",
+    "{% set roles = ['user' ~ x, 'tool'] %}{% if r in ['a' + b] %}{% endif %}{% set y=['a' ~ b] %}",
+    "{{ tools[loop.index0 + 1] }}{{ x['role_' ~ name] }}{{ m[m|length - 1]['role'] }}",
+    "{% raw %}{{ x.__class__ }}{% endraw %}{# {{ x.__class__ }} #}text __init__ {{ x }}",
+    "{{ {'a': {'b': 1}}|tojson }}{{ '}}' }}{{ '{#' }}{%- for m in messages[1:] -%}{%- endfor -%}",
+    "{{ namespace(found=false) }}{% set c = cycler('a', 'b') %}{{ '<__media__>' }}{{ '__' }}",
+    "{{ 'write def __init__(self):' }}",
+]
+
+
+@pytest.mark.parametrize("text", SOUND_TEMPLATES)
+def test_sound_templates(text: str) -> None:
+    assert danger_in(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["'", '"', "{{'", "{{(", "{{ '\\", "{#", "{% raw %}", "''[", "[''~"]
+)
+def test_a_template_of_one_thing_again_and_again_takes_no_time(text: str) -> None:
+    begun = time.perf_counter()
+    danger_in("{{ x" + text * 30_000)
+    danger_in(text * 30_000)
+    assert time.perf_counter() - begun < 5
+
+
+def _onnx(entry: bytes, nested: int = 0) -> bytes:
+    """A model with one tensor whose data is elsewhere, in as many graphs inside of each other."""
+
+    def field(number: int, value: bytes) -> bytes:
+        length, size = b"", len(value)
+        while size > 127:
+            length, size = length + bytes([size & 127 | 128]), size >> 7
+        return bytes([number << 3 | 2]) + length + bytes([size]) + value
+
+    graph = field(5, b"\x6a" + bytes([len(entry)]) + entry)
+    for _ in range(nested):
+        graph = field(1, field(5, field(6, graph)))
+    return field(7, graph)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        _onnx(b"\x12\x04../a\x0a\x08location"),  # the value before its key
+        _onnx(b"\x0a\x01x\x12\x04../a\x0a\x08location"),
+        b"\x9b\x06\x9b\x06\x08\x01\x9c\x06\x9c\x06" + _onnx(b"\x0a\x08location\x12\x04../a"),
+        _onnx(b"\x0a\x08location\x12\x04../a", 9),
+    ],
+)
+def test_onnx_in_every_spelling(data: bytes, tmp_path: Path) -> None:
+    files = made("single")
+    files["m.onnx"] = data
+    assert severities(write(files, tmp_path), "HI420") == ["error"]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["tensorflow.io.gfile", "tensorflow.python.lib.io.file_io", "keras.src.utils.file_utils",
+     "keras.utils", "keras.src.backend.common.global_state", "\u00e9vil", "e" * 400, "builtins.x",
+     "keras.layers.io", "keras_hub.src.utils.preset_utils", "torch", "keras_evil"],
+)  # fmt: skip
+def test_modules_that_no_keras_config_names(module: str, tmp_path: Path) -> None:
+    """Behind more findings than are listed; with escapes for what is not ASCII."""
+    many = [{"class_name": "TextVectorization", "vocabulary": f"/etc/{n}"} for n in range(60)]
+    config = {"class_name": "Sequential", "config": [*many, {"module": module, "class_name": "x"}]}
+    files = made("single")
+    files["model.json"] = json.dumps(config).encode()
+    assert "error" in severities(write(files, tmp_path), "HI414")
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["keras", "keras.layers", "keras.src.models.functional", "keras.src.engine.sequential",
+     "tensorflow.keras.layers", "keras_hub.src.models.bert.bert_backbone", "builtins",
+     "keras.src.layers.core.tf_op_layer", "keras.initializers", "keras.src.ops.numpy"],
+)  # fmt: skip
+def test_modules_that_keras_writes(module: str, tmp_path: Path) -> None:
+    files = made("single")
+    config = {"class_name": "Sequential", "config": {}, "module": module}
+    files["model.json"] = json.dumps(config).encode()
+    assert severities(write(files, tmp_path), "HI414") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "code", "severity"),
+    [
+        ("saved_model.pbtxt", b'node { op: "Write" "File" }', "HI421", "error"),
+        ("saved_model.pbtxt", b'node { op: "Write\\106ile" }', "HI422", "warning"),
+        ("saved_model.cpb", b"x", "HI422", "warning"),
+        ("m.dat", b"\x89HDF\r\n\x1a\n" + bytes(90) + b'"class_name": "Lambda"', "HI414", "error"),
+        ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(90), "HI422", "warning"),
+        ("evil.so", b"\x7fELF", "HI405", "note"),
+        ("sentence_bert_config.json", b'{"a": [{"trust_remote_code": true}]}', "HI404", "warning"),
+        ("a.zst", b"\x28\xb5\x2f\xfd" + bytes(9), "HI403", "warning"),
+    ],
+)
+def test_what_else_is_looked_at(
+    path: str, content: bytes, code: str, severity: str, tmp_path: Path
+) -> None:
+    files = made("single")
+    files[path] = content
+    assert severity in severities(write(files, tmp_path), code)
 
 
 @pytest.mark.parametrize("text", KERAS)

@@ -87,7 +87,7 @@ def test_after_the_deadline_nothing_is_requested(hub: HubServer) -> None:
     assert source.list_files()
     asked = len(hub.meter.requests)
     time.sleep(max(deadline.left(), 0.0) + 0.01)
-    with pytest.raises(RequestTimeoutError, match="was not done after 0.6 seconds"):
+    with pytest.raises(RequestTimeoutError, match=r"was not done after 0\.6 seconds"):
         source.read("config.json", 0, 10)
     assert len(hub.meter.requests) == asked
 

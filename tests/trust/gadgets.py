@@ -18,6 +18,7 @@ from pathlib import Path
 from ..formats.gguf_files import GgufWriter
 from ..formats.torch_files import torch_zip
 from .attacks import EVIL_PICKLE, OPEN, Sample
+from .odd_spellings import odd
 
 SAVED_MODELS = Path(__file__).parents[2] / "fixtures" / "trust" / "saved_models.json"
 LAMBDA = SAVED_MODELS.with_name("keras_lambda.json")
@@ -42,6 +43,13 @@ def later() -> Iterator[Sample]:
     packed = json.loads(LAMBDA.read_text(encoding="utf-8"))["files"]["lambda.h5"]
     data = lzma.decompress(base64.b64decode(packed))
     yield Sample("Keras", "a Lambda layer in HDF5", "m.h5", "keras", data)
+    yield from odd()
+    config = {
+        "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": 1, "n_embd": 4,
+        "n_head": 1, "vocab_size": 4, "n_positions": 4, "_attn_implementation": "someone/attention",
+    }  # fmt: skip
+    yield Sample("kernels", "attention of a repo", "config.json", "kernel",
+                 json.dumps(config).encode())  # fmt: skip
 
 
 def _keras_file(layer: Mapping[str, object]) -> bytes:

@@ -83,6 +83,14 @@ def load_tar(file: str) -> None:
         load_torch(str(path))
 
 
+def load_tar_on_and_on(file: str) -> None:
+    """As programs do that read archives put together with ``cat``."""
+    with tarfile.open(file, ignore_zeros=True) as archive:
+        archive.extractall("unpacked", filter="data")
+    for path in sorted(Path("unpacked").rglob("*.ckpt")):
+        load_torch(str(path))
+
+
 def load_unzipped(file: str) -> None:
     with zipfile.ZipFile(file) as archive:
         archive.extractall("unpacked")
@@ -120,6 +128,14 @@ def load_keras_of_today(file: str) -> None:
 def load_keras(file: str) -> None:
     of_old()
     load_keras_of_today(file)
+
+
+def load_keras_json(file: str) -> None:
+    of_old()
+    os.environ["KERAS_BACKEND"] = "torch"
+    import keras
+
+    keras.models.model_from_json(Path(file).read_text())
 
 
 def load_onnx(file: str) -> None:
@@ -171,6 +187,27 @@ def load_peft(file: str) -> None:
     peft.AutoPeftModel.from_pretrained(str(Path(file).resolve().parent))
 
 
+def load_kernel(file: str) -> None:
+    """The repo of the kernel lies in the Hub's cache, as after a download. transformers before 5
+    takes the code of any repo that a config names; later versions want ``allow_all_kernels``."""
+    sys.path.insert(0, os.environ["HFINSPECT_OLD_TRANSFORMERS"])
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    repo, commit = Path(os.environ["HF_HOME"]) / "hub" / "models--someone--attention", "a" * 40
+    for variant in ("torch-cpu", "torch-universal"):
+        code = repo / "snapshots" / commit / "build" / variant / "__init__.py"
+        code.parent.mkdir(parents=True)
+        code.write_text(f"open({str(Path('canary').resolve())!r}, 'w')\n")
+    (repo / "refs").mkdir()
+    (repo / "refs" / "main").write_text(commit)
+    import transformers
+
+    said = Path(file).read_bytes()
+    config = transformers.GPT2Config(n_layer=1, n_embd=4, n_head=1, vocab_size=4, n_positions=4)
+    transformers.GPT2LMHeadModel(config).save_pretrained("model")
+    (Path("model") / "config.json").write_bytes(said)
+    transformers.AutoModelForCausalLM.from_pretrained("model")
+
+
 def load_custom_generate(file: str) -> None:
     """A model that the library itself makes, next to the code of the repo."""
     import transformers
@@ -209,7 +246,9 @@ LOADERS: dict[str, Callable[[str], None]] = {
     "keras": load_keras, "onnx": load_onnx, "keras of today": load_keras_of_today,
     "tensorflow": load_saved_model, "gguf template": load_gguf_template,
     "config template": load_config_template, "peft": load_peft, "auto class": load_auto_class,
-    "custom generate": load_custom_generate, "sentence": load_sentence, "pipeline": load_pipeline,
+    "tar on and on": load_tar_on_and_on, "keras json": load_keras_json, "kernel": load_kernel,
+    "custom generate": load_custom_generate,
+    "sentence": load_sentence, "pipeline": load_pipeline,
 }  # fmt: skip
 
 #: What some samples need next to them; each does the same harmless thing.

@@ -44,6 +44,7 @@ from .other_files import (
     Scans,
     graph_gadgets,
     is_graph,
+    is_hdf5,
     read_template,
     scan_pickle_file,
     scan_unnamed,
@@ -81,6 +82,10 @@ def _several(paths: Sequence[str]) -> str:
     if len(paths) > SHOWN_PATHS:
         shown += f" and {len(paths) - SHOWN_PATHS:,} more"
     return shown if len(paths) == 1 else f"{len(paths):,} paths: {shown}"
+
+
+#: Files that are read as something else.
+_NO_HDF5 = (".safetensors", ".gguf", ".json", ".txt", ".md", ".py")
 
 
 @dataclass
@@ -358,6 +363,10 @@ class Collector:
 
     def _gadgets(self, files: Mapping[str, FileEntry]) -> tuple[Gadget, ...]:
         paths = [path for path in files if is_graph(path)]
+        if is_local(self.source):
+            named = [path for path in files if not path.endswith(_NO_HDF5) and not is_graph(path)]
+            answers = self._ask([partial(is_hdf5, self.source, path) for path in named])
+            paths += [path for path, answer in zip(named, answers, strict=True) if answer is True]
         if not is_local(self.source) and len(paths) > MAX_REMOTE_GRAPHS:
             what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
             self._leave(what, f"{MAX_REMOTE_GRAPHS} are looked at")

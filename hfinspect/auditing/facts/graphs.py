@@ -7,14 +7,16 @@ function.proto, node_def.proto. Keras: keras/src/saving/serialization_lib.py.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...core.paths import why_unsafe
 from ...errors import FormatError, HfinspectError
-from ...formats.base import Reader
+from ...formats.base import BytesReader, Reader
 from ...formats.hdf5 import root_texts
 from ...formats.protobuf import Wanted, fields
+from ...formats.torch.unpacking import UnreadPartError
 from ...formats.torch.zip_directory import read_directory, read_member
 from ...formats.window import Cursor, Windows
 from .target import Gadget
@@ -29,20 +31,15 @@ HDF5_HEAD = 1024 * 1024
 MAX_GADGETS = 50
 
 
-#: Graphs in attributes of nodes (If, Loop), as deep as anybody writes them.
-_EXTERNAL: Wanted = {1: "key", 2: "value"}
-_TENSOR: Wanted = {13: _EXTERNAL}
-
-
-def _graph(depth: int) -> Wanted:
-    attribute: dict[int, Wanted | str] = {5: _TENSOR, 10: _TENSOR}
-    if depth:
-        attribute |= {6: _graph(depth - 1), 11: _graph(depth - 1)}
-    sparse: Wanted = {1: _TENSOR, 2: _TENSOR}
-    return {1: {5: attribute}, 5: _TENSOR, 15: sparse}
-
-
-_ONNX: Wanted = {7: _graph(4), 25: {7: _graph(2)[1]}}
+# An entry of external data is taken whole, as its key may come after its value.
+_TENSOR: Wanted = {13: "entry"}
+_SPARSE: Wanted = {1: _TENSOR, 2: _TENSOR}
+# Graphs lie in attributes of nodes (If, Loop), and these in graphs.
+_ATTRIBUTE: dict[int, Wanted | str] = {5: _TENSOR, 10: _TENSOR, 22: _SPARSE, 23: _SPARSE}
+_NODES: Wanted = {5: _ATTRIBUTE}
+_GRAPH: Wanted = {1: _NODES, 5: _TENSOR, 15: _SPARSE}
+_ATTRIBUTE |= {6: _GRAPH, 11: _GRAPH}
+_ONNX: Wanted = {7: _GRAPH, 20: {1: _GRAPH, 2: _GRAPH}, 25: {7: _NODES, 11: _ATTRIBUTE}}
 _NODE: Wanted = {2: "op"}
 _SAVED_MODEL: Wanted = {2: {2: {1: _NODE, 2: {1: {3: _NODE}}}}}
 
@@ -61,17 +58,23 @@ _LOOKS_ONLY = frozenset({"MatchingFiles", "PrintV2"})
 def onnx_gadgets(reader: Reader, size: int) -> list[Gadget]:
     """Weights that an ONNX file takes from outside its folder. Raises HfinspectErrors."""
     found: list[Gadget] = []
-    key = b""
-    for name, value in fields(reader.path, _cursor(reader), size, _ONNX):
-        if name == "key":
-            key = value
-        elif key == b"location":
-            location = value.decode("utf-8", "backslashreplace")
+    for _, entry in fields(reader.path, _cursor(reader), size, _ONNX):
+        parts = list(fields(reader.path, _in_memory(reader.path, entry), len(entry), _ENTRY))
+        if ("key", b"location") not in parts:
+            continue
+        for location in [value.decode("utf-8", "backslashreplace") for _, value in parts]:
             why = why_unsafe(location.removeprefix("./"))
             if why is not None and len(found) < MAX_GADGETS:
                 text = f"takes weights from {location!a:.150}, which {why}"
                 found.append(Gadget("onnx-outside", reader.path, text, "error"))
     return found
+
+
+_ENTRY: Wanted = {1: "key", 2: "value"}
+
+
+def _in_memory(path: str, data: bytes) -> Cursor:
+    return Cursor(BytesReader(path, data), limit=max(len(data), 1), rule="protobuf")
 
 
 def saved_model_gadgets(reader: Reader, size: int) -> list[Gadget]:
@@ -81,11 +84,32 @@ def saved_model_gadgets(reader: Reader, size: int) -> list[Gadget]:
         operator = value.decode("ascii", "replace")
         if operator in _OPERATORS:
             seen[operator] = seen.get(operator, 0) + 1
+    return _operators(reader.path, seen)
+
+
+def _operators(path: str, seen: Mapping[str, int]) -> list[Gadget]:
     return [
-        Gadget("graph-files", reader.path, f"{name} ({count:,} times) {_OPERATORS[name]}",
+        Gadget("graph-files", path, f"{name} ({count:,} times) {_OPERATORS[name]}",
                "warning" if name in _LOOKS_ONLY else "error")
         for name, count in seen.items()
     ]  # fmt: skip
+
+
+_OP = re.compile(rb"""\bop\s*:?\s*((?:["'](?:[^"'\\]|\\.)*["']\s*)+)""", re.DOTALL)
+
+
+def saved_model_text_gadgets(path: str, text: bytes) -> list[Gadget]:
+    """The same of a SavedModel written as text, where a name may be spelled with escapes and in
+    pieces: UnreadPartError for such a one."""
+    seen: dict[str, int] = {}
+    for match in _OP.finditer(text):
+        name = re.sub(rb"""["']\s*["']|\s""", b"", match[1]).strip(b"\"'")
+        if b"\\" in name:
+            raise UnreadPartError(path, "spells the names of operators with escapes")
+        operator = name.decode("ascii", "replace")
+        if operator in _OPERATORS:
+            seen[operator] = seen.get(operator, 0) + 1
+    return _operators(path, seen)
 
 
 def _cursor(reader: Reader) -> Cursor:
@@ -95,14 +119,25 @@ def _cursor(reader: Reader) -> Cursor:
 # ---- Keras
 
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9a-fA-F])")
-_PAIR = re.compile(rb'"(class_name|module|vocabulary|function_type)"\s*:\s*"([^"\\]{0,300})"')
-#: Modules whose classes a Keras config may name; other names are looked up by import.
-_KERAS_ROOTS = frozenset({"keras", "tf_keras", "keras_hub", "keras_nlp", "keras_cv", "keras_core",
-                          "builtins", "tensorflow"})  # fmt: skip
-_NO_LAYERS = re.compile(
-    r"(?:keras|tf_keras|keras_core|tensorflow\.python\.keras|tensorflow\.keras)"
-    r"(?:\.src)?\.(?:utils|saving|export|legacy\.saving)(?:\..*)?",
+_PAIR = re.compile(
+    rb'"(class_name|module|vocabulary|function_type)"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL
+)
+#: Modules whose classes and functions a Keras config may name, as each library's own configs do;
+#: any other is imported. Not among them are those that read files, download or deserialise.
+_KERAS_MODULES = re.compile(
+    r"builtins|(?:keras|tf_keras|keras_core|keras_hub|keras_nlp|keras_cv"
+    r"|tensorflow\.keras|tensorflow\.python\.keras)(?:\.(?:_tf_keras|api|src|engine|keras))*"
+    r"(?:\.(?:layers|models|functional|sequential|training|initializers|regularizers|constraints"
+    r"|optimizers|losses|metrics|activations|ops|random|quantizers|dtype_policies|mixed_precision"
+    r"|distribution|tokenizers|samplers|backend\.common\.keras_tensor)(?:\.\w+)*)?"
+    r"|tensorflow\.python\.(?:ops\.(?:math_ops|nn_ops|array_ops|gen_math_ops|init_ops\w*)"
+    r"|framework\.dtypes)",
     re.ASCII,
+)
+#: Parts of these that do more, wherever they stand in the name.
+_NO_LAYERS = re.compile(
+    r"\.(?:utils|saving|export|file_utils|datasets|preset_utils|download\w*|io\w*|data_utils)"
+    r"(?:\.|\Z)"
 )
 
 
@@ -112,11 +147,15 @@ def keras_text_gadgets(path: str, text: bytes) -> list[Gadget]:
     found = dict.fromkeys(
         gadget for match in _PAIR.finditer(plain) for gadget in _keras(path, match[1], match[2])
     )
-    return list(found)[:MAX_GADGETS]
+    return sorted(found, key=lambda gadget: gadget.severity)[:MAX_GADGETS]  # errors first
 
 
 def _keras(path: str, key: bytes, value: bytes) -> Iterator[Gadget]:
-    name = value.decode("utf-8", "backslashreplace")
+    text = value.decode("utf-8", "backslashreplace")
+    try:
+        name = str(json.loads(text, strict=False))
+    except ValueError:
+        name = text
     if key == b"function_type" and name == "lambda":
         key, name = b"class_name", "__lambda__"
     if key == b"class_name" and name in ("Lambda", "__lambda__"):
@@ -125,20 +164,17 @@ def _keras(path: str, key: bytes, value: bytes) -> Iterator[Gadget]:
     elif key == b"class_name" and name.rpartition(">")[2] == "TorchModuleWrapper":
         yield Gadget("model-code", path, "has a TorchModuleWrapper, which unpickles", "error")
     elif key == b"module":
-        root = name.partition(".")[0]
-        if root not in _KERAS_ROOTS or _NO_LAYERS.fullmatch(name):
+        if not _KERAS_MODULES.fullmatch(name) or _NO_LAYERS.search(name):
             yield Gadget("model-code", path, f"imports {name!a:.120} to build a layer", "error")
     elif key == b"vocabulary" and name:
         yield Gadget("model-code", path, f"reads the file {name!a:.120}", "warning")
 
 
 def keras_gadgets(file: Windows) -> list[Gadget]:
-    """The same of a ``.keras`` or ``.h5`` file; one without a description holds weights alone.
+    """The same of a ``.keras`` file; one without a description holds weights alone.
 
     Raises HfinspectErrors.
     """
-    if file.path.lower().endswith((".h5", ".hdf5")):
-        return _hdf5_gadgets(file)
     entries = {entry.name: entry for entry in read_directory(file).entries}
     if "config.json" not in entries:
         return []
@@ -148,8 +184,11 @@ def keras_gadgets(file: Windows) -> list[Gadget]:
     return keras_text_gadgets(file.path, text)
 
 
-def _hdf5_gadgets(file: Windows) -> list[Gadget]:
-    """What the beginning of the file shows, and what the attributes of its root say."""
+def hdf5_gadgets(file: Windows) -> list[Gadget]:
+    """What the beginning of an HDF5 file shows, and what the attributes of its root say.
+
+    Raises HfinspectErrors.
+    """
     found = keras_text_gadgets(file.path, file.read(0, HDF5_HEAD))
     try:
         texts = root_texts(file)

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...checkpoints.file_bytes import SourceReader, is_local
-from ...errors import FormatError
+from ...errors import FormatError, LimitError
 from ...formats.base import SpanReader
+from ...formats.hdf5 import MAGIC
 from ...formats.pickles.globals import PickleScan, reads_as_pickle, scan_pickle
 from ...formats.sniff import SNIFF_BYTES, magic_of, sniff
-from ...formats.torch.torch import scan_file
+from ...formats.torch.torch import scan_behind, scan_file
 from ...formats.torch.unpacking import UNPACKED, UNREAD, UnreadPartError
 from ...formats.window import Windows
 from ...sources.source import FileEntry, Source
 from .graphs import (
+    MAX_GRAPH_BYTES,
     MAX_KERAS_CONFIG,
+    hdf5_gadgets,
     keras_gadgets,
     keras_text_gadgets,
     onnx_gadgets,
     saved_model_gadgets,
+    saved_model_text_gadgets,
 )
 from .target import Gadget
 from .templates import MAX_TEMPLATE_CHARS
@@ -32,7 +36,7 @@ PICKLE_SUFFIXES = (
 )  # fmt: skip
 
 #: Kinds of ``formats.sniff.magic_of`` that some loader unpickles or unpacks.
-UNPICKLED = ("pickle", "zip", "tar", "numpy", *sorted(UNPACKED), *sorted(UNREAD))
+UNPICKLED = ("pickle", "zip", "tar", "numpy", "zfile", *sorted(UNPACKED), *sorted(UNREAD))
 
 #: Files of a directory whose first bytes are looked at; a model has some dozens.
 MAX_SNIFFED = 10_000
@@ -85,11 +89,15 @@ def scan_unnamed(source: Source, path: str) -> Scans:
             found = f"its first {limit:,} bytes may be the beginning of a pickle: not checked"
             return (("file", PickleScan((), UnreadPartError(path, found), limit)),)
         if not verdict:
-            return ()
+            return tuple(scan_behind(file))
     if kind not in (None, *UNPICKLED):
-        return ()
+        return tuple(scan_behind(file))
     scans = tuple(scan_file(file))
     return () if all(scan.is_no_pickle for _, scan in scans) else scans
+
+
+#: Opcodes of numbers in text.
+_NUMBERS = (b"I", b"F", b"L", b"p", b"g")
 
 
 def _is_bare_pickle(file: Windows, head: bytes, limit: int) -> bool | None:
@@ -98,6 +106,8 @@ def _is_bare_pickle(file: Windows, head: bytes, limit: int) -> bool | None:
     while True:
         scan = scan_pickle(head)
         cut = isinstance(scan.error, FormatError) and scan.error.rule == "pickle-truncated"
+        if isinstance(scan.error, LimitError) and head[scan.stop - 1 : scan.stop] in _NUMBERS:
+            return True  # of hundreds of digits, which is not followed
         if reads_as_pickle(head) or not cut or len(head) >= file.known_size():
             return reads_as_pickle(head)
         if len(head) >= limit:
@@ -172,11 +182,17 @@ def graph_gadgets(source: Source, path: str) -> list[Gadget]:
     """What a file of another library makes its loader do. Raises HfinspectErrors."""
     reader = _reader(source, path, MAX_REMOTE_GRAPH_READS)
     name = path.rpartition("/")[2].lower()
-    if name.endswith((".keras", ".h5", ".hdf5")):
+    if name == "saved_model.cpb":
+        raise UnreadPartError(path, "a SavedModel in pieces, which is not looked into")
+    if name.endswith(".keras"):
         return keras_gadgets(Windows(reader))
+    if not name.endswith((".onnx", ".pb", ".pbtxt")):
+        return hdf5_gadgets(Windows(reader))
     size = source.size(path)
     if name == "keras_metadata.pb":
         return keras_text_gadgets(path, reader.read(0, min(size, MAX_KERAS_CONFIG)))
+    if name == "saved_model.pbtxt":
+        return saved_model_text_gadgets(path, reader.read(0, min(size, MAX_GRAPH_BYTES)))
     return (onnx_gadgets if name.endswith(".onnx") else saved_model_gadgets)(reader, size)
 
 
@@ -184,7 +200,15 @@ def is_graph(path: str) -> bool:
     """Whether ``graph_gadgets`` knows what to look for."""
     name = path.rpartition("/")[2].lower()
     endings = (".keras", ".h5", ".hdf5", ".onnx")
-    return name.endswith(endings) or name in ("saved_model.pb", "keras_metadata.pb")
+    return name.endswith(endings) or name in _GRAPHS
+
+
+_GRAPHS = ("saved_model.pb", "saved_model.pbtxt", "saved_model.cpb", "keras_metadata.pb")
+
+
+def is_hdf5(source: Source, path: str) -> bool:
+    """Whether a file on disk is of HDF5, whatever it is called. Raises HfinspectErrors."""
+    return source.read(path, 0, len(MAGIC)) == MAGIC
 
 
 def read_template(source: Source, path: str) -> str:

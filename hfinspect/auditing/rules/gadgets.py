@@ -86,12 +86,16 @@ _KERNEL_KEYS = frozenset(
 )  # fmt: skip
 
 
-@rule("HI417", "hub-kernel", "warning")
+#: Whose kernels transformers 5 takes without being allowed to.
+_TRUSTED_KERNELS = re.compile(r"(?:[\w-]+\|)?kernels-community/")
+
+
+@rule("HI417", "hub-kernel", "error")
 def hub_kernel(facts: Facts) -> Iterator[Found]:
     """A config's attention implementation is a kernel of another repo.
 
-    Why: transformers downloads it and runs its compiled code; whoever owns that repo decides what
-    runs here.
+    Why: transformers downloads it and runs its code, before version 5 without being allowed to;
+    whoever owns that repo decides what runs here. One of kernels-community is a warning.
 
     Fix: remove the key; choose a kernel when the model is loaded.
     """
@@ -109,7 +113,9 @@ def hub_kernel(facts: Facts) -> Iterator[Found]:
                 for text in values if key in _KERNEL_KEYS else []:
                     if isinstance(text, str) and _KERNEL.fullmatch(text) and text not in seen:
                         seen.add(text)
-                        yield Found(f"{key} is {clean(text, 120)}", fact.path)
+                        severity = "warning" if _TRUSTED_KERNELS.match(text) else "error"
+                        found = f"{key} is {clean(text, 120)}"
+                        yield Found(found, fact.path, severity=severity)
                 pending.append(value)
 
 

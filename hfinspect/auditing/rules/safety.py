@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...core.text import clean
 from ...errors import HfinspectError
 from ...formats.torch.unpacking import UnreadPartError
+from ..facts.graphs import keras_text_gadgets
 from ..facts.pickle_names import LIBRARY, RUNS_CODE, UNKNOWN, danger_of
 from ..facts.target import Facts
 from ..facts.weight_files import is_pickle_by_name, weight_files
@@ -140,29 +141,36 @@ def _unfollowed(error: HfinspectError) -> str:
 
 @rule("HI404", "remote-code", "warning")
 def remote_code(facts: Facts) -> Iterator[Found]:
-    """A config's `auto_map` makes loaders run Python code of the repo.
+    """A config's `auto_map` makes loaders run Python code of the repo, or it allows that itself.
 
     Why: with trust_remote_code that code runs with the user's rights; it can change with every
-    revision.
+    revision. Some loaders have taken `trust_remote_code` out of a config.
 
     Fix: read the code, and pin the revision; or use a class of the library.
     """
     for path, entry, reference in _auto_map(facts):
         if "--" not in reference:
             yield Found(f"auto_map gives {clean(entry, 80)} as {clean(reference, 120)}", path)
+    for fact in facts.json.values():
+        if any(section.get("trust_remote_code") is True for section in _sections(fact.value)):
+            yield Found("it sets trust_remote_code", fact.path)
+
+
+#: What Python imports as it imports a file of code, and nobody can read.
+_COMPILED = (".so", ".pyc", ".pyd", ".dll", ".dylib")
 
 
 @rule("HI405", "code", "note")
 def code(facts: Facts) -> Iterator[Found]:
-    """A Python file lies in the repo.
+    """A Python file or compiled code lies in the repo.
 
     Why: it is run where auto_map names it, directly or by an import.
 
     Fix: none needed; read it before trust_remote_code.
     """
     for path in facts.files:
-        if path.endswith(".py"):
-            yield Found("a Python file", path)
+        if path.endswith((".py", *_COMPILED)):
+            yield Found("a Python file" if path.endswith(".py") else "compiled code", path)
 
 
 @rule("HI406", "code-elsewhere", "warning")
@@ -201,17 +209,23 @@ def _auto_map(facts: Facts) -> Iterator[tuple[str, str, str]]:
 
 def _auto_maps(config: object) -> Iterator[Mapping[str, object]]:
     """Every ``auto_map``, those of sections (``text_config``) and of lists of them included."""
+    for section in _sections(config):
+        found = section.get("auto_map")
+        if isinstance(found, (str, list)):
+            found = {"auto_map": found}
+        if isinstance(found, Mapping):
+            yield found
+
+
+def _sections(config: object) -> Iterator[Mapping[str, object]]:
+    """Every JSON object of a config, the outer ones first."""
     pending = [config]
     while pending:
         section = pending.pop()
         if isinstance(section, list):
             pending += reversed(section)
         elif isinstance(section, Mapping):
-            found = section.get("auto_map")
-            if isinstance(found, (str, list)):
-                found = {"auto_map": found}
-            if isinstance(found, Mapping):
-                yield found
+            yield section
             pending += [value for key, value in section.items() if key != "auto_map"][::-1]
 
 
@@ -228,6 +242,12 @@ def model_code(facts: Facts) -> Iterator[Found]:
         for problem in weight.problems:
             if problem.rule == "torchscript":
                 yield Found(problem.text, weight.path)
-    for gadget in facts.gadgets:
+    described = [
+        gadget
+        for fact in facts.json.values()
+        if isinstance((fact.mapping or {}).get("class_name"), str) and "config" in fact.value  # type: ignore[operator]
+        for gadget in keras_text_gadgets(fact.path, fact.text)
+    ]
+    for gadget in (*facts.gadgets, *described):
         if gadget.rule == "model-code":
             yield Found(gadget.text, gadget.path, severity=gadget.severity)

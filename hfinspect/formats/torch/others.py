@@ -13,6 +13,7 @@ from ..pickles.globals import PickleScan, reads_as_pickle
 from ..sniff import NOT_WEIGHTS, SNIFF_BYTES, magic_of
 from ..window import Part, Windows
 from .legacy import scan_pickles
+from .unpacking import UnreadPartError
 
 #: Source: numpy/lib/format.py. Version 1 has a length of two bytes, 2 and 3 of four.
 _NUMPY_MAGIC = b"\x93NUMPY"
@@ -22,14 +23,18 @@ MAX_NUMPY_HEADER = 65_536
 _PLAIN = re.compile(r"[|<>=]?[?bBhHiIlLqQefdgFDGuUSVacmM]\d*(\[\w+\])?", re.ASCII)
 
 _BLOCK = 512
-#: Members of a tar archive that are looked at.
-MAX_TAR_MEMBERS = 1_000
+#: Members of a tar archive that are looked at; data sets have thousands.
+MAX_TAR_MEMBERS = 20_000
+#: Tar archives are padded to 10 kB as a rule; so far behind their end is looked.
+_MAX_PADDING = 1024 * 1024
+#: An extended header holds names and times.
+_MAX_PAX = 64 * 1024
 #: Of the pickle in an array of objects; the finding says where it was cut.
 MAX_ARRAY_BYTES = 64 * 1024 * 1024
-#: What torch.load unpickles of the tar archives of versions before 0.1.10
-#: (torch/serialization.py, ``_legacy_load``); numbers lie between their pickles.
 #: No loader unpickles these.
 _TEXT_MEMBERS = (".py", ".json", ".txt", ".md", ".yaml", ".yml", ".vocab")
+#: What torch.load unpickles of the tar archives of versions before 0.1.10
+#: (torch/serialization.py, ``_legacy_load``); numbers lie between their pickles.
 _TORCH_MEMBERS = ("storages", "tensors", "pickle")
 
 ScanPart = Callable[[Reader], "list[tuple[str, PickleScan]]"]
@@ -80,28 +85,88 @@ def _is_plain(header: bytes) -> bool:
 def scan_tar(file: Windows, scan_part: ScanPart) -> list[tuple[str, PickleScan]]:
     """Pickles in the members of a tar archive.
 
-    Format: POSIX.1-1988 ustar, blocks of 512 bytes. Raises FormatError and LimitError.
+    Format: POSIX.1-2001 pax and GNU, blocks of 512 bytes. Where readers differ in what a header
+    says (sizes of members without data, two different sizes, sparse files), an entry without names
+    says so. Raises FormatError and LimitError.
     """
     scans: list[tuple[str, PickleScan]] = []
-    at, size = 0, file.known_size()
+    at, size, ended = 0, file.known_size(), False
+    wide: int | None = None  # the size that an extended header gives the next member
     for _ in range(MAX_TAR_MEMBERS):
-        header = file.read(at, at + _BLOCK)
-        if len(header) < _BLOCK or not header.strip(b"\0"):
+        header = file.read(at, at + 2 * _BLOCK)[:_BLOCK]  # with the beginning of its data
+        if len(header) < _BLOCK or (ended and not header.strip(b"\0")):
             return scans
+        if not header.strip(b"\0"):
+            # Readers stop here, but for those that are to go on behind it.
+            ended, behind = True, _behind(file, at, size)
+            if behind is None:
+                return scans
+            at = behind
+            continue
         name = header[:100].split(b"\0")[0].decode("utf-8", "replace")
         length = _tar_number(file.path, header[124:136], at)
-        if length > size:
+        if length < 0 or length > size:
             raise FormatError(file.path, "a tar member runs past the file", rule="tar-member")
+        kind = header[156:157]
+        doubt = _tar_doubt(kind, length, wide)
+        if kind in _EXTENDED:
+            wide, doubt = _wide_size(file, kind, at + _BLOCK, length)
+        elif kind not in _LONG_NAMES and wide is not None:
+            length, wide = wide, None
+        if doubt is not None or length > size:
+            doubt = doubt or "a tar member runs past the file"
+            error = FormatError(file.path, doubt, rule="tar-member", where=f"byte {at:,}")
+            return [*scans, (name, PickleScan((), error, at))]
         scans += _scan_tar_member(file, name, at + _BLOCK, length, scan_part)
         at += _BLOCK + -(-length // _BLOCK) * _BLOCK
-    found = f"only {MAX_TAR_MEMBERS:,} members of a tar archive are looked at"
-    error = LimitError(file.path, found, expected=f"at most {MAX_TAR_MEMBERS:,}")
-    return [*scans, ("archive", PickleScan((), error, 0))]
+    found = (
+        f"only {MAX_TAR_MEMBERS:,} members of a tar archive are looked at: the rest is not checked"
+    )
+    return [*scans, ("archive", PickleScan((), UnreadPartError(file.path, found), 0))]
+
+
+def _behind(file: Windows, at: int, size: int) -> int | None:
+    """The first block behind an archive's end that is not empty, as far as padding goes."""
+    data = file.read(at, min(size, at + _MAX_PADDING))
+    for begin in range(0, len(data), _BLOCK):
+        if data[begin : begin + _BLOCK].strip(b"\0"):
+            return at + begin
+    return None
+
+
+_EXTENDED, _LONG_NAMES = (b"x", b"g", b"X"), (b"L", b"K")
+
+
+def _tar_doubt(kind: bytes, length: int, wide: int | None) -> str | None:
+    """Why readers may find other members than these behind this one."""
+    if kind in (b"1", b"2", b"3", b"4", b"5", b"6") and (length or wide):
+        return "a member without data has a size, which some readers pass over and some do not"
+    if kind == b"S":
+        return "a sparse member, which is not followed"
+    if wide is not None and length not in (0, wide) and kind not in _LONG_NAMES:
+        return "an extended header gives a member another size than its own header"
+    return None
+
+
+def _wide_size(
+    file: Windows, kind: bytes, begin: int, length: int
+) -> tuple[int | None, str | None]:
+    """The size in an extended header, of files that are too large for the old one; and a doubt."""
+    text = file.read(begin, begin + min(length, _MAX_PAX))
+    if length > _MAX_PAX or b" GNU.sparse." in text:
+        return None, "an extended header that is not followed"
+    sizes = re.findall(rb"\d size=([^\n]*)\n", text)
+    if not sizes:
+        return None, None
+    if kind == b"g" or len(sizes) > 1 or not sizes[0].isdigit() or len(sizes[0]) > 18:
+        return None, "an extended header gives sizes that readers take differently"
+    return int(sizes[0]), None
 
 
 def _tar_number(path: str, field: bytes, at: int) -> int:
     if field[0] & 0x80:  # GNU: in base 256
-        return int.from_bytes(field[1:], "big")
+        negative = field[0] == 0xFF
+        return -1 if negative else int.from_bytes(field[1:], "big")
     try:
         return int(field.rstrip(b"\0 ").decode() or "0", 8)
     except (UnicodeDecodeError, ValueError):
@@ -110,9 +175,7 @@ def _tar_number(path: str, field: bytes, at: int) -> int:
 
 
 def _poses(file: Windows, begin: int, length: int) -> bool:
-    """Whether a member with a name of text begins as a pickle, where looking costs no request."""
-    if not file.is_near:
-        return False
+    """Whether a member with a name of text begins as a pickle: its header was read with it."""
     head = file.read(begin, begin + min(length, SNIFF_BYTES))
     return magic_of(head) is not None or reads_as_pickle(head)
 

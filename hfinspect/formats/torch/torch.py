@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...core.checkpoint import Shard
 from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import BytesReader, Reader
 from ..pickles.globals import PickleScan, reads_as_pickle
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
-from ..window import Windows
+from ..window import Part, Windows
 from .archive import read_zip, scan_zip
 from .legacy import old_pickle, read_legacy, scan_pickles
 from .others import scan_array, scan_tar
@@ -100,23 +102,47 @@ def scan_file(reader: Reader, depth: int = 0) -> list[tuple[str, PickleScan]]:
         scans = scan_tar(file, lambda member: _scan_inside(member, depth))
     elif kind == "numpy":
         scans = scan_array(file, head)
+    elif kind == "zfile":
+        scans = scan_compressed(_zfile(file), "zlib", _member_scanner(depth))
     elif kind is not None and (kind in UNPACKED or kind in UNREAD):
-        scans = scan_compressed(file, kind, lambda path, data: _scan_unnamed(path, data, depth))
+        scans = scan_compressed(file, kind, _member_scanner(depth))
     else:
         scans = scan_pickles(file, head)
-        if scans and file.peek(max(0, file.known_size() - TAIL_BYTES), file.known_size()):
-            scans += _behind_pickles(file, depth)
+        scans += scan_behind(file, depth, certain=bool(scans))
     return [inner for name, scan in scans for inner in _with_nested(name, scan, depth)]
 
 
-def _behind_pickles(file: Windows, depth: int) -> list[tuple[str, PickleScan]]:
-    """A file may be a pickle to one reader and, by its end, a zip archive to another."""
+def scan_behind(
+    file: Windows, depth: int = 0, *, certain: bool = False
+) -> list[tuple[str, PickleScan]]:
+    """A file may be anything to one reader and, by its end, a zip archive to another.
+
+    Where the end was not read yet and reading is a request, nothing is looked at. Unless something
+    else in the file is a pickle (``certain``), an archive without pickles is none of our business.
+    """
+    size = file.known_size()
+    start = max(0, size - TAIL_BYTES)
+    if file.is_near and b"PK\x05\x06" not in file.read(start, size):
+        return []
+    if file.peek(start, size) is None:
+        return []
     try:
         if not any(directory.entries for directory in read_directories(file)[0]):
             return []
-        return scan_zip(file, lambda path, data: _scan_bytes(path, data, depth))
+        scans = scan_zip(file, lambda path, data: _scan_bytes(path, data, depth))
     except (FormatError, LimitError):
         return []
+    return scans if certain or any(scan.globals for _, scan in scans) else []
+
+
+def _zfile(file: Windows) -> Windows:
+    """What joblib wrote before its version 0.10: a size in 19 characters, then data of zlib."""
+    begin = 22 if file.read(21, 22) == b" " else 21
+    return Windows(Part(file, file.path, begin, max(file.known_size() - begin, 0)))
+
+
+def _member_scanner(depth: int) -> Callable[[str, bytes], list[tuple[str, PickleScan]]]:
+    return lambda path, data: _scan_unnamed(path, data, depth)
 
 
 def _with_nested(name: str, scan: PickleScan, depth: int) -> list[tuple[str, PickleScan]]:

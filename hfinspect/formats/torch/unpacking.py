@@ -57,8 +57,11 @@ def _new(kind: str) -> _Decompressor:
 
 #: Kinds of ``formats.sniff.magic_of`` that are unpacked ...
 UNPACKED = frozenset({"gzip", "zlib", "bzip2", "xz", "lzma"})
-#: ... and that joblib would unpack, but Python's library cannot.
-UNREAD = {"lz4": "it is compressed with LZ4, which is not unpacked here"}
+#: ... and that joblib and pandas would unpack, but Python's library cannot.
+UNREAD = {
+    "lz4": "it is compressed with LZ4, which is not unpacked here",
+    "zstd": "it is compressed with Zstandard, which is not unpacked here",
+}
 
 
 class _Unpacking:
