@@ -7,30 +7,11 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
+from ..layers import speech_heads
 from ..layers.encoders import hidden
-from ..trees.catalog import register
-from ..trees.modules import Dropout, Linear, Module
-
-_NAME = "UniSpeech"
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "UniSpeechModel",
-        {
-            "masked_spec_embed": speech.masked_spec_embed(c),
-            "feature_extractor": speech.feature_encoder(c, _NAME),
-            "feature_projection": speech.feature_projection(c, _NAME),
-            "encoder": speech.encoder(c, _NAME),
-        },
-        part="audio",
-    )
-
-
-def _quantizer(c: ModelConfig) -> Module:
-    return speech_heads.quantizer(c, _NAME)
+from ..layers.speech_encoders import SHORT
+from ..trees.modules import Linear, Module
+from .wav2vec2 import WAV2VEC2
 
 
 def _sizes(c: ModelConfig) -> tuple[int, int]:
@@ -50,34 +31,16 @@ def ctc_proj(c: ModelConfig) -> Module:
     return Linear(hidden(c), c.dim("num_ctc_classes", default=80), component=Component.HEAD)
 
 
-def _dropout(c: ModelConfig) -> Module:
-    return Dropout(c.number("final_dropout", default=0.1))
-
-
-_CLASSES = composed(
-    {
-        "UniSpeechForCTC": {
-            "unispeech": model,
-            "dropout": _dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
-        "UniSpeechModel": model,
-        "UniSpeechForPreTraining": {
-            "unispeech": model,
-            "quantizer": _quantizer,
+_UNISPEECH = WAV2VEC2.like("UniSpeech", "unispeech", adapted=False, endings=SHORT)
+_UNISPEECH.register(
+    "unispeech",
+    more={
+        "ForPreTraining": {
+            "unispeech": _UNISPEECH.model,
+            "quantizer": lambda c: speech_heads.quantizer(c, "UniSpeech"),
             "project_q": project_q,
             "project_hid": project_hid,
             "ctc_proj": ctc_proj,
-        },
-        "UniSpeechForSequenceClassification": {"unispeech": model, **speech_heads.SEQUENCE},
+        }
     },
-    part="audio",
-)
-
-register(
-    "unispeech",
-    with_defaults(speech.DEFAULTS, _CLASSES),
-    base="UniSpeechModel",
-    base_prefix="unispeech",
-    category="audio",
 )

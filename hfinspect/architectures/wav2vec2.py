@@ -5,33 +5,17 @@ Convolutions over the waveform, a convolution in place of positions, then BERT's
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
+from ..layers.composing import Part
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.speech_encoders import Forms, Speech
 from ..trees.modules import Linear, Module
 
-_NAME = "Wav2Vec2"
-
-
-def model(c: ModelConfig, name: str = _NAME) -> Module:
-    return Module(
-        f"{name}Model",
-        {
-            "masked_spec_embed": speech.masked_spec_embed(c),
-            "feature_extractor": speech.feature_encoder(c, name),
-            "feature_projection": speech.feature_projection(c, name),
-            "encoder": speech.encoder(c, name),
-            "adapter": speech.length_adapter(c, name),
-        },
-        part="audio",
-    )
-
-
-def quantizer(c: ModelConfig) -> Module:
-    return speech_heads.quantizer(c, _NAME)
+WAV2VEC2 = Speech("Wav2Vec2", "wav2vec2", speech.DEFAULTS)
 
 
 def project_hid(c: ModelConfig) -> Module:
@@ -44,30 +28,24 @@ def project_q(c: ModelConfig) -> Module:
     return Linear(inner, size, component=Component.HEAD)
 
 
-_LETTERS = {"wav2vec2": model, "dropout": speech_heads.dropout, "lm_head": speech_heads.ctc_head}
-
-_CLASSES = composed(
-    {
-        "Wav2Vec2ForCTC": _LETTERS,
-        "Wav2Vec2Model": model,
-        "Wav2Vec2ForPreTraining": {
-            "wav2vec2": model,
-            "quantizer": quantizer,
+def pre_training(s: Speech) -> Forms:
+    """Masked frames are told from others in a space of their own."""
+    return {
+        "ForPreTraining": {
+            s.prefix: s.model,
+            "quantizer": lambda c: speech_heads.quantizer(c, s.name),
             "project_hid": project_hid,
             "project_q": project_q,
-        },
-        "Wav2Vec2ForSequenceClassification": {"wav2vec2": model, **speech_heads.SEQUENCE},
-        "Wav2Vec2ForAudioFrameClassification": {"wav2vec2": model, **speech_heads.FRAMES},
-        "Wav2Vec2ForXVector": {"wav2vec2": model, **speech_heads.SPEAKER},
-        "Wav2Vec2ForMaskedLM": _LETTERS,  # Until transformers 5.
-    },
-    part="audio",
-)
+        }
+    }
 
-register(
+
+_LETTERS: Mapping[str, Part] = {
+    "wav2vec2": WAV2VEC2.model,
+    "dropout": speech_heads.dropout,
+    "lm_head": speech_heads.ctc_head,
+}
+WAV2VEC2.register(
     "wav2vec2",
-    with_defaults(speech.DEFAULTS, _CLASSES),
-    base="Wav2Vec2Model",
-    base_prefix="wav2vec2",
-    category="audio",
+    more={**pre_training(WAV2VEC2), "ForMaskedLM": _LETTERS},  # the latter until transformers 5
 )

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
+from ..layers import speech
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.speech_encoders import Speech
 from ..trees.modules import (
     Activation,
     BatchNorm,
@@ -24,9 +23,7 @@ from ..trees.modules import (
     Module,
     Weight,
 )
-from .wav2vec2 import project_hid, project_q
-
-_NAME = "Wav2Vec2Conformer"
+from .wav2vec2 import WAV2VEC2, pre_training
 
 
 def attention(c: ModelConfig) -> Module:
@@ -37,7 +34,7 @@ def attention(c: ModelConfig) -> Module:
     relative = unsaid or c.text("position_embeddings_type") == "relative"
     bias = Weight(heads, size, kind="relative_position") if relative else None
     return Module(
-        f"{_NAME}SelfAttention",
+        "Wav2Vec2ConformerSelfAttention",
         pos_bias_u=bias,
         pos_bias_v=bias,
         linear_q=Linear(h, h, kind="query"),
@@ -53,7 +50,7 @@ def attention(c: ModelConfig) -> Module:
 def convolution(c: ModelConfig) -> Module:
     h, kernel = hidden(c), c.dim("conv_depthwise_kernel_size", default=31)
     return Module(
-        f"{_NAME}ConvolutionModule",
+        "Wav2Vec2ConformerConvolutionModule",
         layer_norm=LayerNorm(h),
         pointwise_conv1=Conv(h, 2 * h, 1, dims=1, bias=False),
         glu=Activation("GLU", "dim=1"),
@@ -67,70 +64,29 @@ def convolution(c: ModelConfig) -> Module:
 def layer(c: ModelConfig) -> Module:
     norm = LayerNorm(hidden(c))
     return Module(
-        f"{_NAME}EncoderLayer",
+        "Wav2Vec2ConformerEncoderLayer",
         ffn1_layer_norm=norm,
-        ffn1=speech.feed_forward(c, _NAME),
+        ffn1=speech.feed_forward(c, "Wav2Vec2Conformer"),
         self_attn_layer_norm=norm,
         self_attn=attention(c),
         conv_module=convolution(c),
         ffn2_layer_norm=norm,
-        ffn2=speech.feed_forward(c, _NAME),
+        ffn2=speech.feed_forward(c, "Wav2Vec2Conformer"),
         final_layer_norm=norm,
     )
 
 
-def model(c: ModelConfig) -> Module:
-    encoder = speech.encoder(c, _NAME, [layer(c)] * int(c.count("num_hidden_layers")))
-    encoder.class_name = f"{_NAME}Encoder"
+def _stack(s: Speech, c: ModelConfig) -> Module:
+    encoder = speech.encoder(c, s.name, [layer(c)] * int(c.count("num_hidden_layers")))
+    encoder.class_name = "Wav2Vec2ConformerEncoder"
     if c.text("position_embeddings_type") == "rotary":
         heads = c.dim("num_attention_heads")
         size = c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
         encoder.children["embed_positions"] = Module(
-            f"{_NAME}RotaryPositionalEmbedding", inv_freq=Buffer(size // 2)
+            "Wav2Vec2ConformerRotaryPositionalEmbedding", inv_freq=Buffer(size // 2)
         )
-    return Module(
-        f"{_NAME}Model",
-        {
-            "masked_spec_embed": speech.masked_spec_embed(c),
-            "feature_extractor": speech.feature_encoder(c, _NAME),
-            "feature_projection": speech.feature_projection(c, _NAME),
-            "encoder": encoder,
-            "adapter": speech.length_adapter(c, _NAME),
-        },
-        part="audio",
-    )
+    return encoder
 
 
-def _quantizer(c: ModelConfig) -> Module:
-    return speech_heads.quantizer(c, _NAME)
-
-
-_BASE = {"wav2vec2_conformer": model}
-_CLASSES = composed(
-    {
-        f"{_NAME}ForCTC": {
-            **_BASE,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
-        f"{_NAME}Model": model,
-        f"{_NAME}ForPreTraining": {
-            **_BASE,
-            "quantizer": _quantizer,
-            "project_hid": project_hid,
-            "project_q": project_q,
-        },
-        f"{_NAME}ForSequenceClassification": {**_BASE, **speech_heads.SEQUENCE},
-        f"{_NAME}ForAudioFrameClassification": {**_BASE, **speech_heads.FRAMES},
-        f"{_NAME}ForXVector": {**_BASE, **speech_heads.SPEAKER},
-    },
-    part="audio",
-)
-
-register(
-    "wav2vec2-conformer",
-    with_defaults(speech.DEFAULTS, _CLASSES),
-    base=f"{_NAME}Model",
-    base_prefix="wav2vec2_conformer",
-    category="audio",
-)
+_CONFORMER = WAV2VEC2.like("Wav2Vec2Conformer", "wav2vec2_conformer", encoder=_stack)
+_CONFORMER.register("wav2vec2-conformer", more=pre_training(_CONFORMER))

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
+from ..layers import speech
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.speech_encoders import Speech
 from ..trees.modules import Embedding, Linear, Module, Weight
-
-_NAME = "WavLM"
+from .wav2vec2 import WAV2VEC2
 
 #: Outputs of the gate: two halves of four (modeling_wavlm.py, gru_rel_pos_linear).
 _GATE = 8
 
 
 def attention(c: ModelConfig, *, first: bool) -> Module:
-    block = speech.attention(c, _NAME)
+    block = speech.attention(c, "WavLM")
     heads = c.dim("num_attention_heads")
     kind = "relative_position"
     block.children |= {
@@ -35,43 +33,11 @@ def attention(c: ModelConfig, *, first: bool) -> Module:
     return block
 
 
-def model(c: ModelConfig) -> Module:
+def _stack(s: Speech, c: ModelConfig) -> Module:
     count = int(c.count("num_hidden_layers"))
-    first = speech.layer(c, _NAME, attend=attention(c, first=True), adapted=False)
-    rest = speech.layer(c, _NAME, attend=attention(c, first=False), adapted=False)
-    blocks = [first, *[rest] * (count - 1)] if count else []
-    return Module(
-        "WavLMModel",
-        {
-            "masked_spec_embed": speech.masked_spec_embed(c),
-            "feature_extractor": speech.feature_encoder(c, _NAME),
-            "feature_projection": speech.feature_projection(c, _NAME),
-            "encoder": speech.encoder(c, _NAME, blocks),
-            "adapter": speech.length_adapter(c, _NAME),
-        },
-        part="audio",
-    )
+    first = speech.layer(c, s.name, attend=attention(c, first=True), adapted=False)
+    rest = speech.layer(c, s.name, attend=attention(c, first=False), adapted=False)
+    return speech.encoder(c, s.name, [first, *[rest] * (count - 1)] if count else [])
 
 
-_CLASSES = composed(
-    {
-        "WavLMForCTC": {
-            "wavlm": model,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
-        "WavLMModel": model,
-        "WavLMForSequenceClassification": {"wavlm": model, **speech_heads.SEQUENCE},
-        "WavLMForAudioFrameClassification": {"wavlm": model, **speech_heads.FRAMES},
-        "WavLMForXVector": {"wavlm": model, **speech_heads.SPEAKER},
-    },
-    part="audio",
-)
-
-register(
-    "wavlm",
-    with_defaults(speech.DEFAULTS, _CLASSES),
-    base="WavLMModel",
-    base_prefix="wavlm",
-    category="audio",
-)
+WAV2VEC2.like("WavLM", "wavlm", encoder=_stack).register("wavlm")

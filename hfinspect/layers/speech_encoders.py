@@ -1,0 +1,93 @@
+"""wav2vec 2.0's descendants, each written as another with differences:
+``WAV2VEC2.like("Hubert", "hubert")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..core.config import ModelConfig
+from ..core.records import dataclass
+from ..trees.catalog import Builder, register
+from ..trees.modules import Module
+from . import speech, speech_heads
+from .composing import Part, composed, with_defaults
+
+Make = Callable[["Speech", ModelConfig], Module]
+#: Ending of a class name -> what its ``__init__`` makes.
+Forms = Mapping[str, Mapping[str, Part]]
+
+_HEADS: Mapping[str, Mapping[str, Part]] = {
+    "ForCTC": {"dropout": speech_heads.dropout, "lm_head": speech_heads.ctc_head},
+    "ForSequenceClassification": speech_heads.SEQUENCE,
+    "ForAudioFrameClassification": speech_heads.FRAMES,
+    "ForXVector": speech_heads.SPEAKER,
+}
+#: The heads of a family that tells no speakers apart.
+SHORT = tuple(_HEADS)[:2]
+
+
+def stack(s: Speech, c: ModelConfig) -> Module:
+    """Positions, a norm and the layers."""
+    return speech.encoder(c, s.name)
+
+
+def projection(s: Speech, c: ModelConfig) -> Module:
+    """From the width of the convolutions to the model's, behind a norm."""
+    return speech.feature_projection(c, s.name)
+
+
+@dataclass(frozen=True)
+class Speech:
+    """What the descendants differ in; ``name`` begins the names of the classes, ``prefix`` is where
+    they keep the model.
+
+    ``defaults`` are those of the config class. ``projected`` and ``encoder`` make what follows the
+    convolutions, ``adapted`` says whether strided ones may shorten the end. ``endings`` are those
+    of the classes.
+    """
+
+    name: str
+    prefix: str
+    defaults: Mapping[str, Any]
+    projected: Make = projection
+    encoder: Make = stack
+    adapted: bool = True
+    endings: tuple[str, ...] = tuple(_HEADS)
+
+    def like(self, name: str, prefix: str, **differences: Any) -> Speech:
+        """The same family but for its names and the fields given."""
+        return replace(self, name=name, prefix=prefix, **differences)
+
+    def model(self, c: ModelConfig) -> Module:
+        """``{name}Model``: convolutions over the waveform, then layers."""
+        return Module(
+            f"{self.name}Model",
+            {
+                "masked_spec_embed": speech.masked_spec_embed(c),
+                "feature_extractor": speech.feature_encoder(c, self.name),
+                "feature_projection": self.projected(self, c),
+                "encoder": self.encoder(self, c),
+                "adapter": speech.length_adapter(c, self.name) if self.adapted else None,
+            },
+            part="audio",
+        )
+
+    def classes(self, more: Forms | None = None) -> dict[str, Builder]:
+        """The model and its heads; of ``more`` classes the model stands in front."""
+        usual = {ending: {self.prefix: self.model, **_HEADS[ending]} for ending in self.endings}
+        forms: dict[str, Builder | Mapping[str, Part]] = {
+            f"{self.name}{ending}": form for ending, form in {**usual, **(more or {})}.items()
+        }
+        forms[f"{self.name}Model"] = self.model
+        return with_defaults(self.defaults, composed(forms, part="audio"))
+
+    def register(self, model_type: str, *, more: Forms | None = None) -> Speech:
+        """Add the family to the catalog, with ``more`` classes; returns it."""
+        register(
+            model_type, self.classes(more), base=f"{self.name}Model", base_prefix=self.prefix,
+            category="audio",
+        )  # fmt: skip
+        return self
