@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..layers.multimodal import tower_width
 from ..trees.catalog import auto_model, register
 from ..trees.modules import LayerNorm, Linear, Module, Weight
@@ -92,13 +93,10 @@ def model(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         ARIA.width(text),
         text.dim("vocab_size", default=32000),
-        bias=False,
-        tied_to="language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
     )
     return Module("AriaForConditionalGeneration", dict(_parts(c, head)))
 

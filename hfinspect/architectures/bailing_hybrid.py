@@ -13,6 +13,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
 from ..layers.experts import routed_and_shared
+from ..layers.heads import to_words
 from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register
 from ..trees.keeps import State
@@ -153,13 +154,7 @@ def alone(c: ModelConfig) -> Module:
 
 
 def causal(c: ModelConfig) -> Module:
-    head = Linear(
-        _hidden(c),
-        c.dim("vocab_size", default=157184),
-        bias=False,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(_hidden(c), c.dim("vocab_size", default=157184))
     return Module("BailingHybridForCausalLM", model=model(c), lm_head=head)
 
 

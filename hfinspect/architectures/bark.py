@@ -10,7 +10,8 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.catalog import auto_model, register
+from ..layers.heads import to_words
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -73,14 +74,7 @@ def _layers(c: ModelConfig, *, causal: bool) -> Layers:
 
 
 def _head(c: ModelConfig, *, tied_to: str | None = None) -> Module:
-    return Linear(
-        _hidden(c),
-        _outputs(c),
-        bias=False,
-        tied_to=tied_to,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    return to_words(_hidden(c), _outputs(c), tied_to)
 
 
 def causal_model(c: ModelConfig, name: str) -> Module:
@@ -135,7 +129,7 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register("bark", {"BarkModel": model}, base="BarkModel", category="audio")
-register("semantic", {"BarkSemanticModel": semantic}, base="BarkSemanticModel", category="audio")
-register("coarse_acoustics", {"BarkCoarseModel": coarse}, base="BarkCoarseModel", category="audio")
-register("fine_acoustics", {"BarkFineModel": fine}, base="BarkFineModel", category="audio")
+register_part("bark", "BarkModel", model, "audio")
+register_part("semantic", "BarkSemanticModel", semantic, "audio")
+register_part("coarse_acoustics", "BarkCoarseModel", coarse, "audio")
+register_part("fine_acoustics", "BarkFineModel", fine, "audio")

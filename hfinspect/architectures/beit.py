@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..layers.vision import labels_classifier, pair, patch_conv, patch_count, uneven_width
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -145,9 +146,7 @@ def image_classification(c: ModelConfig) -> Module:
 
 def masked_image_modeling(c: ModelConfig) -> Module:
     """Predicts the visual word of each hidden patch."""
-    words = Linear(
-        _hidden(c), c.dim("vocab_size", default=8192), component=Component.HEAD, kind="lm_head"
-    )
+    words = to_words(_hidden(c), c.dim("vocab_size", default=8192), bias=True)
     return Module(
         "BeitForMaskedImageModeling",
         beit=model(c, pooling=False),

@@ -17,7 +17,7 @@ from ..layers.vision import (
     patch_conv,
     patch_count,
 )
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 # ---- vision, shared with BLIP-2
@@ -275,12 +275,7 @@ register(
     base="BlipModel",
     category="multimodal",
 )
-register(
-    "blip_vision_model",
-    {"BlipVisionModel": only_vision},
-    base="BlipVisionModel",
-    category="vision",
-)
+register_part("blip_vision_model", "BlipVisionModel", only_vision, "vision")
 register(
     "blip_text_model",
     {"BlipTextLMHeadModel": only_decoder, "BlipTextModel": only_text},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.catalog import auto_class, register
+from ..trees.catalog import auto_class, register, register_part
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from .blip import bert_attention, bert_mlp
 from .blip import vision_model as blip_vision_model
@@ -185,15 +185,5 @@ def only_qformer(c: ModelConfig) -> Module:
     return qformer(c, c.dim("encoder_hidden_size", default=1408))
 
 
-register(
-    "blip_2_vision_model",
-    {"Blip2VisionModel": vision_model},
-    base="Blip2VisionModel",
-    category="vision",
-)
-register(
-    "blip_2_qformer",
-    {"Blip2QFormerModel": only_qformer},
-    base="Blip2QFormerModel",
-    category="multimodal",
-)
+register_part("blip_2_vision_model", "Blip2VisionModel", vision_model, "vision")
+register_part("blip_2_qformer", "Blip2QFormerModel", only_qformer, "multimodal")

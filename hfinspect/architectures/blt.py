@@ -11,7 +11,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
-from ..trees.catalog import register
+from ..layers.heads import to_words
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
 
@@ -105,7 +106,7 @@ def patcher(c: ModelConfig) -> Module:
         layers=Layers.of(c.count("num_hidden_layers", default=14), transformer(c, h, 12, 2048)),
         embed_tokens=Embedding(vocab, h),
         norm=_norm(c, h),
-        lm_head=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+        lm_head=to_words(h, vocab),
     )
 
 
@@ -130,12 +131,9 @@ def model(c: ModelConfig) -> Module:
 
 
 def causal(c: ModelConfig) -> Module:
-    head = Linear(
+    head = to_words(
         c.section("decoder_config").dim("hidden_size", default=1024),
         c.dim("vocab_size", default=260),
-        bias=False,
-        component=Component.HEAD,
-        kind="lm_head",
     )
     base = model(c)
     if c.tied(default=False):
@@ -158,4 +156,4 @@ register(
     base_prefix="model",
     category="text decoder",
 )
-register("blt_patcher", {"BltPatcher": patcher}, base="BltPatcher", category="text decoder")
+register_part("blt_patcher", "BltPatcher", patcher, "text decoder")

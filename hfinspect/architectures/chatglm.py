@@ -18,7 +18,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.heads import classifier, lm_head
+from ..layers.heads import classifier, lm_head, to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -119,7 +119,7 @@ def base(c: ModelConfig) -> Module:
             # Half of a head is rotated; saved, so files hold its frequencies.
             "rotary_pos_emb": Module("RotaryEmbedding", inv_freq=Buffer(_channels(c) // 4)),
             "encoder": encoder,
-            "output_layer": Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+            "output_layer": to_words(h, vocab),
             **_prefix(c, _channels(c) * c.dim("multi_query_group_num", default=1)),
         },
     )

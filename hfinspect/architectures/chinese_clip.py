@@ -10,7 +10,7 @@ from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.composing import renamed
 from ..layers.encoders import BASE
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module, Weight
 from . import clip
 
@@ -55,16 +55,6 @@ def both(c: ModelConfig) -> Module:
     )
 
 
-register("chinese_clip", {f"{_NAME}Model": both}, base=f"{_NAME}Model", category="vision")
-register(
-    "chinese_clip_text_model",
-    {f"{_NAME}TextModel": text_model},
-    base=f"{_NAME}TextModel",
-    category="encoder",
-)
-register(
-    "chinese_clip_vision_model",
-    {f"{_NAME}VisionModel": vision_model},
-    base=f"{_NAME}VisionModel",
-    category="vision",
-)
+register_part("chinese_clip", f"{_NAME}Model", both, "vision")
+register_part("chinese_clip_text_model", f"{_NAME}TextModel", text_model, "encoder")
+register_part("chinese_clip_vision_model", f"{_NAME}VisionModel", vision_model, "vision")

@@ -5,13 +5,12 @@ Source of shapes: transformers/models/cohere_compass/modeling_cohere_compass.py.
 
 from __future__ import annotations
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import grouped
-from ..layers.heads import causal_lm, sequence_classification
+from ..layers.heads import causal_lm, sequence_classification, to_words
 from ..layers.windows import windows
 from ..trees.catalog import register
-from ..trees.modules import Linear, Module
+from ..trees.modules import Module
 from .cohere import COHERE
 from .qwen3_vl import vision_model
 
@@ -40,13 +39,10 @@ def model(c: ModelConfig) -> Module:
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
     tied = c.tied(default=False)
-    head = Linear(
+    head = to_words(
         _TEXT.width(text),
         text.dim("vocab_size", default=256000),
-        bias=False,
-        tied_to="model.language_model.embed_tokens.weight" if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.language_model.embed_tokens.weight" if tied else None,
     )
     return Module("CohereCompassForConditionalGeneration", model=model(c), lm_head=head)
 

@@ -13,6 +13,7 @@ from ..layers import encoders
 from ..layers.blocks import activation
 from ..layers.composing import Part, composed, with_defaults
 from ..layers.encoders import BASE, dropout, hidden, labels, norm, one_label, vocab
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Dropout, Linear, Module, Weight
 
@@ -117,7 +118,7 @@ def generator(c: ModelConfig) -> Module:
 
 def lm_head(c: ModelConfig) -> Module:
     tied_to = "convbert.embeddings.word_embeddings.weight" if c.tied() else None
-    return Linear(_width(c), vocab(c), tied_to=tied_to, component=Component.HEAD, kind="lm_head")
+    return to_words(_width(c), vocab(c), tied_to, bias=True)
 
 
 _WORDS: dict[str, Part] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Weight
@@ -95,13 +96,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def causal(c: ModelConfig) -> Module:
-    head = Linear(
-        _hidden(c),
-        c.dim("vocab_size", default=30720),
-        bias=False,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(_hidden(c), c.dim("vocab_size", default=30720))
     return Module("CpmAntForCausalLM", cpmant=model(c), lm_head=head)
 
 

@@ -13,6 +13,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..layers.vision import patch_conv, position_table
 from ..trees.catalog import register
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Sequential, Weight
@@ -135,9 +136,7 @@ def causal_lm(config: ModelConfig) -> Module:
     }
     vocab = c.dim("vocab_size", default=102400)
     tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    head = Linear(
-        width, vocab, bias=False, tied_to=tied, component=Component.HEAD, kind="lm_head"
-    )  # fmt: skip
+    head = to_words(width, vocab, tied)  # fmt: skip
     return Module("DeepseekOCRForCausalLM", model=base, lm_head=head)
 
 

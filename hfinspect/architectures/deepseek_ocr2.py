@@ -13,8 +13,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import to_words
 from ..trees.catalog import register
-from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Conv, Embedding, Layers, Module, RMSNorm, Weight
 from .deepseek_ocr import SAM, sam_model, text_section
 from .deepseek_vl_v2 import language_model, projector
 
@@ -77,7 +78,7 @@ def causal_lm(config: ModelConfig) -> Module:
     }
     vocab = c.dim("vocab_size", default=102400)
     tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    head = Linear(width, vocab, bias=False, tied_to=tied, component=Component.HEAD, kind="lm_head")
+    head = to_words(width, vocab, tied)
     return Module("DeepseekOCR2ForCausalLM", model=base, lm_head=head)
 
 

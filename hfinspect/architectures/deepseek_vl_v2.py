@@ -13,6 +13,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.experts import routed_and_shared, shared_width
+from ..layers.heads import to_words
 from ..layers.latent import latent_attention, latent_sizes
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register
@@ -180,7 +181,7 @@ def language_model(c: ModelConfig) -> Module:
         "DeepseekV2Model", embed_tokens=Embedding(vocab, h), layers=layers, norm=_norm(c)
     )
     tied = "language.model.embed_tokens.weight" if c.tied(default=False) else None
-    head = Linear(h, vocab, bias=False, tied_to=tied, component=Component.HEAD, kind="lm_head")
+    head = to_words(h, vocab, tied)
     return Module("DeepseekV2ForCausalLM", model=model, lm_head=head)
 
 

@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, layer_overrides, layer_types
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -255,13 +256,10 @@ def generation(c: ModelConfig) -> Module:
     text = _text(c)
     decoder = dots3_note_text.model(text)
     decoder.class_name = f"{_NAME}Model"  # what stands there in memory
-    head = Linear(
+    head = to_words(
         text.dim("hidden_size", default=5120),
         text.dim("vocab_size", default=152064),
-        bias=False,
-        tied_to="model.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.embed_tokens.weight" if c.tied(default=False) else None,
     )
     return Module(
         f"{_NAME}ForConditionalGeneration", {"model": decoder, **towers(c), "lm_head": head}

@@ -6,10 +6,10 @@ model is a causal LM of its own, next to the image codec.
 
 from __future__ import annotations
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.heads import to_words
 from ..trees.catalog import register
-from ..trees.modules import Linear, Module
+from ..trees.modules import Module
 from .emu3_text_model import EMU3
 from .emu3_text_model import model as text_model
 from .emu3_vqgan import model as codec
@@ -29,13 +29,10 @@ def model(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         EMU3.width(text),
         text.dim("vocab_size", default=184622),
-        bias=False,
-        tied_to="text_model.model.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "text_model.model.embed_tokens.weight" if c.tied(default=False) else None,
     )
     return Module("Emu3ForConditionalGeneration", dict(_parts(c, head)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import (
     BatchNorm,
     Conv,
@@ -181,4 +181,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register("emu3_vqgan", {"Emu3VQVAE": model}, base="Emu3VQVAE", category="vision")
+register_part("emu3_vqgan", "Emu3VQVAE", model, "vision")

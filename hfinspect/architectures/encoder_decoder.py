@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..trees.catalog import auto_class, auto_model, register
+from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import Linear, Module, Parameter
 
 #: The keys under which model types keep the width of their states, in the order of frequency.
@@ -70,9 +70,4 @@ def encoder_decoder(c: ModelConfig) -> Module:
     return composite(c, "EncoderDecoderModel", encoder_type="bert")
 
 
-register(
-    "encoder-decoder",
-    {"EncoderDecoderModel": encoder_decoder},
-    base="EncoderDecoderModel",
-    category="encoder-decoder",
-)
+register_part("encoder-decoder", "EncoderDecoderModel", encoder_decoder, "encoder-decoder")

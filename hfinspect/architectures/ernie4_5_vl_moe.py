@@ -15,6 +15,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.experts import router
+from ..layers.heads import to_words
 from ..layers.vision import scaled
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -225,13 +226,10 @@ def base(c: ModelConfig) -> Module:
 
 def generation(c: ModelConfig) -> Module:
     text, _ = _sections(c)
-    head = Linear(
+    head = to_words(
         _hidden(text),
         text.dim("vocab_size", default=103424),
-        bias=False,
-        tied_to="model.embed_tokens.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.embed_tokens.weight" if c.tied() else None,
     )
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 

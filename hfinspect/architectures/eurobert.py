@@ -10,6 +10,7 @@ from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden, labels, vocab
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
 
@@ -57,13 +58,11 @@ def model(c: ModelConfig) -> Module:
 
 
 def lm_head(c: ModelConfig) -> Module:
-    return Linear(
+    return to_words(
         hidden(c),
         vocab(c),
+        "model.embed_tokens.weight" if c.tied(default=False) else None,
         bias=c.flag("mlp_bias", default=False),
-        tied_to="model.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
     )
 
 

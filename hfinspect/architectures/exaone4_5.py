@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm
 from .glm4v import composite
 from .qwen2_vl import merger, patch_embed
@@ -70,9 +70,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "exaone4_5_vision",
-    {f"{_NAME}VisionModel": vision_model},
-    base=f"{_NAME}VisionModel",
-    category="vision",
-)
+register_part("exaone4_5_vision", f"{_NAME}VisionModel", vision_model, "vision")

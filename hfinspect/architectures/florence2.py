@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import to_words
 from ..layers.vision import bounded, plain_mlp, scaled
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import (
     Buffer,
     Conv,
@@ -150,14 +151,7 @@ def generation(c: ModelConfig) -> Module:
     table = shared["weight"]
     assert isinstance(table, Parameter)
     vocab, hidden = table.shape
-    head = Linear(
-        hidden,
-        vocab,
-        bias=False,
-        tied_to="model.language_model.shared.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(hidden, vocab, "model.language_model.shared.weight" if c.tied() else None)
     return Module(f"{_NAME}ForConditionalGeneration", model=model, lm_head=head)
 
 
@@ -168,9 +162,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "florence_vision",
-    {f"{_NAME}VisionBackbone": backbone},
-    base=f"{_NAME}VisionBackbone",
-    category="vision",
-)
+register_part("florence_vision", f"{_NAME}VisionBackbone", backbone, "vision")

@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 
@@ -71,9 +72,7 @@ def _positions(c: ModelConfig) -> Module:
 def model(c: ModelConfig, *, at: str = "") -> Module:
     d = _width(c)
     table = f"{at}decoder.embed_tokens.weight" if c.tied(default=False) else None
-    head = Linear(
-        d, _target(c), bias=False, tied_to=table, component=Component.HEAD, kind="lm_head"
-    )
+    head = to_words(d, _target(c), table)
     return Module(
         "FSMTModel",
         encoder=Module(

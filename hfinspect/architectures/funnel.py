@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import composed
-from ..layers.heads import classifier
+from ..layers.heads import classifier, to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Dropout,
@@ -119,7 +119,7 @@ def discriminator(c: ModelConfig) -> Module:
 def lm_head(c: ModelConfig) -> Module:
     table = "funnel.embeddings.word_embeddings.weight" if c.tied() else None
     vocab = c.dim("vocab_size", default=30522)
-    return Linear(_width(c), vocab, tied_to=table, component=Component.HEAD, kind="lm_head")
+    return to_words(_width(c), vocab, table, bias=True)
 
 
 def _head(c: ModelConfig, labels: int) -> Module:

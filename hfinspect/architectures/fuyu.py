@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Linear, Module
 
@@ -51,13 +52,10 @@ def model(c: ModelConfig) -> Module:
 
 def causal(c: ModelConfig) -> Module:
     text = text_section(c)
-    head = Linear(
+    head = to_words(
         text.dim("hidden_size", default=4096),
         text.dim("vocab_size", default=262144),
-        bias=False,
-        tied_to="language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
     )
     return Module("FuyuForCausalLM", dict(_parts(c, head)))
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.heads import causal_lm, classifier, sequence_classification
+from ..layers.heads import causal_lm, classifier, sequence_classification, to_words
 from ..layers.windows import every, windows
 from ..trees.catalog import auto_model, register
-from ..trees.modules import Activation, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Activation, Module, RMSNorm, Weight
 from .gemma2 import GEMMA2
 
 TEXT = GEMMA2.like(
@@ -62,14 +62,10 @@ def model(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         TEXT.width(text),
         text.dim("vocab_size", default=262208),
-        bias=False,
-        # The outer key decides; the one in text_config is not read.
-        tied_to="language_model.model.embed_tokens.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "language_model.model.embed_tokens.weight" if c.tied() else None,
     )
     return Module("Gemma3ForConditionalGeneration", dict(_parts(c, head)))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Linear, Module, RMSNorm
 from .gemma3n_audio import audio_model
@@ -47,13 +48,10 @@ def model(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         text_hidden(text),
         text.dim("vocab_size", default=262400),
-        bias=False,
-        tied_to="model.language_model.embed_tokens.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.language_model.embed_tokens.weight" if c.tied() else None,
     )
     return Module("Gemma3nForConditionalGeneration", model=model(c), lm_head=head)
 

@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register
 from ..trees.modules import (
     Activation,
@@ -244,13 +245,10 @@ def model(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         text_hidden(text),
         text.dim("vocab_size", default=262144),
-        bias=False,
-        tied_to="model.language_model.embed_tokens.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.language_model.embed_tokens.weight" if c.tied() else None,
     )
     return Module("Gemma4ForConditionalGeneration", model=model(c), lm_head=head)
 

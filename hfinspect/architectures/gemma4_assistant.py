@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.heads import to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Buffer, Linear, Module
 from . import gemma4_text, gemma4_unified
@@ -44,14 +45,7 @@ def register_assistant(name: str, model_type: str, base: Builder, backbone: int)
         return Module(
             f"{name}ForCausalLM",
             model=model,
-            lm_head=Linear(
-                hidden,
-                vocab,
-                bias=False,
-                tied_to="model.embed_tokens.weight" if c.tied() else None,
-                component=Component.HEAD,
-                kind="lm_head",
-            ),
+            lm_head=to_words(hidden, vocab, "model.embed_tokens.weight" if c.tied() else None),
             pre_projection=Linear(2 * wide, hidden, bias=False, component=Component.PROJECTOR),
             post_projection=Linear(hidden, wide, bias=False, component=Component.PROJECTOR),
             masked_embedding=embedder(c, hidden, vocab) if ordered else None,

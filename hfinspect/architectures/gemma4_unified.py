@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.heads import causal_lm
+from ..layers.heads import causal_lm, to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Weight
 from . import gemma4_text
@@ -68,13 +68,10 @@ def model(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         gemma4_text.hidden(text),
         text.dim("vocab_size", default=262144),
-        bias=False,
-        tied_to="model.language_model.embed_tokens.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.language_model.embed_tokens.weight" if c.tied() else None,
     )
     return Module("Gemma4UnifiedForConditionalGeneration", model=model(c), lm_head=head)
 

@@ -11,6 +11,7 @@ from ..core.config import ModelConfig, exact
 from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE
+from ..layers.heads import to_words
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Sequential, Weight
@@ -96,12 +97,11 @@ def model(c: ModelConfig) -> Module:
 
 
 def causal(c: ModelConfig) -> Module:
-    output = Linear(
+    output = to_words(
         encoders.hidden(c),
         encoders.vocab(c),
-        tied_to="git.embeddings.word_embeddings.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "git.embeddings.word_embeddings.weight" if c.tied(default=False) else None,
+        bias=True,
     )
     return Module("GitForCausalLM", git=model(c), output=output)
 

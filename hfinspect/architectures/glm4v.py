@@ -11,8 +11,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention
 from ..layers.decoders import Decoder, fused_mlp, pre_norm
+from ..layers.heads import to_words
 from ..layers.vision import position_table
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -146,14 +147,7 @@ def composite(name: str, model: Module, *, tied: bool) -> Module:
     table = words["weight"]
     assert isinstance(table, Parameter)
     vocab, hidden = table.shape
-    head = Linear(
-        hidden,
-        vocab,
-        bias=False,
-        tied_to="model.language_model.embed_tokens.weight" if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(hidden, vocab, "model.language_model.embed_tokens.weight" if tied else None)
     return Module(name, model=model, lm_head=head)
 
 
@@ -169,9 +163,5 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "glm4v_text", {"Glm4vTextModel": text_model}, base="Glm4vTextModel", category="text decoder"
-)
-register(
-    "glm4v_vision", {"Glm4vVisionModel": vision_model}, base="Glm4vVisionModel", category="vision"
-)
+register_part("glm4v_text", "Glm4vTextModel", text_model, "text decoder")
+register_part("glm4v_vision", "Glm4vVisionModel", vision_model, "vision")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.latent_decoders import dense_first, routed
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Module
 from . import glm4v
 from .llama import LLAMA
@@ -63,9 +63,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "glm4v_moe_vision",
-    {"Glm4vMoeVisionModel": vision_model},
-    base="Glm4vMoeVisionModel",
-    category="vision",
-)
+register_part("glm4v_moe_vision", "Glm4vMoeVisionModel", vision_model, "vision")

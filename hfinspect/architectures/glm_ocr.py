@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import fused_mlp
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Conv, Layers, Linear, Module, RMSNorm
 from .glm4v import composite, glm_norms, merger
 from .llama import LLAMA
@@ -114,12 +114,5 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "glm_ocr_text", {"GlmOcrTextModel": text_model}, base="GlmOcrTextModel", category="text decoder"
-)
-register(
-    "glm_ocr_vision",
-    {"GlmOcrVisionModel": vision_model},
-    base="GlmOcrVisionModel",
-    category="vision",
-)
+register_part("glm_ocr_text", "GlmOcrTextModel", text_model, "text decoder")
+register_part("glm_ocr_vision", "GlmOcrVisionModel", vision_model, "vision")

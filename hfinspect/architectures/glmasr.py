@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_heads
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, projector
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
 
 _NAME = "GlmAsr"
@@ -100,9 +100,4 @@ register(
     aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
     category="multimodal",
 )
-register(
-    "glmasr_encoder",
-    {f"{_NAME}Encoder": audio_model},
-    base=f"{_NAME}Encoder",
-    category="audio",
-)
+register_part("glmasr_encoder", f"{_NAME}Encoder", audio_model, "audio")

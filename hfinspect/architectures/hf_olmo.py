@@ -11,6 +11,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import to_words
 from ..layers.vision import scaled
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
@@ -73,7 +74,7 @@ def model(c: ModelConfig) -> Module:
     learned = not (c.flag("rope", default=False) or c.flag("alibi", default=False))
     positions = Embedding(c.dim("max_sequence_length", default=1024), h, kind="position")
     tied = c.flag("weight_tying", default=True)
-    head = Linear(h, vocab, bias=_bias(c), component=Component.HEAD, kind="lm_head")
+    head = to_words(h, vocab, bias=_bias(c))
     return Module(
         "OLMo",
         transformer=Module(

@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import to_words
 from ..layers.vision import patch_conv, position_table
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -152,13 +153,10 @@ def generation(c: ModelConfig) -> Module:
     # The first release has the decoder's keys at the top.
     text = c.section("text_config") if c.has("text_config") else c
     tied = c.tied() or text.tied()
-    head = Linear(
+    head = to_words(
         _hidden(text),
         text.dim("vocab_size", default=290943),
-        bias=False,
-        tied_to="model.embed_tokens.weight" if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.embed_tokens.weight" if tied else None,
     )
     return Module(
         f"{_NAME}ForConditionalGeneration",

@@ -6,12 +6,11 @@ begins an image.
 
 from __future__ import annotations
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed, with_defaults
-from ..layers.heads import classifier
+from ..layers.heads import classifier, to_words
 from ..trees.catalog import register
-from ..trees.modules import Linear, Module
+from ..trees.modules import Module
 from . import gpt2
 
 _NAME = "ImageGPT"
@@ -48,10 +47,7 @@ def causal(c: ModelConfig) -> Module:
         table = "transformer.wte.weight"
     else:
         colours = colours - 1
-    head = Linear(
-        c.dim("n_embd"), colours, bias=False, tied_to=table, component=Component.HEAD,
-        kind="lm_head",
-    )  # fmt: skip
+    head = to_words(c.dim("n_embd"), colours, table)  # fmt: skip
     return Module(f"{_NAME}ForCausalImageModeling", transformer=model(c), lm_head=head)
 
 

@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -136,9 +136,4 @@ register(
     aliases=LLAVA_ALIASES,
     category="multimodal",
 )
-register(
-    "internvl_vision",
-    {"InternVLVisionModel": vision_model},
-    base="InternVLVisionModel",
-    category="vision",
-)
+register_part("internvl_vision", "InternVLVisionModel", vision_model, "vision")

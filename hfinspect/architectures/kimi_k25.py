@@ -16,7 +16,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import lm_head
 from ..layers.vision import pair, patch_conv
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import (
     Activation,
     LayerNorm,
@@ -255,9 +255,6 @@ register(
     category="multimodal",
 )
 
-register(
-    "kimi_k25_vision",
-    {"Kimi_K25VisionModel": lambda c: bare_vision(c, "layers")},
-    base="Kimi_K25VisionModel",
-    category="vision",
+register_part(
+    "kimi_k25_vision", "Kimi_K25VisionModel", lambda c: bare_vision(c, "layers"), "vision"
 )

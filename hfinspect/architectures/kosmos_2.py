@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..layers.vision import (
     clip_attention,
     clip_layer,
@@ -68,14 +69,7 @@ def text_transformer(c: ModelConfig) -> Module:
 
 
 def text_lm(c: ModelConfig, *, tied_to: str | None) -> Module:
-    head = Linear(
-        _width(c),
-        _vocab(c),
-        bias=False,
-        tied_to=tied_to,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(_width(c), _vocab(c), tied_to)
     return Module("Kosmos2TextForCausalLM", model=text_transformer(c), lm_head=head)
 
 

@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads, layer_types
 from ..layers.multimodal import decoder, lm_head, projector
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, RMSNorm
 
 _NAME = "Lfm3Vl"
@@ -121,9 +121,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "lfm3_vl_vision",
-    {f"{_NAME}VisionModel": vision_model},
-    base=f"{_NAME}VisionModel",
-    category="vision",
-)
+register_part("lfm3_vl_vision", f"{_NAME}VisionModel", vision_model, "vision")

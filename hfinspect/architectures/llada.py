@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, RMSNorm
 
@@ -66,7 +67,7 @@ def model(config: ModelConfig) -> Module:
     h = _hidden(c)
     vocab = c.dim("embedding_size", "vocab_size", default=126464)
     tied = c.flag("weight_tying", default=False)
-    head = Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head")
+    head = to_words(h, vocab)
     return Module(
         "LLaDAModel",
         transformer=Module(

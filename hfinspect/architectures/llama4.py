@@ -16,7 +16,7 @@ from ..layers.blocks import activation, grouped_attention, grouped_heads
 from ..layers.heads import causal_lm
 from ..layers.vision import pair, patch_count
 from ..layers.windows import every, windows
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Embedding,
@@ -228,16 +228,6 @@ register(
     category="text decoder",
 )
 
-register(
-    "llama4_vision_model",
-    {"Llama4VisionModel": vision_model},
-    base="Llama4VisionModel",
-    category="vision",
-)
+register_part("llama4_vision_model", "Llama4VisionModel", vision_model, "vision")
 
-register(
-    "llama4",
-    {"Llama4ForConditionalGeneration": conditional_generation},
-    base="Llama4ForConditionalGeneration",
-    category="multimodal",
-)
+register_part("llama4", "Llama4ForConditionalGeneration", conditional_generation, "multimodal")

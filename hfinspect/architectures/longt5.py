@@ -10,8 +10,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
+from ..layers.heads import to_words
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm
+from ..trees.modules import Embedding, Layers, Module, ModuleList, RMSNorm
 from . import t5
 
 #: encoder_attention_type -> (class of the layer, attribute and class of the attention).
@@ -92,9 +93,7 @@ def encoder_model(c: ModelConfig) -> Module:
 def conditional_generation(c: ModelConfig) -> Module:
     width = c.dim("d_model", "hidden_size", default=512)
     vocab = c.dim("vocab_size", default=32128)
-    head = Linear(
-        width, vocab, bias=False, tied_to=_SHARED, component=Component.HEAD, kind="lm_head"
-    )
+    head = to_words(width, vocab, _SHARED)
     return Module("LongT5ForConditionalGeneration", {**model(c).children, "lm_head": head})
 
 

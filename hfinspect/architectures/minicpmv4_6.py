@@ -18,7 +18,7 @@ from ..layers.vision import (
     patch_conv,
     position_table,
 )
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 
 
@@ -132,9 +132,4 @@ register(
     category="multimodal",
 )
 
-register(
-    "minicpmv4_6_vision",
-    {"MiniCPMV4_6VisionModel": vision_model},
-    base="MiniCPMV4_6VisionModel",
-    category="vision",
-)
+register_part("minicpmv4_6_vision", "MiniCPMV4_6VisionModel", vision_model, "vision")

@@ -19,7 +19,7 @@ from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, lay
 from ..layers.experts import corrected_router, experts
 from ..layers.heads import causal_lm, lm_head
 from ..layers.vision import clip_layer
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Conv,
@@ -297,11 +297,8 @@ register(
     category="text decoder",
 )
 
-register(
-    "minimax_m3_vl_vision",
-    {f"{_NAME}VisionModel": partial(vision_model, split=False)},
-    base=f"{_NAME}VisionModel",
-    category="vision",
+register_part(
+    "minimax_m3_vl_vision", f"{_NAME}VisionModel", partial(vision_model, split=False), "vision"
 )
 
 register(

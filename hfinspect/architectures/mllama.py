@@ -11,9 +11,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.heads import to_words
 from ..layers.multimodal import LLAVA_ALIASES
 from ..layers.vision import patch_conv, plain_mlp
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Embedding,
@@ -180,7 +181,7 @@ def causal_lm(config: ModelConfig) -> Module:
 
 def _head(c: ModelConfig) -> Module:
     vocab = c.dim("vocab_size", default=128256)
-    return Linear(_hidden(c), vocab, bias=False, component=Component.HEAD, kind="lm_head")
+    return to_words(_hidden(c), vocab)
 
 
 # ---- together
@@ -231,9 +232,4 @@ register(
     base_prefix="model",
     category="text decoder",
 )
-register(
-    "mllama_vision_model",
-    {"MllamaVisionModel": vision_model},
-    base="MllamaVisionModel",
-    category="vision",
-)
+register_part("mllama_vision_model", "MllamaVisionModel", vision_model, "vision")

@@ -12,6 +12,7 @@ from ..layers import encoders
 from ..layers.blocks import activation
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden, vocab
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
@@ -96,13 +97,11 @@ def head(c: ModelConfig) -> Module:
 
 
 def decoder(c: ModelConfig) -> Module:
-    return Linear(
+    return to_words(
         hidden(c),
         vocab(c),
+        "model.embeddings.tok_embeddings.weight" if c.tied() else None,
         bias=c.flag("decoder_bias", default=True),
-        tied_to="model.embeddings.tok_embeddings.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
     )
 
 

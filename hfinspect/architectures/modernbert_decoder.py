@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.heads import classifier
+from ..layers.heads import classifier, to_words
 from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -108,13 +108,11 @@ def causal(c: ModelConfig) -> Module:
         "ModernBertDecoderForCausalLM",
         model=model(c),
         lm_head=_transform(c),
-        decoder=Linear(
+        decoder=to_words(
             _hidden(c),
             c.dim("vocab_size", default=50368),
+            table if c.tied() else None,
             bias=c.flag("decoder_bias", default=True),
-            tied_to=table if c.tied() else None,
-            component=Component.HEAD,
-            kind="lm_head",
         ),
     )
 

@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.heads import classifier
+from ..layers.heads import classifier, to_words
 from ..trees.catalog import auto_model, register
 from ..trees.modules import LayerNorm, Linear, Module
 
@@ -59,13 +59,11 @@ def prediction(c: ModelConfig) -> Module:
 def masked_lm(c: ModelConfig) -> Module:
     text = _text(c)
     tied = c.tied(default=False)
-    head = Linear(
+    head = to_words(
         _hidden(c),
         text.dim("vocab_size", default=50368),
+        "model.text_model.embeddings.tok_embeddings.weight" if tied else None,
         bias=text.flag("decoder_bias", default=True),
-        tied_to="model.text_model.embeddings.tok_embeddings.weight" if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
     )
     return Module(
         f"{_NAME}ForMaskedLM", model=model(c), projection_head=prediction(c), lm_head=head

@@ -14,6 +14,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 
@@ -139,7 +140,7 @@ def model(c: ModelConfig) -> Module:
             where=c.path or None, hint="a checkpoint's headers are read without the catalog",
         )  # fmt: skip
     vocab = c.dim("embedding_size", "vocab_size", default=50304)
-    head = Linear(_hidden(c), vocab, bias=False, component=Component.HEAD, kind="lm_head")
+    head = to_words(_hidden(c), vocab)
     tied = c.flag("weight_tying", default=False)
     return Module(
         "Molmo",

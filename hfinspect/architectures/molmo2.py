@@ -14,6 +14,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_heads
+from ..layers.heads import to_words
 from ..layers.vision import pair, patch_count
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -196,10 +197,7 @@ def model(c: ModelConfig) -> Module:
 
 def generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = Linear(
-        _hidden(text), text.dim("vocab_size", default=151936), bias=False,
-        component=Component.HEAD, kind="lm_head",
-    )  # fmt: skip
+    head = to_words(_hidden(text), text.dim("vocab_size", default=151936))  # fmt: skip
     return Module(f"{_NAME}ForConditionalGeneration", model=model(c), lm_head=head)
 
 

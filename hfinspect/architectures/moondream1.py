@@ -12,6 +12,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 
@@ -51,7 +52,7 @@ def text_model(c: ModelConfig) -> Module:
         wte=Weight(vocab, width, component=Component.EMBEDDING, kind="token"),
         blocks=Layers.of(c.count("n_layers", default=24), block),
         post_ln=LayerNorm(width),
-        lm_head=Linear(width, vocab, component=Component.HEAD, kind="lm_head"),
+        lm_head=to_words(width, vocab, bias=True),
     )
 
 

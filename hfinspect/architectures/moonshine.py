@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, grouped_attention
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -108,13 +109,10 @@ def model(c: ModelConfig) -> Module:
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    head = Linear(
+    head = to_words(
         _hidden(c),
         c.dim("vocab_size", default=32768),
-        bias=False,
-        tied_to="model.decoder.embed_tokens.weight" if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.decoder.embed_tokens.weight" if c.tied() else None,
     )
     return Module("MoonshineForConditionalGeneration", model=model(c), proj_out=head)
 

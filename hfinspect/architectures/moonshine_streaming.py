@@ -12,6 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
@@ -140,13 +141,10 @@ def model(c: ModelConfig) -> Module:
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    head = Linear(
+    head = to_words(
         _hidden(c),
         c.dim("vocab_size", default=32768),
-        bias=False,
-        tied_to="model.decoder.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.decoder.embed_tokens.weight" if c.tied(default=False) else None,
     )
     return Module(f"{_NAME}ForConditionalGeneration", model=model(c), proj_out=head)
 

@@ -11,7 +11,7 @@ from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.multimodal import decoder, lm_head
 from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
 
 _NAME = "MossTranscribeDiarize"
@@ -88,9 +88,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "moss_transcribe_diarize_audio",
-    {f"{_NAME}AudioModel": audio_model},
-    base=f"{_NAME}AudioModel",
-    category="audio",
-)
+register_part("moss_transcribe_diarize_audio", f"{_NAME}AudioModel", audio_model, "audio")

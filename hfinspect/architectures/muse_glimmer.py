@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import lm_head
 from ..layers.windows import windows
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 # ---- text
@@ -155,19 +155,9 @@ def conditional_generation(c: ModelConfig) -> Module:
     return Module("MuseGlimmerForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register(
-    "muse_glimmer_text",
-    {"MuseGlimmerTextModel": text_model},
-    base="MuseGlimmerTextModel",
-    category="text decoder",
-)
+register_part("muse_glimmer_text", "MuseGlimmerTextModel", text_model, "text decoder")
 
-register(
-    "muse_glimmer_vision",
-    {"MuseGlimmerVisionModel": vision_model},
-    base="MuseGlimmerVisionModel",
-    category="vision",
-)
+register_part("muse_glimmer_vision", "MuseGlimmerVisionModel", vision_model, "vision")
 
 register(
     "muse_glimmer",

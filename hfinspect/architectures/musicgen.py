@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
-from ..trees.catalog import auto_class, auto_model, register
+from ..trees.catalog import auto_class, auto_model, register, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList
 from .encoder_decoder import width_of
 
@@ -91,12 +91,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "musicgen",
-    {"MusicgenForConditionalGeneration": conditional_generation},
-    base="MusicgenForConditionalGeneration",
-    category="audio",
-)
+register_part("musicgen", "MusicgenForConditionalGeneration", conditional_generation, "audio")
 register(
     "musicgen_decoder",
     with_defaults(DEFAULTS, {"MusicgenForCausalLM": causal_lm, "MusicgenModel": decoder_model}),

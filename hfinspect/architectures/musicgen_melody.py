@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed, with_defaults
-from ..trees.catalog import auto_class, auto_model, register
+from ..trees.catalog import auto_class, auto_model, register, register_part
 from ..trees.modules import Linear, Module
 from . import musicgen
 from .encoder_decoder import width_of
@@ -62,11 +62,8 @@ def conditional_generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "musicgen_melody",
-    {"MusicgenMelodyForConditionalGeneration": conditional_generation},
-    base="MusicgenMelodyForConditionalGeneration",
-    category="audio",
+register_part(
+    "musicgen_melody", "MusicgenMelodyForConditionalGeneration", conditional_generation, "audio"
 )
 register(
     "musicgen_melody_decoder",

@@ -16,6 +16,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, grouped_attention
 from ..layers.experts import experts
+from ..layers.heads import to_words
 from ..layers.mamba2_mixer import Mixer
 from ..layers.mamba2_mixer import mixer as mamba_mixer
 from ..trees.catalog import register
@@ -175,13 +176,7 @@ def prediction_layers(c: ModelConfig) -> Module | None:
 
 def causal_lm(c: ModelConfig) -> Module:
     # The class ties nothing, whatever tie_word_embeddings says.
-    head = Linear(
-        _hidden(c),
-        c.dim("vocab_size", default=131072),
-        bias=False,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(_hidden(c), c.dim("vocab_size", default=131072))
     mtp = prediction_layers(c)
     return Module("NemotronHForCausalLM", backbone=backbone(c), lm_head=head, mtp=mtp)
 

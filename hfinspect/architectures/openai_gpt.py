@@ -9,9 +9,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.heads import decoder_classes, sequence_summary
+from ..layers.heads import decoder_classes, sequence_summary, to_words
 from ..trees.catalog import register
-from ..trees.modules import Buffer, Conv1D, Dropout, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Buffer, Conv1D, Dropout, Embedding, LayerNorm, Layers, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -78,7 +78,7 @@ def double_heads(c: ModelConfig) -> Module:
     return Module(
         "OpenAIGPTDoubleHeadsModel",
         transformer=base,
-        lm_head=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+        lm_head=to_words(h, vocab),
         multiple_choice_head=sequence_summary(c, "OpenAIGPTSequenceSummary", h, 1),
     )
 

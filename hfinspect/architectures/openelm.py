@@ -11,6 +11,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
@@ -97,7 +98,7 @@ def model(c: ModelConfig) -> Module:
     made = {row: _layer(c, *row) for row in dict.fromkeys(rows)}
     shared = c.flag("share_input_output_layers", default=True)
     vocab = c.dim("vocab_size", default=32000)
-    head = Linear(_width(c), vocab, bias=False, component=Component.HEAD, kind="lm_head")
+    head = to_words(_width(c), vocab)
     return Module(
         "OpenELMModel",
         token_embeddings=Embedding(vocab, _width(c)),

@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
+from ..layers.heads import to_words
 from ..layers.multimodal import decoder
 from ..layers.vision import clip_attention, pair, patch_conv, patch_count, position_table
 from ..trees.catalog import register
@@ -88,14 +89,7 @@ def base(c: ModelConfig) -> Module:
 
 def generation(c: ModelConfig) -> Module:
     to = "model.language_model.embed_tokens.weight" if c.tied() else None
-    head = Linear(
-        _width(c),
-        c.dim("vocab_size", default=151643),
-        bias=False,
-        tied_to=to,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(_width(c), c.dim("vocab_size", default=151643), to)
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 

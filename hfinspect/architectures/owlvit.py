@@ -17,7 +17,7 @@ from ..layers.vision import (
     patch_count,
     position_table,
 )
-from ..trees.catalog import Builder, register
+from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
 
 
@@ -146,18 +146,8 @@ def register_owl(name: str, model_type: str, *, patch_size: int, objectness: boo
         tower = vision_transformer(name, own, patch_size)
         return Module(f"{name}VisionModel", vision_model=tower, part="vision")
 
-    register(
-        f"{model_type}_text_model",
-        {f"{name}TextModel": text},
-        base=f"{name}TextModel",
-        category="encoder",
-    )
-    register(
-        f"{model_type}_vision_model",
-        {f"{name}VisionModel": vision},
-        base=f"{name}VisionModel",
-        category="vision",
-    )
+    register_part(f"{model_type}_text_model", f"{name}TextModel", text, "encoder")
+    register_part(f"{model_type}_vision_model", f"{name}VisionModel", vision, "vision")
 
 
 register_owl("OwlViT", "owlvit", patch_size=32, objectness=False)

@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
 from ..layers.decoders import Decoder
+from ..layers.heads import to_words
 from ..layers.multimodal import projector
 from ..layers.vision import clip_encoder, clip_layer, patch_conv, position_table
 from ..trees.catalog import register
@@ -105,13 +106,10 @@ def _text(c: ModelConfig) -> ModelConfig:
 def generation(c: ModelConfig) -> Module:
     text, vision = _text(c), c.section("vision_config")
     tied = c.tied() or text.tied()
-    head = Linear(
+    head = to_words(
         _TEXT.width(text),
         text.dim("vocab_size", default=103424),
-        bias=False,
-        tied_to="model.embed_tokens.weight" if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        "model.embed_tokens.weight" if tied else None,
     )
     decoder = text_model(text)
     decoder.class_name = f"{_NAME}VLModel"  # what stands there in memory

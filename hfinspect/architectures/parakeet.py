@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import (
     Activation,
     BatchNorm,
@@ -179,6 +179,6 @@ register(
     base="ParakeetEncoder",
     category="audio",
 )
-register("parakeet_ctc", {"ParakeetForCTC": ctc}, base="ParakeetForCTC", category="audio")
-register("parakeet_rnnt", {"ParakeetForRNNT": rnnt}, base="ParakeetForRNNT", category="audio")
-register("parakeet_tdt", {"ParakeetForTDT": tdt}, base="ParakeetForTDT", category="audio")
+register_part("parakeet_ctc", "ParakeetForCTC", ctc, "audio")
+register_part("parakeet_rnnt", "ParakeetForRNNT", rnnt, "audio")
+register_part("parakeet_tdt", "ParakeetForTDT", tdt, "audio")

@@ -15,7 +15,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import activation, grouped_heads
 from ..layers.heads import decoder_classes
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, plain_mlp, position_table
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -273,15 +273,5 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "phi4_multimodal_vision",
-    {f"{_NAME}VisionModel": vision_model},
-    base=f"{_NAME}VisionModel",
-    category="vision",
-)
-register(
-    "phi4_multimodal_audio",
-    {f"{_NAME}AudioModel": audio_model},
-    base=f"{_NAME}AudioModel",
-    category="audio",
-)
+register_part("phi4_multimodal_vision", f"{_NAME}VisionModel", vision_model, "vision")
+register_part("phi4_multimodal_audio", f"{_NAME}AudioModel", audio_model, "audio")

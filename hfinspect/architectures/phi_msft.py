@@ -13,6 +13,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Buffer,
@@ -87,7 +88,7 @@ def _head(c: ModelConfig, table: str) -> Module:
     """A norm and the output projection, which has a bias; tied only where the config says so."""
     tied = c.tied(default=False)
     weight = Parameter((_vocab(c), _hidden(c)), tied_to=table if tied else None)
-    linear = Linear(_hidden(c), _vocab(c), component=Component.HEAD, kind="lm_head")
+    linear = to_words(_hidden(c), _vocab(c), bias=True)
     linear.children["weight"] = weight
     return Module("CausalLMHead", ln=LayerNorm(_hidden(c), eps=_eps(c)), linear=linear)
 

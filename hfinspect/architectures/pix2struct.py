@@ -10,7 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..trees.catalog import register
+from ..layers.heads import to_words
+from ..trees.catalog import register_part
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 _NAME = "Pix2Struct"
@@ -99,14 +100,7 @@ def text_model(c: ModelConfig, *, tied: bool) -> Module:
     count = int(c.count("num_layers", "num_hidden_layers", default=12))
     rest = text_layer(c, first=False)
     layers = [rest if i else text_layer(c, first=True) for i in range(count)]
-    head = Linear(
-        h,
-        vocab,
-        bias=False,
-        tied_to="decoder.embed_tokens.weight" if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(h, vocab, "decoder.embed_tokens.weight" if tied else None)
     return Module(
         f"{_NAME}TextModel",
         embed_tokens=Embedding(vocab, h),
@@ -124,15 +118,5 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "pix2struct",
-    {f"{_NAME}ForConditionalGeneration": generation},
-    base=f"{_NAME}ForConditionalGeneration",
-    category="multimodal",
-)
-register(
-    "pix2struct_vision_model",
-    {f"{_NAME}VisionModel": vision_model},
-    base=f"{_NAME}VisionModel",
-    category="vision",
-)
+register_part("pix2struct", f"{_NAME}ForConditionalGeneration", generation, "multimodal")
+register_part("pix2struct_vision_model", f"{_NAME}VisionModel", vision_model, "vision")

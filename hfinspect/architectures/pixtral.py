@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
 from ..layers.vision import pair, patch_conv
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm
 
 
@@ -50,4 +50,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register("pixtral", {"PixtralVisionModel": model}, base="PixtralVisionModel", category="vision")
+register_part("pixtral", "PixtralVisionModel", model, "vision")

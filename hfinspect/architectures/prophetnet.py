@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden, vocab
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 
@@ -95,9 +96,7 @@ def model(c: ModelConfig, *, at: str = "") -> Module:
 
 def _head(c: ModelConfig) -> Module:
     table = _table(c, "prophetnet.")
-    return Linear(
-        hidden(c), vocab(c), bias=False, tied_to=table, component=Component.HEAD, kind="lm_head"
-    )
+    return to_words(hidden(c), vocab(c), table)
 
 
 def conditional_generation(c: ModelConfig) -> Module:

@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.heads import to_words
 from ..layers.whisper_encoder import encoder_layer, width
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
@@ -107,13 +108,10 @@ def text_model(c: ModelConfig, class_name: str) -> Module:
 
 def thinker(c: ModelConfig, *, at: str = "") -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         text.dim("hidden_size", default=3584),
         text.dim("vocab_size", default=152064),
-        bias=False,
-        tied_to=f"{at}model.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        f"{at}model.embed_tokens.weight" if c.tied(default=False) else None,
     )
     return Module(
         f"{_NAME}ThinkerForConditionalGeneration",
@@ -162,7 +160,7 @@ def talker(c: ModelConfig) -> Module:
         f"{_NAME}TalkerForConditionalGeneration",
         thinker_to_talker_proj=Linear(wide, h, component=Component.PROJECTOR),
         model=talker_model(c),
-        codec_head=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+        codec_head=to_words(h, vocab),
         part="audio",
     )
 

@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.vision import bounded
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -191,21 +191,6 @@ def token2wav(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "qwen2_5_omni_token2wav",
-    {"Qwen2_5OmniToken2WavModel": token2wav},
-    base="Qwen2_5OmniToken2WavModel",
-    category="audio",
-)
-register(
-    "qwen2_5_omni_dit",
-    {"Qwen2_5OmniToken2WavDiTModel": diffusion},
-    base="Qwen2_5OmniToken2WavDiTModel",
-    category="audio",
-)
-register(
-    "qwen2_5_omni_bigvgan",
-    {"Qwen2_5OmniToken2WavBigVGANModel": bigvgan},
-    base="Qwen2_5OmniToken2WavBigVGANModel",
-    category="audio",
-)
+register_part("qwen2_5_omni_token2wav", "Qwen2_5OmniToken2WavModel", token2wav, "audio")
+register_part("qwen2_5_omni_dit", "Qwen2_5OmniToken2WavDiTModel", diffusion, "audio")
+register_part("qwen2_5_omni_bigvgan", "Qwen2_5OmniToken2WavBigVGANModel", bigvgan, "audio")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Layers, Module, RMSNorm
 from .qwen2_vl import (
     ALIASES,
@@ -81,15 +81,7 @@ register(
     aliases=ALIASES,
     category="multimodal",
 )
-register(
-    "qwen2_5_vl_text",
-    {"Qwen2_5_VLTextModel": only_text},
-    base="Qwen2_5_VLTextModel",
-    category="text decoder",
-)
-register(
-    "qwen2_5_vl_vision",
-    {"Qwen2_5_VisionTransformerPretrainedModel": vision_model},
-    base="Qwen2_5_VisionTransformerPretrainedModel",
-    category="vision",
+register_part("qwen2_5_vl_text", "Qwen2_5_VLTextModel", only_text, "text decoder")
+register_part(
+    "qwen2_5_vl_vision", "Qwen2_5_VisionTransformerPretrainedModel", vision_model, "vision"
 )

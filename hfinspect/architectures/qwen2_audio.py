@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
 from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
 
 
@@ -58,9 +58,4 @@ register(
     aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
     category="multimodal",
 )
-register(
-    "qwen2_audio_encoder",
-    {"Qwen2AudioEncoder": audio_model},
-    base="Qwen2AudioEncoder",
-    category="audio",
-)
+register_part("qwen2_audio_encoder", "Qwen2AudioEncoder", audio_model, "audio")

@@ -13,9 +13,10 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
 from ..layers.decoders import Decoder
+from ..layers.heads import to_words
 from ..layers.vision import plain_mlp, scaled
 from ..layers.windows import switched_windows
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -148,13 +149,10 @@ def vision_model(c: ModelConfig) -> Module:
 
 def head(c: ModelConfig, tied_to: str) -> Module:
     text = text_section(c)
-    return Linear(
+    return to_words(
         text.dim("hidden_size", default=8192),
         text.dim("vocab_size", default=152064),
-        bias=False,
-        tied_to=tied_to if tied(c) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        tied_to if tied(c) else None,
     )
 
 
@@ -186,9 +184,4 @@ register(
     aliases=ALIASES,
     category="multimodal",
 )
-register(
-    "qwen2_vl_text",
-    {"Qwen2VLTextModel": only_text},
-    base="Qwen2VLTextModel",
-    category="text decoder",
-)
+register_part("qwen2_vl_text", "Qwen2VLTextModel", only_text, "text decoder")

@@ -22,7 +22,7 @@ from ..layers.heads import (
     sequence_classification,
     token_classification,
 )
-from ..trees.catalog import Builder, register
+from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .qwen3_next import (
     delta_net,
@@ -240,12 +240,7 @@ register(
     category="text decoder",
 )
 
-register(
-    "qwen3_5_vision",
-    {"Qwen3_5VisionModel": partial(vision_model, "Qwen3_5")},
-    base="Qwen3_5VisionModel",
-    category="vision",
-)
+register_part("qwen3_5_vision", "Qwen3_5VisionModel", partial(vision_model, "Qwen3_5"), "vision")
 
 register(
     "qwen3_5",

@@ -10,7 +10,7 @@ from functools import partial
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.experts import sparse_block
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Module
 from .qwen3_5 import Variant, composite_classes, text_classes, vision_model
 
@@ -38,11 +38,8 @@ register(
     category="text decoder",
 )
 
-register(
-    "qwen3_5_moe_vision",
-    {"Qwen3_5MoeVisionModel": partial(vision_model, "Qwen3_5Moe")},
-    base="Qwen3_5MoeVisionModel",
-    category="vision",
+register_part(
+    "qwen3_5_moe_vision", "Qwen3_5MoeVisionModel", partial(vision_model, "Qwen3_5Moe"), "vision"
 )
 
 register(

@@ -15,7 +15,7 @@ from ..layers.composing import renamed
 from ..layers.heads import classifier
 from ..layers.multimodal import decoder, lm_head, projector
 from ..layers.whisper_encoder import width
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Dropout, Linear, Module
 from . import qwen3_omni_moe
 
@@ -107,9 +107,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "qwen3_asr_encoder",
-    {"Qwen3ASREncoder": audio_model},
-    base="Qwen3ASREncoder",
-    category="audio",
-)
+register_part("qwen3_asr_encoder", "Qwen3ASREncoder", audio_model, "audio")

@@ -12,8 +12,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_heads
 from ..layers.experts import sparse_block, sparse_layers
+from ..layers.heads import to_words
 from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -131,13 +132,10 @@ def text_model(c: ModelConfig, class_name: str = "ThinkerTextModel") -> Module:
 
 def thinker(c: ModelConfig, *, at: str = "") -> Module:
     text = c.section("text_config")
-    head = Linear(
+    head = to_words(
         text.dim("hidden_size", default=2048),
         text.dim("vocab_size", default=3584),
-        bias=False,
-        tied_to=f"{at}model.embed_tokens.weight" if c.tied(default=False) else None,
-        component=Component.HEAD,
-        kind="lm_head",
+        f"{at}model.embed_tokens.weight" if c.tied(default=False) else None,
     )
     return Module(
         f"{NAME}ThinkerForConditionalGeneration",
@@ -172,12 +170,7 @@ def only_thinker(c: ModelConfig) -> Module:
     return thinker(c.section("thinker_config") if c.has("thinker_config") else c)
 
 
-register(
-    "qwen3_omni_moe",
-    {f"{NAME}ForConditionalGeneration": whole},
-    base=f"{NAME}ForConditionalGeneration",
-    category="multimodal",
-)
+register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", whole, "multimodal")
 register(
     "qwen3_omni_moe_thinker",
     {

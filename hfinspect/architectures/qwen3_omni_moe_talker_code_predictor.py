@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
 from ..layers.experts import sparse_block
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -96,7 +97,7 @@ def talker(c: ModelConfig) -> Module:
         model=_talker_model(text),
         text_projection=_resize(c),
         hidden_projection=_resize(c),
-        codec_head=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+        codec_head=to_words(h, vocab),
         code_predictor=code_predictor(c.section("code_predictor_config")),
         part="audio",
     )
@@ -130,7 +131,7 @@ def code_predictor_model(c: ModelConfig) -> Module:
 def code_predictor(c: ModelConfig) -> Module:
     h, vocab = c.dim("hidden_size", default=1024), c.dim("vocab_size", default=2048)
     more = int(c.count("num_code_groups", default=32, minimum=1)) - 1
-    head = Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head")
+    head = to_words(h, vocab)
     return Module(
         f"{NAME}TalkerCodePredictorModelForConditionalGeneration",
         model=code_predictor_model(c),

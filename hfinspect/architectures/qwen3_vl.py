@@ -10,7 +10,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder
-from ..trees.catalog import Builder, register
+from ..layers.heads import to_words
+from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import (
     Activation,
     Embedding,
@@ -81,13 +82,10 @@ def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:
     def generation(c: ModelConfig) -> Module:
         section = c.section("text_config")
         tied = c.tied(default=False)
-        head = Linear(
+        head = to_words(
             text.width(section),
             section.dim("vocab_size", default=151936),
-            bias=False,
-            tied_to="model.language_model.embed_tokens.weight" if tied else None,
-            component=Component.HEAD,
-            kind="lm_head",
+            "model.language_model.embed_tokens.weight" if tied else None,
         )
         return Module(f"{name}ForConditionalGeneration", model=base(c), lm_head=head)
 
@@ -102,18 +100,8 @@ def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:
         f"{name}Model": base,
     }
     register(model_type, both, base=f"{name}Model", base_prefix="model", category="multimodal")
-    register(
-        f"{model_type}_text",
-        {f"{name}TextModel": only_text},
-        base=f"{name}TextModel",
-        category="text decoder",
-    )
-    register(
-        f"{model_type}_vision",
-        {f"{name}VisionModel": only_vision},
-        base=f"{name}VisionModel",
-        category="vision",
-    )
+    register_part(f"{model_type}_text", f"{name}TextModel", only_text, "text decoder")
+    register_part(f"{model_type}_vision", f"{name}VisionModel", only_vision, "vision")
 
 
 register_qwen3_vl("Qwen3VL", "qwen3_vl", TEXT)

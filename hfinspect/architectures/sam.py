@@ -12,7 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.vision import pair, patch_conv, scaled
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import (
     Conv,
     Embedding,
@@ -222,7 +222,5 @@ def vision_model(c: ModelConfig) -> Module:
     return Module("SamVisionModel", vision_encoder=vision_encoder(section), part="vision")
 
 
-register("sam", {"SamModel": model}, base="SamModel", category="vision")
-register(
-    "sam_vision_model", {"SamVisionModel": vision_model}, base="SamVisionModel", category="vision"
-)
+register_part("sam", "SamModel", model, "vision")
+register_part("sam_vision_model", "SamVisionModel", vision_model, "vision")

@@ -14,7 +14,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.vision import bounded, pair, patch_conv, scaled
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -243,16 +243,6 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register("sam2", {"Sam2Model": model}, base="Sam2Model", category="vision")
-register(
-    "sam2_vision_model",
-    {"Sam2VisionModel": vision_model},
-    base="Sam2VisionModel",
-    category="vision",
-)
-register(
-    "sam2_hiera_det_model",
-    {"Sam2HieraDetModel": hiera},
-    base="Sam2HieraDetModel",
-    category="vision",
-)
+register_part("sam2", "Sam2Model", model, "vision")
+register_part("sam2_vision_model", "Sam2VisionModel", vision_model, "vision")
+register_part("sam2_hiera_det_model", "Sam2HieraDetModel", hiera, "vision")

@@ -4,7 +4,7 @@ transformers/models/speech_encoder_decoder/modeling_speech_encoder_decoder.py.""
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Module
 from .encoder_decoder import composite
 
@@ -19,9 +19,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "speech-encoder-decoder",
-    {"SpeechEncoderDecoderModel": model},
-    base="SpeechEncoderDecoderModel",
-    category="audio",
-)
+register_part("speech-encoder-decoder", "SpeechEncoderDecoderModel", model, "audio")

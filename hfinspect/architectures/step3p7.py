@@ -20,7 +20,7 @@ from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides
-from ..layers.heads import lm_head
+from ..layers.heads import lm_head, to_words
 from ..layers.vision import pair, patch_conv, patch_count
 from ..layers.windows import windows
 from ..trees.catalog import register
@@ -169,7 +169,7 @@ def next_token_layers(c: ModelConfig, layers: int) -> list[Module]:
     head = Module(
         "SharedHead",
         norm=_norm(c, h),
-        output=Linear(h, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
+        output=to_words(h, vocab),
     )
 
     def row(query: Dim) -> Module:

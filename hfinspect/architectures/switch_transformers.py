@@ -10,6 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import renamed, with_defaults
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Layers, Linear, Module, ModuleList
 from . import t5
@@ -131,14 +132,7 @@ def encoder_model(c: ModelConfig) -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     width: Dim = c.dim("d_model")
-    head = Linear(
-        width,
-        c.dim("vocab_size"),
-        bias=False,
-        tied_to=_SHARED if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(width, c.dim("vocab_size"), _SHARED if c.tied() else None)
     return _named("SwitchTransformersForConditionalGeneration", {**_parts(c), "lm_head": head})
 
 

@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.heads import classifier
+from ..layers.heads import classifier, to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
@@ -150,14 +150,7 @@ def encoder_model(c: ModelConfig, *, at: str = "") -> Module:
 
 def conditional_generation(c: ModelConfig) -> Module:
     # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
-    head = Linear(
-        _width(c),
-        _vocab(c),
-        bias=False,
-        tied_to="shared.weight",
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    head = to_words(_width(c), _vocab(c), "shared.weight")
     return Module("T5ForConditionalGeneration", {**model(c).children, "lm_head": head})
 
 

@@ -6,11 +6,11 @@ vision-encoder-decoder.
 
 from __future__ import annotations
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq
 from ..layers.composing import with_defaults
+from ..layers.heads import to_words
 from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import register
 from ..trees.modules import Linear, Module
@@ -41,14 +41,7 @@ def causal_lm(c: ModelConfig) -> Module:
     return Module(
         "TrOCRForCausalLM",
         model=Module("TrOCRDecoderWrapper", decoder=decoder),
-        output_projection=Linear(
-            seq2seq.width(c, style),
-            seq2seq.vocab(c, style),
-            bias=False,
-            tied_to=table,
-            component=Component.HEAD,
-            kind="lm_head",
-        ),
+        output_projection=to_words(seq2seq.width(c, style), seq2seq.vocab(c, style), table),
     )
 
 

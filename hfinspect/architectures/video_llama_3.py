@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, lm_head, projector
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 
 _NAME = "VideoLlama3"
@@ -67,9 +67,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register(
-    "video_llama_3_vision",
-    {f"{_NAME}VisionModel": vision_model},
-    base=f"{_NAME}VisionModel",
-    category="vision",
-)
+register_part("video_llama_3_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -4,7 +4,7 @@ transformers/models/vision_encoder_decoder/modeling_vision_encoder_decoder.py.""
 from __future__ import annotations
 
 from ..core.config import ModelConfig
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Module
 from .encoder_decoder import composite
 
@@ -13,9 +13,4 @@ def model(c: ModelConfig) -> Module:
     return composite(c, "VisionEncoderDecoderModel", encoder_type="vit", part="vision")
 
 
-register(
-    "vision-encoder-decoder",
-    {"VisionEncoderDecoderModel": model},
-    base="VisionEncoderDecoderModel",
-    category="multimodal",
-)
+register_part("vision-encoder-decoder", "VisionEncoderDecoderModel", model, "multimodal")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import text_width, tower_width
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Linear, Module, Weight
 
 _NAME = "VisionTextDualEncoderModel"
@@ -33,4 +33,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register("vision-text-dual-encoder", {_NAME: model}, base=_NAME, category="multimodal")
+register_part("vision-text-dual-encoder", _NAME, model, "multimodal")

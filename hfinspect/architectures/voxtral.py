@@ -16,7 +16,7 @@ from ..core.records import dataclass
 from ..layers.blocks import activation
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
 from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 
 
@@ -92,12 +92,7 @@ def register_listener(it: Listener) -> None:
     )
     if it.tower is not None:
         return
-    register(
-        f"{it.model_type}_encoder",
-        {f"{it.name}Encoder": alone},
-        base=f"{it.name}Encoder",
-        category="audio",
-    )
+    register_part(f"{it.model_type}_encoder", f"{it.name}Encoder", alone, "audio")
 
 
 register_listener(

@@ -29,7 +29,7 @@ def project_q(c: ModelConfig) -> Module:
 
 
 def pre_training(s: Speech) -> Forms:
-    """Masked frames are told from others in a space of their own."""
+    """Masked frames are distinguished from others in a space of their own."""
     return {
         "ForPreTraining": {
             s.prefix: s.model,

@@ -23,6 +23,13 @@ def hidden_size(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", "n_embd", "d_model", "n_embed", "dim")
 
 
+def to_words(hidden: int, vocab: int, tied_to: str | None = None, *, bias: bool = False) -> Module:
+    """The projection to the vocabulary, where its tie is known: V·H parameters, none when tied."""
+    return Linear(
+        hidden, vocab, bias=bias, tied_to=tied_to, component=Component.HEAD, kind="lm_head"
+    )
+
+
 def lm_head(
     c: ModelConfig,
     hidden: int,
@@ -34,14 +41,7 @@ def lm_head(
 ) -> Module:
     """The projection to the vocabulary: V·H parameters, none of its own when tied."""
     tied = c.tied(default=tied_default)
-    return Linear(
-        hidden,
-        vocab,
-        bias=bias,
-        tied_to=tied_to if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    return to_words(hidden, vocab, tied_to if tied else None, bias=bias)
 
 
 def classifier(hidden: int, labels: int, *, bias: bool = True) -> Module:

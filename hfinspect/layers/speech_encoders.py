@@ -25,7 +25,7 @@ _HEADS: Mapping[str, Mapping[str, Part]] = {
     "ForAudioFrameClassification": speech_heads.FRAMES,
     "ForXVector": speech_heads.SPEAKER,
 }
-#: The heads of a family that tells no speakers apart.
+#: The heads of a family that knows no speakers.
 SHORT = tuple(_HEADS)[:2]
 
 

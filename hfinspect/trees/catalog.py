@@ -102,6 +102,11 @@ def register(
     return family
 
 
+def register_part(model_type: str, class_name: str, build: Builder, category: str) -> Family:
+    """Add a section of a composite: a model_type with one class, which is its base."""
+    return register(model_type, {class_name: build}, base=class_name, category=category)
+
+
 def _add_classes(family: Family) -> None:
     for name in family.classes:
         # Some types take the classes of another (internlm3: LlamaForCausalLM).
