@@ -1,0 +1,126 @@
+"""Deformable DETR (Zhu et al. 2020). Source: transformers/models/deformable_detr.
+
+DETR over several scales of the picture; each query looks at a few points of each.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.composing import renamed
+from ..layers.deformable import (
+    deformable_attention,
+    levels,
+    positions,
+    predictor,
+    projections,
+    width,
+)
+from ..layers.vision import clip_attention
+from ..trees.catalog import register
+from ..trees.modules import (
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
+from . import detr
+
+_NAME = "DeformableDetr"
+
+
+def layer(c: ModelConfig, *, decoder: bool) -> Module:
+    d, side = width(c), "decoder" if decoder else "encoder"
+    inner = c.dim(f"{side}_ffn_dim", default=1024)
+    deformed = deformable_attention(c, _NAME, int(decoder))
+    return Module(
+        f"{_NAME}{side.capitalize()}Layer",
+        self_attn=clip_attention(f"{_NAME}SelfAttention", d) if decoder else deformed,
+        self_attn_layer_norm=LayerNorm(d),
+        encoder_attn=deformed if decoder else None,
+        encoder_attn_layer_norm=LayerNorm(d) if decoder else None,
+        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
+        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
+        final_layer_norm=LayerNorm(d),
+    )
+
+
+def _stages(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
+    """The backbone; of timm's, the first map is not looked at, of one level only the last."""
+    network, sizes = detr.backbone(c)
+    section = c.section("backbone_config")
+    timm = not c.has("backbone_config") or section.model_type == "timm_backbone"
+    if timm and not section.has("out_indices"):
+        sizes = sizes[1:] if int(levels(c)) > 1 else sizes[-1:]
+    return renamed(network, "Detr", _NAME), sizes
+
+
+def model(c: ModelConfig) -> Module:
+    d, two = width(c), c.flag("two_stage", default=False)
+    network, sizes = _stages(c)
+    queries = c.dim("num_queries", default=300)
+    encoder = Layers.of(
+        c.count("encoder_layers", "num_hidden_layers", default=6), layer(c, decoder=False)
+    )
+    decoder = Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
+    return Module(
+        f"{_NAME}Model",
+        backbone=network,
+        position_embedding=positions(c, _NAME),
+        input_proj=projections(c, sizes, d),
+        query_position_embeddings=None if two else Embedding(queries, d * 2, kind="position"),
+        encoder=Module(f"{_NAME}Encoder", layers=encoder),
+        decoder=Module(f"{_NAME}Decoder", layers=decoder),
+        level_embed=Weight(levels(c), d, component=Component.EMBEDDING, kind="position"),
+        enc_output=Linear(d, d) if two else None,
+        enc_output_norm=LayerNorm(d) if two else None,
+        pos_trans=Linear(2 * d, 2 * d) if two else None,
+        pos_trans_norm=LayerNorm(2 * d) if two else None,
+        reference_points=None if two else Linear(d, 2, component=Component.EMBEDDING),
+        part="vision",
+    )
+
+
+def object_detection(c: ModelConfig) -> Module:
+    """One head for all layers; with refined boxes one for each, which the decoder holds, and in
+    two stages one more, its labels held by the decoder as well."""
+    d, tied = width(c), c.tied(default=True)
+    two, refined = c.flag("two_stage", default=False), c.flag("with_box_refine", default=False)
+    count = int(c.count("decoder_layers", default=6)) + two
+    root = Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
+    base = root["model"]
+    assert isinstance(base, Module)
+    decoder = base["decoder"]
+    assert isinstance(decoder, Module)
+
+    def labels(tied_to: str | None) -> Module:
+        to = (f"{tied_to}.weight", f"{tied_to}.bias") if tied_to else (None, None)
+        return Linear(
+            d, c.num_labels, tied_to=to[0], bias_tied_to=to[1],
+            component=Component.HEAD, kind="classifier",
+        )  # fmt: skip
+
+    def boxes(tied_to: str | None) -> Module:
+        return predictor(_NAME, (d, d, d, 4), tied_to)
+
+    for name, head, own in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
+        if own:
+            decoder.children[name] = ModuleList(head(None) for _ in range(count))
+        held = [f"model.decoder.{name}.{i}" if own else f"{name}.0" for i in range(count)]
+        root.children[name] = ModuleList(
+            head(held[i] if tied and (own or i) else None) for i in range(count)
+        )
+    return root
+
+
+register(
+    "deformable_detr",
+    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="vision",
+)
