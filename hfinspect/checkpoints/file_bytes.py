@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..core.checkpoint import Shard, ShardIndex
+from ..core.stored_tensors import longest_name
 from ..formats.safetensors.safetensors import (
     DEFAULT_FIRST_GUESS,
     METADATA_BYTES,
     PREFIX_BYTES,
     header_bound,
+    name_bytes,
 )
 from ..sources.source import FileEntry, Source
+from .folded_index import FoldedMap
 
 #: One shard's header shows how long those of the others are; this much more is read.
 _HEADROOM = 1.125
@@ -57,14 +60,13 @@ class FirstGuess:
         self, source: Source, indexes: Iterable[ShardIndex] = (), *, typical: int | None = None
     ) -> None:
         self._is_local = is_local(source)
-        self._names: dict[str, list[str]] = {}
+        self._names: dict[str, tuple[int, int]] = {}
         self._seen = typical or DEFAULT_FIRST_GUESS
         for index in () if self._is_local else indexes:
             folder = index.file[: index.file.rfind("/") + 1]
-            names: dict[str, list[str]] = {}
-            for name, shard in index.weight_map.items():
-                names.setdefault(f"{folder}{shard}", []).append(name)
-            self._names.update(names)
+            for shard, count, length in _lengths(index.weight_map):
+                before = self._names.get(folder + shard, (0, 0))
+                self._names[folder + shard] = before[0] + count, before[1] + length
 
     def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
         if format_name != "safetensors":
@@ -72,12 +74,22 @@ class FirstGuess:
         if self._is_local:
             return PREFIX_BYTES
         names = self._names.get(path)
-        return self._seen if names is None else header_bound(names, size)
+        return self._seen if names is None else header_bound(*names, size)
 
     def learn(self, shard: Shard) -> None:
         if shard.format != "safetensors" or shard.file in self._names:
             return
         self._seen = max(self._seen, int(shard.header_bytes * _HEADROOM))
+
+
+def _lengths(weight_map: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
+    """Shards with numbers of their names, and at most how many bytes these take in a header."""
+    if isinstance(weight_map, FoldedMap):
+        for (pattern, shard), keys in zip(weight_map.groups, weight_map.keys_of, strict=True):
+            yield shard, len(keys), len(keys) * name_bytes(longest_name(pattern, keys))
+    else:
+        for name, shard in weight_map.items():
+            yield shard, 1, name_bytes(name)
 
 
 def typical_header(index_bytes: int, shards: int) -> int:

@@ -81,6 +81,15 @@ def unfold_name(pattern: str, key: int) -> str:
     return pattern % numbers_of(key, width_of(pattern))
 
 
+def longest_name(pattern: str, keys: Iterable[int]) -> str:
+    """A name of this pattern that none of those with these keys is longer than."""
+    left, greatest = set(keys), []
+    for _ in range(width_of(pattern)):
+        greatest.append(max(map(_LOW.__and__, left)))
+        left = {key >> NUMBER_BITS for key in left}
+    return pattern % tuple(reversed(greatest))
+
+
 def width_of(pattern: str) -> int:
     """How many numbers were taken out of each name of a pattern."""
     return pattern.replace("%%", "").count(MARK)

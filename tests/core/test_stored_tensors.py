@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hfinspect.core.stored_tensors import (
     StoredTensors,
     fold_names,
+    longest_name,
     numbers_of,
     texts_of,
     unfold_name,
@@ -43,6 +44,17 @@ def test_unfolding_gives_the_names_back(names: list[str]) -> None:
         texts = texts_of(pattern)
         spelled = "".join(t + n for t, n in zip(texts, [*numbers, ""], strict=True))
         assert spelled == unfold_name(pattern, key)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=12))
+def test_no_name_is_longer_than_the_longest(names: list[str]) -> None:
+    by_pattern: dict[str, list[tuple[int, str]]] = {}
+    for name, pattern, key in zip(names, *fold_names(names), strict=True):
+        by_pattern.setdefault(pattern, []).append((key, name))
+    for pattern, found in by_pattern.items():
+        longest = longest_name(pattern, [key for key, _ in found])
+        assert len(longest) >= max(len(name) for _, name in found)
+        assert fold_names([longest])[0] == [pattern]
 
 
 def test_only_whole_numbers_between_dots_are_taken_out() -> None:

@@ -22,6 +22,7 @@ from hfinspect.formats.safetensors.safetensors import (
     FORMAT,
     header_bound,
     judge_header,
+    name_bytes,
     shard_from_header,
 )
 
@@ -142,7 +143,7 @@ def test_bound_covers_headers_of_usual_tensors(names: list[str], rows: int, colu
     header = safetensors_header(tensors, {"format": "pt"})
     length = 8 + len(header_text(header))
     size = length + len(tensors) * rows * columns * 2
-    bound = header_bound(tensors, size)
+    bound = header_bound(len(tensors), sum(map(name_bytes, tensors)), size)
     assert length <= bound <= length + 8 + 128 + 80 * (len(tensors) + 1) + 6 * sum(map(len, names))
 
 

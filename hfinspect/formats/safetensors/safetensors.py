@@ -6,7 +6,7 @@ https://huggingface.co/docs/safetensors/index#format
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
@@ -211,10 +211,14 @@ def _error(header: Header, finding: Finding) -> FormatError:
     return FormatError(header.file, found, rule=finding.rule, hint=hint)
 
 
-def header_bound(names: Iterable[str], size: int | None) -> int:
-    """An upper bound on the bytes up to the end of a header that describes ``names`` in a file of
-    ``size`` bytes, for tensors of usual shapes: the size of the first range to read."""
+def name_bytes(name: str) -> int:
+    """What a name takes in a header, with its quotes and what separates it from the next."""
+    return len(json.dumps(name)) + 2
+
+
+def header_bound(count: int, names: int, size: int | None) -> int:
+    """An upper bound on the bytes up to the end of a header that describes ``count`` tensors in a
+    file of ``size`` bytes, if they have usual shapes: the size of the first range to read.
+    ``names`` is the sum of their ``name_bytes``."""
     digits = len(str(size)) if size is not None else 12
-    quoted = json.dumps(list(names))  # as long as the names are written in the header
-    count = quoted.count('", "') + 1
-    return PREFIX_BYTES + METADATA_BYTES + len(quoted) + count * (ENTRY_BYTES + 2 * digits)
+    return PREFIX_BYTES + METADATA_BYTES + names + count * (ENTRY_BYTES + 2 * digits)
