@@ -481,10 +481,13 @@ def predict_parts(
 
 
 def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> DeclaredPart:
+    from .inspecting.assumed import assumed_class, assumed_finding
     from .inspecting.pipelines import DeclaredPart
 
     found = changed(config, overrides)
-    return DeclaredPart("", "", found.config, found.prediction, found.overrides, found.findings)
+    assumed = assumed_class(found.prediction, found.config)
+    notes = (*found.findings, *assumed_finding(assumed, found.prediction))
+    return DeclaredPart("", "", found.config, found.prediction, found.overrides, notes)
 
 
 def _folder(member: Member) -> str:

@@ -55,6 +55,10 @@ class Beyond:
         }
 
 
+#: Rule of the note that says which class was assumed.
+ASSUMED = "assumed-class"
+
+
 @dataclass(frozen=True)
 class Assumed:
     """The class that was taken where the config names none, and why. ``other`` is the other common

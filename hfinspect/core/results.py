@@ -498,7 +498,8 @@ class Failure(Shown):
     error: HfinspectError
 
     def _in_a_line(self) -> str:
-        return f"{self.target}: {self.error}"
+        text = str(self.error)  # most errors begin with what they are about
+        return text if text.startswith(f"{self.target}:") else f"{self.target}: {text}"
 
     @property
     def kind(self) -> str:

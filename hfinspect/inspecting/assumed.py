@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.checkpoint import Finding
-from ..core.expectation import Assumed
+from ..core.expectation import ASSUMED, Assumed
 from ..errors import HfinspectError
 from ..trees.catalog import MOST_COMMON
 from ..trees.prediction import Prediction, predict
@@ -47,4 +47,11 @@ def assumed_finding(assumed: Assumed | None, prediction: Prediction | None) -> l
     """The note that says so."""
     if assumed is None or prediction is None:
         return []
-    return [Finding("assumed-class", assumed.text(prediction.parameters), severity="note")]
+    return [Finding(ASSUMED, assumed.text(prediction.parameters), severity="note")]
+
+
+def assumed_alone(prediction: Prediction) -> list[Finding]:
+    """The note where only the prediction is there, not the config: without the other's count."""
+    if prediction.because != MOST_COMMON:
+        return []
+    return assumed_finding(Assumed(prediction.architecture, prediction.because), prediction)

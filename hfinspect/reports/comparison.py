@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..analysis.count import per_layer
 from ..analysis.differences import Change, Comparison, Difference, ranges
+from ..core.expectation import ASSUMED
 from ..core.overrides import titled
 from ..core.results import Inspection
 from ..core.text import byte_size, method_word, spelled
@@ -34,6 +35,12 @@ def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
     for other, difference in zip(others, comparison.differences, strict=True):
         named = titled(other.target, other.overrides)
         blocks += _difference(titled(first.target, first.overrides), named, difference)
+    blocks += [
+        Paragraph(f"{model.origin.name}: {finding.text}", "note")
+        for model in comparison.inspections
+        for finding in model.findings
+        if finding.rule == ASSUMED
+    ]
     return Document(title, tuple(blocks), _plain(comparison.inspections))
 
 

@@ -13,6 +13,7 @@ from ..core.refs import Origin
 from ..core.results import Failure, Inspection
 from ..core.verdicts import AuditResult
 from ..errors import UsageError
+from ..inspecting.assumed import assumed_alone
 from ..inspecting.build import from_prediction
 from ..trees.prediction import Prediction
 from . import (
@@ -49,7 +50,8 @@ def document_of(result: Result, *, short: bool = False) -> Document:
         return comparison.lay_out(result, drawn=short)
     if isinstance(result, Prediction):
         origin = Origin("mapping", result.architecture)
-        return document_of(from_prediction(result.architecture, origin, result))
+        notes = assumed_alone(result)
+        return document_of(from_prediction(result.architecture, origin, result, findings=notes))
     return Document(result.target, (Paragraph(str(result.error), "error"),))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..core.cache_size import SEVERAL, CacheSize
+from ..core.expectation import ASSUMED
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
 from ..core.offload_plan import Offload
 from ..core.records import dataclass
@@ -154,7 +155,8 @@ def _weights_alone(weights: WeightBytes, found: Inspection, wish: Wish) -> Weigh
 
 
 def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
-    notes = parallel_notes(wish.parallel, wish.engine.name, found)
+    notes = [finding.text for finding in found.findings if finding.rule == ASSUMED]
+    notes += parallel_notes(wish.parallel, wish.engine.name, found)
     if wish.width is not None:
         notes.append(f"weights are sized at {wish.width}, not as they are stored")
     if not any(layer.keeps for layer in layers):

@@ -67,3 +67,16 @@ def test_with_weights(tmp_path: Path) -> None:
         == predict({**config, "architectures": ["LlamaModel"]}).parameters
     )
     assert "LlamaModel has" in " ".join(program(tmp_path).out.split())
+
+
+def test_every_answer_says_which_class_was_assumed(tmp_path: Path) -> None:
+    """Whoever asks: memory, tree, compare, and a prediction in a notebook (without its config)."""
+    write_config(tmp_path, {"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64})
+    for command in (["memory"], ["tree"], ["compare", str(tmp_path)]):
+        shown = " ".join(program(*command, tmp_path).out.split())
+        assert "names no class: LlamaForCausalLM is assumed" in shown, command
+    for shown in (predict({"model_type": "bert"}).to_markdown(),
+                  predict({"model_type": "bert"})._repr_html_() or ""):  # fmt: skip
+        assert "BertForMaskedLM is assumed" in shown.replace("\\", "")
+    named = predict({"model_type": "bert", "architectures": ["BertForMaskedLM"]})
+    assert "is assumed" not in named.to_markdown()
