@@ -18,11 +18,12 @@ _WEIGHTS = (Kind.MODEL, Kind.WEIGHTS, Kind.ORIGINAL, Kind.ADAPTER)
 def models_below(files: Iterable[str]) -> list[str]:
     """Folders that hold a model each, where the top holds none; empty where it does.
 
-    A single folder of weights without a config is the model itself, put aside; so are GGUF files in
-    folders, which are variants of one model.
+    A single folder of weights without a config is the model itself, put aside; so are folders of
+    nothing but GGUF files, which are variants of one model.
     """
     with_config: set[str] = set()
     with_weights: set[str] = set()
+    only_gguf = True
     for path in files:
         folder, _, name = path.rpartition("/")
         weights = weight_name(path)
@@ -30,9 +31,8 @@ def models_below(files: Iterable[str]) -> list[str]:
             with_config.add(folder)
         elif weights is not None and weights.kind in _WEIGHTS:
             with_weights.add(folder)
-            if weights.format == "gguf" and folder:
-                return []
-    if "" in with_config | with_weights:
+            only_gguf = only_gguf and weights.format == "gguf"
+    if "" in with_config | with_weights or (only_gguf and not with_config):
         return []
     parts = tuple(f"{folder}/" for folder in with_config)
     alone = {folder for folder in with_weights if not folder.startswith(parts)}

@@ -33,7 +33,7 @@ def clean_lines(text: str) -> str:
 
 
 def spelled(number: int) -> str:
-    """A count in words: 1.30 B, 117 M, 512. Three significant digits, never rounded up a unit
+    """A count, rounded: 1.30 B, 117 M, 512. Three significant digits, never rounded up a unit
     without changing the unit (999,999 is 1.00 M)."""
     for size, unit in ((10**12, " T"), (10**9, " B"), (10**6, " M"), (10**3, " K")):
         if number * 1000 >= size * 999.5:
@@ -41,6 +41,16 @@ def spelled(number: int) -> str:
             digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
             return f"{value:.{digits}f}{unit}"
     return str(number)
+
+
+def more_are(count: int, noun: str) -> str:
+    """``1 more row is``, ``12 more rows are``."""
+    return f"1 more {noun} is" if count == 1 else f"{count:,} more {noun}s are"
+
+
+def with_rounded(number: int) -> str:
+    """A count with its rounded form, where that is another: 1,303,111,680 (1.30 B), 84."""
+    return f"{number:,} ({spelled(number)})" if number >= 1000 else str(number)
 
 
 def method_word(method: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core.components import Component, Role
-from ..core.text import spelled
+from ..core.text import with_rounded
 from ..trees.modules import Module, each_module
 from .count_tree import Branch, Leaf, Stack, leaves
 from .ledger import Ledger
@@ -162,14 +162,14 @@ def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
             formula = ledger.rows_formula(each)
             yield f"one expert of a layer: {formula.text} = {formula.value:,}"
         yield (
-            f"{k} of {n} experts serve a token: {_size(whole)} parameters are in "
-            f"experts, {_size(active)} of them active"
+            f"{k} of {n} experts serve a token: {with_rounded(whole)} parameters are in "
+            f"experts, {with_rounded(active)} of them active"
         )
     shared = sum(
         leaf.count.value * times.value for _, leaf, times in counted if leaf.kind == "shared_expert"
     )
     if shared:
-        yield f"shared experts serve every token: {_size(shared)}"
+        yield f"shared experts serve every token: {with_rounded(shared)}"
 
 
 def _one_expert(routed: list[tuple[Leaf, Polynomial]], count: int) -> Polynomial | None:
@@ -195,11 +195,6 @@ def _tied(found: Found, ledger: Ledger) -> Iterator[str]:
             yield f"{name} is {leaf.tied_to}: its {size} are counted once"
 
 
-def _size(number: int) -> str:
-    """With its rounded form, where that is another."""
-    return f"{number:,} ({spelled(number)})" if number >= 1000 else str(number)
-
-
 def extra_name(name: str, leaf: Leaf) -> str:
     """What a parameter that transformers neither loads nor saves belongs to."""
     return "multi-token prediction" if leaf.part == "mtp" else leaf.kind or name
@@ -220,6 +215,6 @@ def _left_out(found: Found) -> Iterator[str]:
         elements = sum(leaf.count.value * times.value for _, leaf, times in more)
         names = ", ".join(dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in more))
         yield (
-            f"files on the Hub may hold {_size(elements)} parameters more that "
+            f"files on the Hub may hold {with_rounded(elements)} parameters more that "
             f"this class does not load: {names}"
         )

@@ -11,7 +11,7 @@ from ..analysis.differences import Change, Comparison, Difference, ranges
 from ..core.expectation import ASSUMED
 from ..core.overrides import titled
 from ..core.results import Inspection
-from ..core.text import byte_size, method_word, spelled
+from ..core.text import byte_size, method_word, more_are, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
 
 #: Rows of one table of differences; the rest is counted (all are in the JSON form).
@@ -215,7 +215,7 @@ def _difference(first: str, other: str, difference: Difference) -> list[Block]:
         blocks.append(Table(columns, tuple(map(_change, difference.changes[:MAX_ROWS]))))
     hidden = max(len(difference.changes) - MAX_ROWS, 0) + max(len(difference.config) - MAX_ROWS, 0)
     if hidden:
-        blocks.append(Paragraph(f"{hidden} more rows are in --format json", "note"))
+        blocks.append(Paragraph(f"{more_are(hidden, 'row')} in --format json", "note"))
     return blocks
 
 

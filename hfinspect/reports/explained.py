@@ -11,7 +11,7 @@ from ..core.explanation import Attention, Explanation
 from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.overrides import titled
-from ..core.text import byte_size, method_word, spelled
+from ..core.text import byte_size, method_word, spelled, with_rounded
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table, TextBlock
 from .reconciliation import (
     against_blocks,
@@ -86,8 +86,8 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     yield "model", e.architecture + (f" (model_type {e.model_type})" if e.model_type else "")
     active = ""
     if e.active_parameters is not None:
-        active = f", {e.active_parameters:,} ({spelled(e.active_parameters)}) active"
-    yield "total", f"{e.parameters:,} ({spelled(e.parameters)}) parameters{active}"
+        active = f", {with_rounded(e.active_parameters)} active"
+    yield "total", f"{with_rounded(e.parameters)} parameters{active}"
     for group in e.beyond:
         yield "beyond", group.text
     if e.closed is not None and _has_room(e.closed, e):

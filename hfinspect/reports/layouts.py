@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.results import Adapter, Inspection, Quantization
-from ..core.text import byte_size, method_word, spelled
+from ..core.text import byte_size, method_word, with_rounded
 from .document import Cell, Column, Facts, Table
 from .headline import build
 
@@ -67,7 +67,7 @@ def adapter(found: Adapter, parameters: int | None) -> Iterator[tuple[str, str]]
         return
     base = found.base
     if found.base_parameters:
-        base += f", {found.base_parameters:,} ({spelled(found.base_parameters)}) parameters"
+        base += f", {with_rounded(found.base_parameters)} parameters"
         if parameters is not None:
             base += f"; the adapter adds {100 * parameters / found.base_parameters:.3g}% to them"
     yield "base", base

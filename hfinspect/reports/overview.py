@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.made_later import counted
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
-from ..core.text import byte_size, spelled
+from ..core.text import byte_size, more_are, spelled, with_rounded
 from .cache_lines import first_screen
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
 from .headline import build, hub_line, summary
@@ -212,10 +212,10 @@ def _totals(inspection: Inspection) -> Facts:
         items.append(("tied", _tied(inspection.tied)))
     if inspection.parameters_with_head is not None:
         apart = inspection.parameters_with_head
-        items.append(("untied", f"{apart:,} ({spelled(apart)}) with an untied head"))
+        items.append(("untied", f"{with_rounded(apart)} with an untied head"))
     if inspection.active_parameters is not None:
         active = inspection.active_parameters
-        items.append(("active", f"{active:,} ({spelled(active)}) serve one token"))
+        items.append(("active", f"{with_rounded(active)} serve one token"))
     items += [("beyond", group.text) for group in inspection.beyond]
     if inspection.logical is not None and inspection.stored not in (None, inspection.logical):
         items.append(("stored", _stored(inspection)))
@@ -284,7 +284,7 @@ def _left_aside(others: Mapping[str, str]) -> str:
         shown.append(f"{paths[0]}{more} ({reason})")
     rest = len(by_reason) - MAX_REASONS
     if rest > 0:
-        shown.append(f"others for {rest} more reasons are in --format json")
+        shown.append(f"others for {more_are(rest, 'reason')} in --format json")
     return "; ".join(shown)
 
 
@@ -333,7 +333,7 @@ def _remarks(inspection: Inspection) -> list[Block]:
     )
     rest = len(findings) - MAX_FINDINGS
     if rest > 0:
-        blocks.append(Paragraph(f"{rest} more findings are in --format json", "note"))
+        blocks.append(Paragraph(f"{more_are(rest, 'finding')} in --format json", "note"))
     if inspection.other_files:
         blocks.append(Paragraph(f"not read: {_left_aside(inspection.other_files)}", "note"))
     return blocks

@@ -86,6 +86,9 @@ def test_a_repo_of_models_names_one_by_its_address(hub: HubServer, tmp_path: Pat
         (["a/model.safetensors", "b/pytorch_model.bin"], ["a", "b"]),
         (["a/model.safetensors"], []), (["a/b/model.safetensors", "a/optimizer.pt"], []),
         (["Q4/x.gguf", "Q8/x.gguf"], []), (["config.json", "a/config.json"], []),
+        # Variants of one model are nothing but GGUF files: not these.
+        (["Q4/x.gguf", "a/config.json"], ["Q4", "a"]),
+        (["gguf/x.gguf", "run/model.pt"], ["gguf", "run"]),
         (["model.safetensors", "a/config.json"], []), (["model_index.json", "a/config.json"], []),
         (["a/model_index.json", "a/unet/config.json"], ["a"]), (["a/x.onnx"], []), ([], []),
     ],
