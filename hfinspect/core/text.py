@@ -43,6 +43,12 @@ def spelled(number: int) -> str:
     return str(number)
 
 
+def of_type(value: object) -> str:
+    """``an int``, ``a list``: the type of what was given in place of something else."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def more_are(count: int, noun: str) -> str:
     """``1 more row is``, ``12 more rows are``."""
     return f"1 more {noun} is" if count == 1 else f"{count:,} more {noun}s are"

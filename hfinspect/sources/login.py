@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ..core.text import of_type
 from ..errors import UsageError
 
 
@@ -34,6 +35,6 @@ def login(
         return session.token, session.endpoint
     except AttributeError:
         raise UsageError(
-            "session", f"is a {type(session).__name__}",
+            "session", f"is {of_type(session)}",
             expected="an object with token and endpoint", hint="huggingface_hub.HfApi is one",
         ) from None  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..core.progress import Progress
 from ..core.records import dataclass
 from ..core.refs import ModelRef, masked, parse_ref
+from ..core.text import of_type
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
 from .deadline import Deadline, Timeout
 from .local import LocalSource
@@ -32,7 +33,7 @@ def resolve(
     if not isinstance(target, str):
         raise UsageError(
             "target",
-            f"is a {type(target).__name__}",
+            f"is {of_type(target)}",
             expected="a repo id, a path or a config",
         )
     if endpoint is None and target[:8].lower().startswith(("http://", "https://")):

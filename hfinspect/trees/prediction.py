@@ -14,6 +14,7 @@ from ..core.display import Shown, counted
 from ..core.records import dataclass
 from ..core.tensor import TORCH_DTYPES, TensorSpec
 from ..core.tensor_copies import Copies
+from ..core.text import of_type
 from ..errors import ConfigError
 from .catalog import Choice, Family, choose
 from .expand import expected_tensors
@@ -115,7 +116,7 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
     if not isinstance(config, ModelConfig):
         if not isinstance(config, Mapping):
             raise ConfigError(
-                "config", f"is a {type(config).__name__}", expected="a mapping, as in config.json"
+                "config", f"is {of_type(config)}", expected="a mapping, as in config.json"
             )
         config = ModelConfig(config)
     choice = choose(config)

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.core.text import MAX_SHOWN, byte_size, clean, clean_lines, method_word, spelled
+import hfinspect
+from hfinspect.core.text import (
+    MAX_SHOWN,
+    byte_size,
+    clean,
+    clean_lines,
+    method_word,
+    more_are,
+    of_type,
+    spelled,
+    with_rounded,
+)
+from hfinspect.errors import HfinspectError
 
 ODD = "\N{REPLACEMENT CHARACTER}"
 
@@ -87,3 +99,23 @@ def test_words_are_within_half_a_percent(number: int) -> None:
 
 def test_methods_named_after_a_format_are_spelled_as_it_is() -> None:
     assert [method_word(m) for m in ("fp8", "mxfp4", "gptq")] == ["FP8", "MXFP4", "gptq"]
+
+
+@pytest.mark.parametrize(("value", "named"), [(3, "an int"), ([], "a list")])
+def test_the_type_of_a_value_has_its_article(value: object, named: str) -> None:
+    assert of_type(value) == named
+    with pytest.raises(HfinspectError, match=f"is {named}"):
+        hfinspect.inspect(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(84, "84"), (999, "999"), (1_303_111_680, "1,303,111,680 (1.30 B)")]
+)
+def test_a_count_has_its_rounded_form_where_that_is_another(number: int, shown: str) -> None:
+    assert with_rounded(number) == shown
+
+
+def test_one_more_is_one() -> None:
+    assert [more_are(n, "row") for n in (1, 2, 1200)] == [
+        "1 more row is", "2 more rows are", "1,200 more rows are",
+    ]  # fmt: skip
