@@ -61,8 +61,9 @@ LEFT_OUT = ROOT / "fixtures" / "oracle" / "left_out.json"
 SECONDS = 60.0
 
 
-#: How narrow the roots are that are tried: of the default config, of a released one.
-_NARROWER = ((0, 1, 2), (1, 2))
+def _levels(library: Library, released: bool, level: int) -> range:
+    """How narrow the roots are that are tried: those of released configs are."""
+    return range(max(level, int(released)), 3) if library.name == "diffusers" else range(1)
 
 
 def file_name(kind: str) -> str:
@@ -70,14 +71,14 @@ def file_name(kind: str) -> str:
 
 
 def record_classes(
-    library: Library, kind: str, names: Iterable[str], seconds: float = SECONDS
+    library: Library, kind: str, names: Iterable[str], seconds: float = SECONDS, level: int = 0
 ) -> tuple[dict[str, list[Recorded]], dict[str, str]]:
     """Class -> what was recorded, a root each, and class -> why it was not."""
     found: dict[str, list[Recorded]] = {}
     failed: dict[str, str] = {}
     for name in sorted(names, key=_order):
         started = time.process_time()
-        roots, why = record_class(library, kind, name, seconds)
+        roots, why = record_class(library, kind, name, seconds, level)
         if roots:
             found[name] = roots
             _make_known(family_json(library, kind, found))
@@ -105,7 +106,7 @@ def _make_known(trace: dict[str, Any]) -> None:
 
 
 def record_class(
-    library: Library, kind: str, name: str, seconds: float
+    library: Library, kind: str, name: str, seconds: float, level: int = 0
 ) -> tuple[list[Recorded], str]:
     """A root for the default config and one for each released config that the roots before it
     refuse; and why there is none."""
@@ -114,8 +115,8 @@ def record_class(
     for released in ({}, *library.released(kind, name)):
         if roots and _answers(library, kind, name, roots, released):
             continue
-        for narrow in _NARROWER[bool(released)] if library.name == "diffusers" else (0,):
-            spent = seconds / 2 if narrow else seconds
+        for narrow in _levels(library, bool(released), level):
+            spent = seconds / 2 if narrow > level else seconds
             try:
                 roots.append(Recording(library, kind, name, spent, released, narrow).solve())
                 break
@@ -236,9 +237,11 @@ def _parameters(node: Node | Leaf | Part) -> int:
     return 0 if node.buffer or node.tied else size
 
 
-def record_family(library: Library, kind: str, names: list[str], seconds: float = SECONDS) -> bool:
+def record_family(
+    library: Library, kind: str, names: list[str], seconds: float = SECONDS, level: int = 0
+) -> bool:
     """Record these classes of a type and write its trace; what was recorded before stays."""
-    found, failed = record_classes(library, kind, names, seconds)
+    found, failed = record_classes(library, kind, names, seconds, level)
     _leave_out(library.name, kind, names, failed)
     if not found:
         return False
@@ -352,6 +355,10 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=60, help="comparisons with --check")
     parser.add_argument("--diffusers", action="store_true", help="the types are its classes")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each class")
+    parser.add_argument(
+        "--level", type=int, default=0, choices=(0, 1, 2),
+        help="guard from the start: nothing, all but numbers, all but numbers of layers",
+    )  # fmt: skip
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
@@ -374,7 +381,7 @@ def main() -> int:
             continue
         names = lacking(library, kind)
         if names:
-            record_family(library, kind, names, options.seconds)
+            record_family(library, kind, names, options.seconds, options.level)
     return 0
 
 

@@ -6,8 +6,8 @@
     python -m tests.regenerate                       # then: the index of types and classes
 
 A file holds the names of one module of timm.  Names of one structure share a root (see
-``tracing/of_timm.py``).  Each name is compared with what timm builds: its published config, as timm
-saves it, other classes and channels, and no classes where timm builds that.  A name with one
+``tracing/of_timm.py``).  Each name is compared with what timm's loader builds of a config.json: the
+published one, other classes and channels, and no classes where timm builds that.  A name with one
 difference is not written.
 """
 
@@ -114,15 +114,13 @@ def compared(library: Timm, trace: Mapping[str, Any], one: Built) -> tuple[int, 
     side = one.options[0].height
     published = library.about(one.name)
     configs: list[dict[str, Any]] = [
-        library.saved_config({"architecture": one.name, "pretrained_cfg": _plain(published)}),
-        Options(rng.randint(2, 3000), rng.choice((1, 2, 3, 4, 6)), side).config(one.name),
-        Options(rng.randint(2, 3000), 3, side).config(one.name),
-        Options(0, rng.choice((1, 3, 4)), side).config(one.name),
+        {"architecture": one.name, "pretrained_cfg": _plain(published)},
+        Options(rng.randint(2, 3000), rng.choice((1, 2, 4, 6)), side).config(one.name),
+        Options(0, 3, side).config(one.name),
         Options(7, 3, None if side else 224).config(one.name),
         Options(7, 3, (side or 224) * 2).config(one.name),
         {**Options(5, 3, side).config(one.name), "model_args": {"global_pool": "max"}},
         {**Options(5, 3, side).config(one.name), "model_args": {"in_chans": 2}},
-        {"architecture": one.name},
     ]
     answered = 0
     for config in configs:
@@ -137,7 +135,7 @@ def compared(library: Timm, trace: Mapping[str, Any], one: Built) -> tuple[int, 
         if mine != real:
             return answered, f"{config} {sorted(set(mine.items()) ^ set(real.items()))[:3]}"
         answered += 1
-    return answered, "" if answered > 3 else "hardly anything is answered"
+    return answered, "" if answered > 2 else "hardly anything is answered"
 
 
 def _plain(published: Mapping[str, Any]) -> dict[str, Any]:

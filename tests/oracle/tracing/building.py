@@ -51,8 +51,9 @@ class Builds:
         self.library, self.kind, self.name = library, kind, name
         #: The config that must be answered: one as released, or the class's default.
         self.released = dict(released or {})
-        #: What is guarded from the start: 0 nothing, 1 all but numbers, 2 everything.
+        #: What is guarded from the start: 0 nothing, 1 all but numbers, 2 all but depths.
         self.narrow = narrow
+        self.seconds = seconds
         self.until = time.process_time() + seconds
         self.rng = Random(f"{kind} {name}")
         self.cache: dict[str, Seen | str] = {}
@@ -73,6 +74,22 @@ class Builds:
         self.without: set[str] = set()
         self.parts: dict[str, str] | None = None
         self.absent: dict[str, dict[str, Any]] = {}
+
+    @property
+    def unwritten(self) -> dict[str, Any]:
+        """What the class itself gives each key."""
+        if not hasattr(self, "_unwritten"):
+            try:
+                full = self.library.full(self.kind, self.name, {})
+            except Exception:
+                full = {}
+            self._unwritten = flattened(full, self.sections)
+        return self._unwritten
+
+    def shrunk(self) -> set[str]:
+        """Counts that the base has smaller than the config which is to be answered."""
+        wanted = {**self.unwritten, **self.released}
+        return {k for k, v in self.base_given.items() if type(v) is int and v != wanted.get(k)}
 
     # ---- builds
 

@@ -79,7 +79,8 @@ class Experiments(Builds):
         likely = [k for k in options if options[k] and k in self._likely()]
         for key in [*likely, *self._not_idle(suspects)]:
             self._single(key)
-        self._conditional()
+        if not self.narrow:
+            self._conditional()
         full = self.attempt(self._spelled_in_full(base), {})
         if isinstance(full, Seen):
             self.seen.append(full)
@@ -119,6 +120,9 @@ class Experiments(Builds):
 
     def _single(self, key: str) -> None:
         wanted = 3 if isinstance(self.base.env[key], int) else 8
+        counted = isinstance(self.base.env[key], int)
+        if self.narrow and (not counted or (self.narrow > 1 and key not in self.shrunk())):
+            wanted = 1  # it is guarded if it matters
         if any(key.startswith(path) for path in self.inner):
             wanted = 1  # unless it matters outside the part as well
         for value in self.options[key]:
@@ -131,7 +135,7 @@ class Experiments(Builds):
                 self.working.setdefault(key, []).append(value)
                 if found.root.signature != self.base.root.signature:
                     self.seen.append(found)
-                    wanted = max(wanted, 3)
+                    wanted = wanted if self.narrow else max(wanted, 3)
             else:
                 self.failing.setdefault(key, []).append(value)
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from .observing import Leaf, Node, Saved, tree
 
-#: Sizes of which every build of a name has another one: classes, channels, pixels.
+#: Classes and channels, of which every build of a name has others.
 _CLASSES, _CHANNELS = (11, 13), (3, 5)
 #: More runs of equal members than this are written out one by one.
 _RUNS = 9
@@ -73,16 +73,6 @@ class Timm:
             (Path(folder) / "config.json").write_text(json.dumps(config))
             return timm.create_model(f"local-dir:{folder}", pretrained=False)
 
-    def saved_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The config.json that timm writes of what it builds."""
-        from timm.models._hub import save_config_for_hf
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "config.json"
-            save_config_for_hf(self.model(config), str(path))
-            found: dict[str, Any] = json.loads(path.read_text())
-        return found
-
     def build(self, config: Mapping[str, Any]) -> Node:
         """The tree of what is saved."""
         model = self.model(config)
@@ -112,9 +102,9 @@ def built(library: Timm, name: str) -> Built:
     fixed = bool(about.get("fixed_input_size"))
     side = about.get("input_size", (3, 224, 224))[-1] if fixed else None
     options = [
-        Options(_CLASSES[0], 3, side), Options(_CLASSES[1], 3, side),
-        Options(_CLASSES[0], 1, side), Options(_CLASSES[1], 5, side),
-    ]  # fmt: skip
+        Options(classes, channels, side)
+        for classes, channels in zip(_CLASSES, _CHANNELS, strict=True)
+    ]
     trees = [library.build(one.config(name)) for one in options]
     try:
         bare = library.build(Options(0, 3, side).config(name))

@@ -17,7 +17,7 @@ from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
 
 from .building import Failed, Seen
-from .changing import IDLE, flattened
+from .changing import IDLE
 from .experimenting import Experiments, counts
 from .fitting import Build, EnvValues, Fitter, NoFit, evaluated, proposed
 from .gate import LEAST, Gated, comparisons, gate
@@ -96,17 +96,6 @@ class Recording(Experiments):
                         env[key] = None
         return envs, defaults
 
-    @property
-    def unwritten(self) -> dict[str, Any]:
-        """What the class itself gives each key."""
-        if not hasattr(self, "_unwritten"):
-            try:
-                full = self.library.full(self.kind, self.name, {})
-            except Exception:
-                full = {}
-            self._unwritten = flattened(full, self.sections)
-        return self._unwritten
-
     def _computed(
         self, key: str, built: list[Seen], expressions: list[Written], derived: set[str]
     ) -> Any:
@@ -144,7 +133,7 @@ class Recording(Experiments):
     def solve(self) -> Recorded:
         """Experiments, the fit, counterexamples until none is found, the gate."""
         base = self.experiment()
-        self.seen += self.random(16, {})
+        self.seen += self.random(4 if self.narrow else 16, {})
         guards: dict[str, list[Any]] = {}
         held = self._stages()
         for number in range(ROUNDS):
@@ -258,7 +247,7 @@ class Recording(Experiments):
     def _rebased(self, guards: Mapping[str, list[Any]]) -> Recorded:
         """The same from a config that has the default of every key which is guarded."""
         again = Recording(
-            self.library, self.kind, self.name, released=self.released, narrow=self.narrow
+            self.library, self.kind, self.name, self.seconds, self.released, self.narrow
         )
         again.rebased = True
         wanted = {**self.unwritten, **self.released}
@@ -268,11 +257,15 @@ class Recording(Experiments):
         return again.solve()
 
     def _narrowed(self) -> set[str]:
-        """The keys that are guarded from the start."""
+        """The keys that are guarded from the start: all, or all but numbers; never the counts of
+        layers that the base has fewer of than the config which is to be answered."""
         if not self.narrow:
             return set()
-        whole = {k for k in self.effective() if type(self.base.env[k]) is not int}
-        return set(self.effective()) if self.narrow > 1 else whole
+        held = {k for k in self.effective() if self.narrow > 1 or not self._is_number(k)}
+        return held - self.shrunk()
+
+    def _is_number(self, key: str) -> bool:
+        return type(self.base.env[key]) is int
 
     def _stages(self) -> set[str]:
         """Counts of what lists have an entry each for: widths of the n-th stage are no formula."""
