@@ -19,7 +19,7 @@ from .registry import Rule, chosen
 #: Findings of one rule that are listed one by one; a wrong config makes 100,000 of a kind.
 MAX_PER_RULE = 50
 
-#: Findings of one rule that are counted: beyond, "more" is said.
+#: Findings of one rule that are counted: beyond, "more" is said, as an error.
 MAX_COUNTED = 1_000_000
 
 
@@ -93,8 +93,12 @@ def _findings(rule: Rule, facts: Facts) -> Iterator[AuditFinding]:
     for found in islice(left, MAX_COUNTED):
         more += 1
         worst = max(worst, found.severity or rule.severity, key=SEVERITIES.index)
+    if next(left, None) is not None:
+        more, worst = more + 1, "error"  # what comes then is not looked at
     if more:
         text = f"{more:,} more findings of this rule are not listed"
+        if more > MAX_COUNTED:
+            text = f"more than {MAX_COUNTED:,} further findings of this rule are not listed"
         yield AuditFinding(rule.code, rule.name, worst, text)
 
 

@@ -18,10 +18,11 @@ MAGIC = b"\x89HDF\r\n\x1a\n"
 MAX_BLOCKS = 256
 #: Bytes of one block: a message has at most 65,535, and Keras writes some ten.
 MAX_BLOCK_BYTES = 4 * 1024 * 1024
-#: A text that lies outside of the header: descriptions of models stay below some megabytes.
-MAX_TEXT_BYTES = 16 * 1024 * 1024
-#: Texts of one root group, together.
-MAX_TEXTS_BYTES = 64 * 1024 * 1024
+#: Attributes of the root: Keras writes some ten.
+MAX_ATTRIBUTES = 1_000
+#: Heaps with texts that lie outside of the header, together: descriptions of models stay below some
+#: megabytes.
+MAX_HEAP_BYTES = 64 * 1024 * 1024
 
 _CONTINUATION, _ATTRIBUTE, _ATTRIBUTE_INFO, _SHARED = 0x10, 0x0C, 0x15, 0x02
 _STRING, _VARIABLE = 3, 9
@@ -46,14 +47,19 @@ class _Root:
         self._file = file
         self._base = 0
         self._width = self._lengths = 8
-        self._left = MAX_TEXTS_BYTES
+        self._left = MAX_HEAP_BYTES
+        self._heaps: dict[int, dict[int, bytes]] = {}
 
     def texts(self) -> dict[str, bytes]:
-        found = {}
+        found: dict[str, bytes] = {}
+        seen = 0
         for kind, data in self._messages(self._root_header()):
             if kind == _ATTRIBUTE_INFO and self._is_dense(data):
                 raise self._broken("its attributes lie in a heap, which is not followed")
             if kind == _ATTRIBUTE:
+                seen += 1
+                if seen > MAX_ATTRIBUTES:
+                    raise self._limit(f"its root group has more than {MAX_ATTRIBUTES:,} attributes")
                 attribute = self._attribute(data)
                 text = self._text(attribute)
                 if text is not None:
@@ -62,6 +68,9 @@ class _Root:
 
     def _broken(self, found: str) -> FormatError:
         return FormatError(self._file.path, found, rule="hdf5")
+
+    def _limit(self, found: str) -> LimitError:
+        return LimitError(self._file.path, found)
 
     def _take(self, start: int, length: int) -> bytes:
         data = self._file.read(self._base + start, self._base + start + length)
@@ -108,7 +117,7 @@ class _Root:
             raise self._broken("its root group has no header that is known")
         for number, (at, length) in enumerate(blocks):
             if number >= MAX_BLOCKS or length > MAX_BLOCK_BYTES:
-                raise LimitError(self._file.path, "the header of its root group is too large")
+                raise self._limit("the header of its root group is too large")
             data = self._take(at, length)
             for kind, flags, message in self._in_block(data, layout, extra):
                 if kind == _CONTINUATION:
@@ -175,21 +184,29 @@ class _Root:
         heap, number = self._address(place, 0), int.from_bytes(place[self._width :], "little")
         if not heap or not number:
             return b""
-        head = self._take(heap, 8 + self._lengths)
-        if not head.startswith(b"GCOL"):
+        if heap not in self._heaps:
+            self._heaps[heap] = self._read_heap(heap)
+        if number not in self._heaps[heap]:
+            raise self._broken("a heap lacks an attribute's text")
+        return self._heaps[heap][number]
+
+    def _read_heap(self, heap: int) -> dict[int, bytes]:
+        """Number -> object of one global heap."""
+        first = 8 + self._lengths
+        head = self._take(heap, first)
+        size = int.from_bytes(head[8:], "little")
+        if not head.startswith(b"GCOL") or size < first:
             raise self._broken("a heap is not where an attribute says")
-        stop = heap + int.from_bytes(head[8:], "little")
-        at = heap + 8 + self._lengths
-        while at + 8 + self._lengths <= stop:
-            item = self._take(at, 8 + self._lengths)
-            size = int.from_bytes(item[8:], "little")
-            at += len(item)
-            if int.from_bytes(item[:2], "little") == number:
-                self._left -= size
-                if size > MAX_TEXT_BYTES or self._left < 0:
-                    raise LimitError(self._file.path, f"an attribute has {size:,} bytes")
-                return self._take(at, size)
-            if not int.from_bytes(item[:2], "little"):
+        self._left -= size
+        if self._left < 0:
+            raise self._limit("its texts are too large")
+        data, at = self._take(heap, size), first
+        found: dict[int, bytes] = {}
+        while at + first <= size:
+            number = int.from_bytes(data[at : at + 2], "little")
+            length = int.from_bytes(data[at + 8 : at + first], "little")
+            if not number or at + first + length > size:
                 break
-            at += -(-size // 8) * 8
-        raise self._broken("a heap lacks an attribute's text")
+            found.setdefault(number, data[at + first : at + first + length])
+            at += first + -(-length // 8) * 8
+        return found

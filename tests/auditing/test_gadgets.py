@@ -186,6 +186,16 @@ def test_modules_that_no_keras_config_names(module: str, tmp_path: Path) -> None
     assert "error" in severities(write(files, tmp_path), "HI414")
 
 
+def test_a_gguf_template_that_goes_on_behind_what_is_kept(tmp_path: Path) -> None:
+    """Whatever else the header has findings about."""
+    writer = GgufWriter().text("general.architecture", "llama")
+    for number in range(300):
+        writer = writer.text(f"key.{number}", "x" * 20)
+    long = "{{ x }}" + " " * 70_000 + "{{ x.__class__ }}"
+    (tmp_path / "m.gguf").write_bytes(writer.text("tokenizer.chat_template", long).bytes(0))
+    assert severities(tmp_path, "HI419") == ["warning"]
+
+
 @pytest.mark.parametrize(
     "module",
     ["keras", "keras.layers", "keras.src.models.functional", "keras.src.engine.sequential",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect
+from hfinspect.auditing import run
 from hfinspect.auditing.facts import collect, other_files
 from hfinspect.formats.torch import archive
 from hfinspect.sources import hidden
@@ -205,3 +206,17 @@ def test_members_that_only_python_unpacks(method: int, tmp_path: Path) -> None:
     put(tmp_path, "m.mar", zipped(["weights"], method=method))
     found = hfinspect.audit(tmp_path).failing("error")
     assert {f.code for f in found} == {"HI403"}
+
+
+def test_findings_beyond_those_that_are_counted_may_be_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand notes do not hide what comes behind them."""
+    monkeypatch.setattr(run, "MAX_PER_RULE", 2)
+    monkeypatch.setattr(run, "MAX_COUNTED", 3)
+    for count, severity in ((5, "note"), (6, "error")):
+        folder = write(made("single"), tmp_path / str(count))
+        for number in range(count):
+            put(folder, f"{number}.py", b"")
+        last = [f for f in hfinspect.audit(folder).findings if f.code == "HI405"]
+        assert severity in {f.severity for f in last if "not listed" in f.text}

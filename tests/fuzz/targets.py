@@ -5,27 +5,38 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import gzip
 import json
+import lzma
 import pickle
 import tempfile
 from collections.abc import Callable
 
-from hfinspect.auditing.facts.graphs import keras_text_gadgets, onnx_gadgets, saved_model_gadgets
+from hfinspect.auditing.facts.graphs import (
+    keras_text_gadgets,
+    onnx_gadgets,
+    saved_model_gadgets,
+    saved_model_text_gadgets,
+)
 from hfinspect.auditing.facts.templates import danger_in
 from hfinspect.checkpoints.json_files import parse_json
 from hfinspect.checkpoints.weight_map import parse_index
 from hfinspect.errors import HfinspectError
 from hfinspect.formats.base import BytesReader
 from hfinspect.formats.gguf import gguf
+from hfinspect.formats.hdf5 import root_texts
 from hfinspect.formats.pickles.globals import scan_pickle
 from hfinspect.formats.safetensors.safetensors import judge_header
 from hfinspect.formats.torch.torch import FORMAT, scan_file
+from hfinspect.formats.window import Windows
 
 from ..auditing.sound import made
 from ..formats.gguf_files import GgufWriter
 from ..formats.test_safetensors_oracle import assert_same_verdict
+from ..trust.gadgets import LAMBDA
+from ..trust.odd_spellings import odd
 
 Target = Callable[[bytes], None]
 
@@ -57,7 +68,13 @@ def archives(data: bytes) -> None:
 def graphs(data: bytes) -> None:
     with contextlib.suppress(HfinspectError):
         onnx_gadgets(_reader(data), len(data))
-    saved_model_gadgets(_reader(data), len(data))
+    with contextlib.suppress(HfinspectError):
+        saved_model_gadgets(_reader(data), len(data))
+    saved_model_text_gadgets("fuzzed", data)
+
+
+def hdf5(data: bytes) -> None:
+    root_texts(Windows(_reader(data)))
 
 
 def texts(data: bytes) -> None:
@@ -92,7 +109,7 @@ def as_gguf_does(data: bytes) -> None:
 
 TARGETS: dict[str, Target] = {
     target.__name__: target
-    for target in (safetensors, gguf_file, torch_file, pickles, archives, graphs, texts,
+    for target in (safetensors, gguf_file, torch_file, pickles, archives, graphs, hdf5, texts,
                    as_safetensors_does, as_gguf_does)
 }  # fmt: skip
 
@@ -109,7 +126,21 @@ def seeds() -> list[bytes]:
     plain = pickle.dumps({"a": [1, 2.5, "x", (None, True)]}, 2)
     onnx = bytes.fromhex("3a182a166a140a086c6f636174696f6e1208782e62696e3030")
     keras = json.dumps({"class_name": "Lambda", "module": "os"}).encode()
-    return [*found, template, plain, gzip.compress(plain), onnx, keras, b"", bytes(64)]
+    packed = json.loads(LAMBDA.read_text(encoding="utf-8"))["files"]["lambda.h5"]
+    attributes = lzma.decompress(base64.b64decode(packed))
+    tars = [s.data for s in odd() if s.category == "odd archives"]
+    return [
+        *found,
+        *tars,
+        attributes,
+        template,
+        plain,
+        gzip.compress(plain),
+        onnx,
+        keras,
+        b"",
+        bytes(64),
+    ]
 
 
 def run_one(name: str, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -12,10 +13,15 @@ import zlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.auditing.facts import other_files
+from hfinspect.errors import HfinspectError
+from hfinspect.formats.base import BytesReader
 from hfinspect.formats.torch import unpacking
+from hfinspect.formats.torch.torch import scan_file
 
 from ..auditing.sound import made, write
 from ..formats.torch_files import state_zip
@@ -23,6 +29,7 @@ from ..hub_repos import StoredFile
 from ..hub_server import HubServer
 from ..sources.hub_support import client
 from .attacks import EVIL_PICKLE
+from .odd_spellings import odd
 
 
 def found(folder: Path) -> dict[tuple[str, str | None], str]:
@@ -115,6 +122,18 @@ def test_an_archive_of_many_members_is_bounded_on_the_hub(hub: HubServer) -> Non
     severities = {f.severity for f in result.findings if f.code == "HI403"}
     assert severities == {"warning"}
     assert hub.meter.count("cdn") <= other_files.MAX_REMOTE_READS + 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([s.data for s in odd() if s.category == "odd archives"]), st.data())
+def test_any_damage_to_an_archive_is_an_error_of_ours_or_none(
+    archive: bytes, data: st.DataObject
+) -> None:
+    damaged = bytearray(archive)
+    for _ in range(3):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(HfinspectError):
+        scan_file(BytesReader("m", bytes(damaged)))
 
 
 def test_limits_are_as_said() -> None:

@@ -21,9 +21,6 @@ from .values import FLOATS, ValueScan
 #: Read at once; slices and marks of it take about twice as much again.
 CHUNK_BYTES = 4 * 1024 * 1024
 
-#: Tensors that are named in one fact; the rest is found again after these are repaired.
-MAX_LISTED = 1_000
-
 Progress = Callable[[int, int], None]
 
 
@@ -74,7 +71,7 @@ class DeepScan:
             return DeepFact(path, "", recorded, error=error)
         bad = [(s.tensor, v.count, v.first, v.nan) for s, v in scans if v.count]
         zero = [s.tensor for s, v in scans if v.zero and s.stop > s.start]
-        return DeepFact(path, digest, recorded, tuple(bad[:MAX_LISTED]), tuple(zero[:MAX_LISTED]))
+        return DeepFact(path, digest, recorded, tuple(bad), tuple(zero))
 
     def _read(
         self, path: str, segments: Sequence[Segment]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from ...checkpoints.one_file import Read
 from ...core.text import clean
+from ...formats.gguf.key_values import MAX_TEXT_BYTES
 from ...layers.sentence_modules import LIBRARIES
 from ..facts.target import Facts
 from ..facts.templates import MAX_TEMPLATE_CHARS, danger_in, templates
@@ -146,14 +147,11 @@ def chat_template(facts: Facts) -> Iterator[Found]:
         found = danger_in(text)
         if found is not None:
             yield Found(f"{clean(name, 80)} {clean(found, 120)}", path)
-        elif len(text) >= MAX_TEMPLATE_CHARS:
+        elif len(text) >= MAX_TEMPLATE_CHARS or (
+            path in facts.weights and len(text.encode("utf-8", "replace")) >= MAX_TEXT_BYTES
+        ):
             said = f"{clean(name, 80)} is too long: its end is not looked at"
             yield Found(said, path, severity="warning")
-    for weight in facts.weights.values():
-        for problem in weight.problems:
-            if problem.rule == "long-text" and "chat_template" in problem.text:
-                text = f"{clean(problem.text, 160)}: its end is not looked at"
-                yield Found(text, weight.path, severity="warning")
 
 
 @rule("HI420", "onnx-outside", "error")
