@@ -109,14 +109,14 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def conditional_generation(c: ModelConfig) -> Module:
+def conditional_generation(c: ModelConfig, *, tied: bool = False) -> Module:
     vocab = c.section("text_config").dim("vocab_size", default=248320)
     head = lm_head(
         c,
         _text_width(c),
         vocab,
         tied_to="model.language_model.embed_tokens.weight",
-        tied_default=False,
+        tied_default=tied,
     )
     return Module("MiniCPMV4_6ForConditionalGeneration", model=model(c), lm_head=head)
 

@@ -76,7 +76,7 @@ def _projected(block: Module, cross: bool) -> KeysValues | None:
     inputs: dict[str, int] = {}
     for child in block.children.values():
         weight = child.children.get("weight") if isinstance(child, Module) else None
-        kind = child.kind
+        kind = child.kind or (weight.kind if isinstance(weight, Parameter) else None)
         if isinstance(child, Module) and isinstance(weight, Parameter) and kind:
             out, into = weight.shape[:2] if len(weight.shape) > 1 else (weight.shape[0], 0)
             if child.class_name == "Conv1D":

@@ -28,10 +28,12 @@ from .kept import kept
 
 @dataclass(frozen=True)
 class KeptLayer:
-    """One layer of the decoder: what it keeps, and how many tokens back it looks (None: all)."""
+    """One layer of the decoder: what it keeps, and how many tokens back it looks (None: all).
+    ``static``: transformers takes a StaticCache for it."""
 
     keeps: tuple[Keeps, ...]
     window: int | None = None
+    static: bool = True
 
     @property
     def keys_values(self) -> tuple[KeysValues, ...]:
@@ -86,7 +88,14 @@ def _decoder_paths(root: Module) -> tuple[bool, list[tuple[str, Layers]]]:
     decoders = [i for i in stacks if "decoder" in i[0].split(".") and i[1] == "text"]
     both = bool(decoders) and any("encoder" in item[0].split(".") for item in stacks)
     chosen = decoders if both else stacks
-    return both, [(path, layers) for path, part, layers in chosen if part == "text"]
+    found = [(path, layers) for path, part, layers in chosen if part == "text"]
+    # An encoder of proteins next to a decoder that is not called one keeps nothing.
+    apart = [item for item in found if not _encodes(item[0])]
+    return both, apart or found
+
+
+def _encodes(path: str) -> bool:
+    return any(segment.endswith("encoder") for segment in path.split("."))
 
 
 def kept_where(root: Module) -> Iterator[tuple[str, int, KeptLayer]]:
@@ -101,6 +110,7 @@ def kept_where(root: Module) -> Iterator[tuple[str, int, KeptLayer]]:
 
 
 def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:
+    static, layers = layers.static, layers.like or layers
     blocks = _blocks(layers)
     windows = layers.windows(len(blocks)) if layers.windows else [None] * len(blocks)
     seen: dict[int, tuple[Keeps, ...]] = {}
@@ -110,7 +120,7 @@ def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:
                 item for item in kept(block) if cross or not getattr(item, "cross", False)
             )
         reuses = i >= len(blocks) - layers.reused
-        yield KeptLayer(() if reuses else seen[id(block)], window)
+        yield KeptLayer(() if reuses else seen[id(block)], window, static)
 
 
 def _blocks(layers: Layers) -> list[Module]:
@@ -146,6 +156,10 @@ def unknown_layouts(layers: Sequence[KeptLayer], engine: str = "logical") -> tup
             "transformers 5.23 has no StaticCache of compressed keys"
             if engine == "transformers-static"
             else f"how {engine} holds compressed keys is not known here"
+        )
+    if engine == "transformers-static" and not all(layer.static for layer in layers):
+        reasons.append(
+            "transformers 5.23 fills a cache of its own, not the StaticCache it is given"
         )
     return tuple(dict.fromkeys(reasons))
 

@@ -84,7 +84,10 @@ def no_cache(
 
 def _generates(prediction: Prediction, config: Mapping[str, Any] | None) -> bool:
     """Whether the class writes tokens one after the other, and so keeps anything between them."""
-    category = prediction.family.category if prediction.family else ""
+    family = prediction.family
+    category = family.category if family else ""
+    if family is not None and prediction.architecture in family.generates:
+        return True
     if category == "encoder":
         decodes = ModelConfig(config or {}).flag("is_decoder", default=False)
         return decodes and prediction.architecture.endswith(GENERATES)

@@ -44,7 +44,8 @@ class Family:
     the attribute under which a head class keeps the base model: files on the Hub come with and
     without it.  ``aliases`` maps prefixes of other spellings found in files to ours.
     ``source`` says where shapes come from, where transformers has no class. ``file`` is the file of
-    ``architectures/`` that registers the family, without its ending.
+    ``architectures/`` that registers the family, without its ending. ``generates`` are classes
+    whose cache was recorded although neither their names nor the category say that they generate.
     """
 
     model_types: tuple[str, ...]
@@ -55,6 +56,7 @@ class Family:
     category: str = ""
     source: str = "transformers"
     file: str = ""
+    generates: frozenset[str] = frozenset()
 
     @property
     def default(self) -> str:
@@ -224,6 +226,11 @@ def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:
         category=str(trace["category"]),
         source=str(trace.get("library", "transformers")),
         file=file,
+        generates=frozenset(
+            str(name)
+            for name, entry in trace["classes"].items()
+            if entry.get("cache", {}).get("generates")
+        ),
     )
 
 

@@ -175,10 +175,12 @@ class Layers(ModuleList):
     kind once and list it as often as it occurs. ``windows`` gives, for so many layers, the tokens
     that each one's attention looks back on (None: all of them); ``reused`` is how many layers at
     the end take keys and values of earlier ones and keep none; ``passes`` how often a token goes
-    through all of them, each time with keys and values of its own.
+    through all of them, each time with keys and values of its own. ``like`` are the layers of
+    another family that keep the same, where these do not say it; ``static`` is False where
+    transformers takes no StaticCache for them.
     """
 
-    __slots__ = ("passes", "reused", "windows")
+    __slots__ = ("like", "passes", "reused", "static", "windows")
 
     def __init__(
         self,
@@ -200,6 +202,8 @@ class Layers(ModuleList):
         self.windows = windows
         self.reused = reused
         self.passes = passes
+        self.like: Layers | None = None
+        self.static = True
 
     @classmethod
     def of(

@@ -18,6 +18,13 @@ A node is one of
 - a choice: ``{"if": condition, "then": node, "else": node or null}``
 - a number: the node of that place in the table, which must stand earlier.
 
+A class with ``"cache"`` has shown what its layers keep (``python -m tests.oracle.record_caches
+--traced``): what the kinds of their projections say, or with ``"like"`` what the layers of another
+family keep that is built from a section. Of any other class it is not known::
+
+    "cache": {"like": {"section": "text_config", "model_type": "llama",
+                       "layers": "language_model.layers"}, "static": false, "generates": true}
+
 Expressions and conditions are those of ``arithmetic.py``. A guard that fails is a refusal that
 names the key: a trace is exact or says nothing. What is malformed is refused in the same way.
 ``absent`` has the sections that a class takes where config.json has none, where those are not the
@@ -37,8 +44,10 @@ from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from ..errors import ConfigError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
+from .catalog import auto_model
 from .guarded import Reading
-from .modules import Layers, Module, ModuleList, Parameter
+from .keeps import Unknown
+from .modules import Layers, Module, ModuleList, Parameter, each_module
 
 #: Ten times the nodes of the largest trace.
 MAX_NODES: Final = 20_000
@@ -46,6 +55,8 @@ MAX_NODES: Final = 20_000
 MAX_ROOTS: Final = 32
 #: Members of one module or list, together: what one class may put out.
 MAX_BUILT: Final = 200_000
+#: Of layers whose recorded cache is not what the kinds of their projections say, or not recorded.
+_NOT_SHOWN: Final = (Unknown("what its layers keep is not recorded"),)
 
 #: What builds a class from a config.
 _Build = Callable[[ModelConfig], Module]
@@ -84,7 +95,10 @@ def _built(
         errors, read = min(failing, key=lambda both: len(both[0]))
         if errors:
             raise errors[0]
-        root = _Building(read, trace, other).node(read.entry["root"])
+        cache = read.entry.get("cache")
+        root = _Building(read, trace, other, cache).node(read.entry["root"])
+        if cache and "like" in cache and isinstance(root, Module):
+            _keep_like(root, config, **cache["like"])
     except NoValueError as error:
         raise ConfigError("config.json", f"gives {name} a size that {error}") from None
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -94,12 +108,30 @@ def _built(
     return root
 
 
+def _keep_like(
+    root: Module, config: ModelConfig, section: str, model_type: str, layers: str
+) -> None:  # fmt: skip
+    """The layers at the path ``layers`` keep what those of the section's own model keep."""
+    model = auto_model(config.section(section), default_type=model_type)
+    place = root
+    for name in layers.split("."):
+        inner = place.children[name]
+        if not isinstance(inner, Module):
+            raise ValueError("a cache of what is no module")
+        place = inner
+    found = next(part for part in each_module(model) if isinstance(part, Layers))
+    if not isinstance(place, Layers) or len(place.children) != len(found.children):
+        raise ValueError("layers that are not those of the section")
+    place.like = found
+
+
 class _Building:
     """Makes modules of nodes; a node of the table that says nothing of its place is made once."""
 
     def __init__(
-        self, read: Reading, trace: Mapping[str, Any], other: Callable[[str], _Build]
-    ) -> None:
+        self, read: Reading, trace: Mapping[str, Any], other: Callable[[str], _Build],
+        cache: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         nodes = trace["nodes"]
         if len(nodes) > MAX_NODES:
             raise ValueError("too many nodes")
@@ -109,6 +141,7 @@ class _Building:
         self._nodes = nodes
         self._made: dict[int, Module | Parameter | None] = {}
         self._left = MAX_BUILT
+        self._cache = cache
 
     def node(self, node: Any, below: int | None = None) -> Module | Parameter | None:
         """``below``: nodes of the table may be named that stand before this one."""
@@ -206,7 +239,12 @@ class _Building:
         named = str(node["class"])
         whole = count if isinstance(count, Dim) else None
         if node.get("layers"):
-            return Layers(members, class_name=named, part=node.get("part"), count=whole)
+            if self._cache is None:
+                for member in members:
+                    member.keeps = _NOT_SHOWN
+            made = Layers(members, class_name=named, part=node.get("part"), count=whole)
+            made.static = self._cache is None or self._cache.get("static", True)
+            return made
         return ModuleList(
             members,
             class_name=named,

@@ -3,12 +3,19 @@
     pip install 'hfinspect[oracle]'
     python -m tests.oracle.record_caches            # every family with a case file
     python -m tests.oracle.record_caches llama t5
+    python -m tests.oracle.record_caches --traced evolla     # of a trace, at its recorded configs
 
 Each small model of a case file whose class generates is built, run once over ``TOKENS`` tokens with
 ``use_cache=True``, and every tensor of the returned cache is written down: the layer's class, the
 tensor's name, shape and dtype. Then once more with a StaticCache of ``STATIC`` tokens. Weights are
 bfloat16, so that parts which the model keeps in float32 show. Classes that do not run this way are
 listed with the reason.
+
+A trace's classes say what they keep by the kinds of their projections alone, so they have to show
+it: where every recording of a type equals what the tree says, or what the model of one of its
+sections keeps, its classes get ``"cache"`` in ``architectures/traced/``; no class does otherwise.
+Those models have the library's own sizes
+and run on the meta device.
 """
 
 from __future__ import annotations
@@ -20,15 +27,20 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from .record import FIXTURES, _build
+from .trace import TRACED
+from .tracing.writing import text
 
 FOLDER = FIXTURES / "caches"
 #: Less than the window of the small models, and more.
 TOKENS = (3, 12)
 WINDOW = 8
 STATIC = 16
+#: Parameters of a trace's example that is run on the CPU where the meta device cannot.
+SMALL = 200_000_000
 #: How a model is run, the next where one fails: not every kernel knows every dtype and size.
 WAYS: tuple[tuple[str, Any], ...] = ()
 GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead")
@@ -90,8 +102,10 @@ def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
     if model.config.is_encoder_decoder:
         inputs["decoder_input_ids"] = ids
         config = model.config.get_text_config(encoder=True)
-        if "input_features" in arguments:
-            bins = getattr(config, "num_mel_bins", None) or config.input_feat_per_channel
+        bins = getattr(config, "num_mel_bins", None) or getattr(
+            config, "input_feat_per_channel", None
+        )
+        if "input_features" in arguments and bins:
             frames = 2 * getattr(config, "max_source_positions", 32)
             shape = (1, bins, frames) if hasattr(config, "num_mel_bins") else (1, frames, bins)
             inputs["input_features"] = torch.zeros(shape, dtype=model.dtype)
@@ -120,7 +134,8 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
 
     given = {k: v for k, v in entry.get("tiny", {}).items() if k not in case.get("remove", ())}
     given = copy.deepcopy({**given, **case.get("config", {})})
-    model = _build(entry, case["architecture"], given)
+    with torch.device(WAYS[0][0]):
+        model = _build(entry, case["architecture"], given)
     _narrow(model.config, given)
     if not model.can_generate():
         raise LookupError("does not generate")
@@ -164,9 +179,110 @@ def _narrow(config: Any, given: dict[str, Any]) -> bool:
     return bool(keys)
 
 
+def record_traced(name: str) -> None:
+    """The caches of a trace's classes, and the mark of what they show."""
+    examples = json.loads((FIXTURES / "traced" / f"{name}.json").read_text())["recordings"]
+    found: dict[str, Any] = {}
+    global WAYS
+    import torch
+
+    WAYS = (("meta", torch.bfloat16),)
+    if max(example["parameters"] for example in examples.values()) < SMALL:
+        WAYS = (*WAYS, ("cpu", torch.bfloat16))
+    for label, example in examples.items():
+        case = {"architecture": example["architecture"], "config": example["given"]}
+        try:
+            found[label] = record(example, case)
+        except LookupError:  # it does not generate
+            continue
+        except Exception as error:
+            print(f"{label}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+            found[label] = {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
+    if not found:
+        return
+    path = FOLDER / f"traced-{name}.json"
+    _write(path, found)
+    file = TRACED / f"{name}.json"
+    trace = json.loads(file.read_text())
+    wrong = {}
+    shown = {row["architecture"] for row in found.values() if "architecture" in row}
+    for cache in _candidates(trace):
+        for own, entry in trace["classes"].items():
+            entry["cache"] = {**cache, "generates": True} if own in shown else cache
+        wrong = _differing(trace, path)
+        if wrong and all(title.endswith(f"static {STATIC}") for title in wrong):
+            for entry in trace["classes"].values():
+                entry["cache"] = {**entry["cache"], "static": False}
+            wrong = {}
+        if not wrong:
+            break
+    else:
+        for entry in trace["classes"].values():
+            del entry["cache"]
+    file.write_text(text(trace))
+    print(f"{file.stem}: {wrong or cache or 'as the projections say'}", flush=True)
+
+
+def _candidates(trace: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What the kinds of the projections say, then what the model of each section keeps."""
+    from transformers import CONFIG_MAPPING
+
+    from hfinspect.core.config import ModelConfig
+    from hfinspect.trees.catalog import find_type, traced_family
+    from hfinspect.trees.modules import Layers, Module
+
+    def stacks(module: Module, path: str) -> Iterator[str]:
+        for name, child in module.children.items():
+            if isinstance(child, Layers):
+                yield f"{path}{name}"
+            elif isinstance(child, Module):
+                yield from stacks(child, f"{path}{name}.")
+
+    yield {}
+    family = traced_family(trace)
+    root = next(iter(family.classes.values()))(ModelConfig({"model_type": trace["model_type"]}))
+    default = CONFIG_MAPPING[trace["model_type"]]()
+    for key in default.sub_configs:
+        kind = getattr(getattr(default, key), "model_type", "")
+        known = find_type(kind)
+        if known is not None and known.category == "text decoder":
+            for path in stacks(root, ""):
+                yield {"like": {"section": key, "model_type": kind, "layers": path}}
+
+
+def _differing(trace: dict[str, Any], path: Path) -> dict[str, Any]:
+    """How a trace's own trees differ from the recordings, by title; empty where they do not."""
+    from hfinspect.core.config import ModelConfig
+    from hfinspect.errors import HfinspectError
+    from hfinspect.sizing.kv_cache import kept_layers
+    from hfinspect.trees.catalog import traced_family
+    from tests.sizing.test_caches import compared
+
+    family = traced_family(trace)
+    wrong: dict[str, Any] = {}
+    shown = 0
+    for label, row in json.loads(path.read_text()).items():
+        if "not recorded" in row:
+            continue
+        config = {**row["given"], "model_type": row["model_type"]}
+        try:
+            layers = kept_layers(family.classes[row["architecture"]](ModelConfig(config)))
+        except HfinspectError as error:
+            return {label: str(error)}
+        shown += 1
+        wrong |= {f"{label} {title}": pair for title, pair in compared(row, layers)}
+    return wrong if shown else {"": "nothing was recorded"}
+
+
+def _write(path: Path, found: dict[str, Any]) -> None:
+    lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
+    path.write_text("{\n" + lines + "\n}\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("families", nargs="*", help="case files by name; all if none is given")
+    parser.add_argument("--traced", action="store_true", help="the names are those of traces")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     import torch
@@ -178,6 +294,10 @@ def main() -> int:
     global WAYS
     WAYS = (("cpu", torch.bfloat16), ("meta", torch.bfloat16), ("cpu", torch.float32))
     FOLDER.mkdir(exist_ok=True)
+    if options.traced:
+        for name in options.families or sorted(p.stem for p in TRACED.glob("*.json")):
+            record_traced(name)
+        return 0
     for name in options.families or sorted(p.stem for p in (FIXTURES / "cases").glob("*.json")):
         entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
         found: dict[str, Any] = {}
@@ -192,8 +312,7 @@ def main() -> int:
                     print(f"{label}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
                     found[label] = {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
         if found:
-            lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
-            (FOLDER / f"{name}.json").write_text("{\n" + lines + "\n}\n")
+            _write(FOLDER / f"{name}.json", found)
     return 0
 
 

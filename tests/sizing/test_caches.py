@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hfinspect
+from hfinspect.core.config import ModelConfig
 from hfinspect.sizing.engines import ENGINES
-from hfinspect.sizing.kv_cache import Held, cache_size, kept_layers, unknown_layouts
+from hfinspect.sizing.kv_cache import (
+    Held,
+    KeptLayer,
+    cache_size,
+    kept_layers,
+    unknown_layouts,
+)
+from hfinspect.trees.catalog import traced_family
 from hfinspect.trees.prediction import predict
 
 from ..oracle_folder import ORACLE
@@ -51,6 +61,29 @@ def recorded(rows: list[list[Any]]) -> Counter[str]:
     return +found
 
 
+def compared(
+    record: dict[str, Any], layers: tuple[KeptLayer, ...], family: str = ""
+) -> Iterator[tuple[str, tuple[dict[str, int], dict[str, int]]]]:
+    """What differs in a recording of these layers: its title, our bytes and the library's."""
+    for title in ("3", "12", "static 16"):
+        if title not in record:
+            continue
+        want = recorded(record[title])
+        rules = ENGINES["transformers-static" if "static" in title else "transformers"]
+        if unknown_layouts(layers, rules.name):
+            continue
+        tokens = int(title.split()[-1])
+        dtype = DTYPES[record["dtype"]]
+        size = cache_size(layers, rules, Held(tokens, 1, dtype, encoder_tokens=5))
+        got = Counter(kv=size.kv_bytes, states=size.state_bytes)
+        got["kv"] -= (cross := sum(g.nbytes for g in size.layers if g.rows and not g.grows))
+        got["cross"] = cross
+        if family.startswith(SHORTENED):
+            del got["cross"], want["cross"]
+        if +got != want:
+            yield title, (dict(+got), dict(want))
+
+
 @pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
 def test_a_cache_is_what_transformers_holds(path: Path) -> None:
     """To the byte, after fewer and after more tokens than a window, and in a StaticCache."""
@@ -62,22 +95,8 @@ def test_a_cache_is_what_transformers_holds(path: Path) -> None:
         layers = kept_layers(predict({**record["given"], **names}).root)
         if unknown_layouts(layers):
             continue
-        for title in ("3", "12", "static 16"):
-            if title not in record:
-                continue
-            want = recorded(record[title])
-            rules = ENGINES["transformers-static" if "static" in title else "transformers"]
-            assert not unknown_layouts(layers, rules.name)
-            tokens = int(title.split()[-1])
-            dtype = DTYPES[record["dtype"]]
-            size = cache_size(layers, rules, Held(tokens, 1, dtype, encoder_tokens=5))
-            got = Counter(kv=size.kv_bytes, states=size.state_bytes)
-            got["kv"] -= (cross := sum(g.nbytes for g in size.layers if g.rows and not g.grows))
-            got["cross"] = cross
-            if path.stem.startswith(SHORTENED):
-                del got["cross"], want["cross"]
-            if +got != want:
-                differing[f"{label} {title}"] = (dict(+got), dict(want))
+        for title, (got, want) in compared(record, layers, path.stem):
+            differing[f"{label} {title}"] = (got, want)
     assert differing == {}
 
 
@@ -94,3 +113,22 @@ def test_most_are_recorded() -> None:
                 if unknown_layouts(kept_layers(predict(config).root)):
                     refused.add(path.stem)
     assert refused == {"xlnet"}
+
+
+def test_a_trace_whose_cache_was_not_recorded_refuses() -> None:
+    """What the kinds of its projections say is no answer until a recording shows it."""
+    path = Path(predict.__code__.co_filename).parents[1] / "architectures" / "traced"
+    trace = json.loads((path / "granite_docling.json").read_text())
+    name = "GraniteDoclingForConditionalGeneration"
+    config = ModelConfig({"model_type": "granite_docling"})
+    assert not unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
+    del trace["classes"][name]["cache"]
+    unknown = unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
+    assert unknown == ("what its layers keep is not recorded",)
+
+
+def test_a_model_that_fills_no_static_cache_refuses_it() -> None:
+    config = {"model_type": "evolla", "architectures": ["EvollaForProteinText2Text"]}
+    assert hfinspect.memory(config, engine="transformers", context=16).cache is not None
+    found = hfinspect.memory(config, engine="transformers-static", context=16)
+    assert "a cache of its own" in found.cache_unknown

@@ -197,6 +197,7 @@ _ATTENTION = {
     "k_proj": "key", "key": "key", "k": "key", "wk": "key", "k_lin": "key",
     "v_proj": "value", "value": "value", "v": "value", "wv": "value", "v_lin": "value",
     "o_proj": "output", "out_proj": "output", "wo": "output", "out_lin": "output",
+    "to_q": "query", "to_k": "key", "to_v": "value", "to_out": "output",
     "qkv": "qkv", "qkv_proj": "qkv", "kv": "key_value", "in_proj": "qkv",
 }  # fmt: skip
 _EMBEDDING = {
