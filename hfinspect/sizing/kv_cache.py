@@ -85,17 +85,18 @@ def _decoder_stacks(root: Module) -> tuple[bool, tuple[Layers, ...]]:
 
 def _decoder_paths(root: Module) -> tuple[bool, list[tuple[str, Layers]]]:
     stacks = list(_stacks(root, "", "text"))
-    decoders = [i for i in stacks if "decoder" in i[0].split(".") and i[1] == "text"]
-    both = bool(decoders) and any("encoder" in item[0].split(".") for item in stacks)
+    decoders = [i for i in stacks if _ends(i[0], "decoder") and i[1] == "text"]
+    both = bool(decoders) and any(_ends(path, "encoder") for path, _, _ in stacks)
     chosen = decoders if both else stacks
     found = [(path, layers) for path, part, layers in chosen if part == "text"]
     # An encoder of proteins next to a decoder that is not called one keeps nothing.
-    apart = [item for item in found if not _encodes(item[0])]
+    apart = [item for item in found if not _ends(item[0], "encoder")]
     return both, apart or found
 
 
-def _encodes(path: str) -> bool:
-    return any(segment.endswith("encoder") for segment in path.split("."))
+def _ends(path: str, word: str) -> bool:
+    """Whether a module of the path is named so: ``decoder``, ``text_decoder``."""
+    return any(segment.endswith(word) for segment in path.split("."))
 
 
 def kept_where(root: Module) -> Iterator[tuple[str, int, KeptLayer]]:

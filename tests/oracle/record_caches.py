@@ -204,23 +204,25 @@ def record_traced(name: str) -> None:
     _write(path, found)
     file = TRACED / f"{name}.json"
     trace = json.loads(file.read_text())
-    wrong = {}
     shown = {row["architecture"] for row in found.values() if "architecture" in row}
+    left: dict[str, Any] = {}
+    for entry in trace["classes"].values():
+        entry.pop("cache", None)
     for cache in _candidates(trace):
-        for own, entry in trace["classes"].items():
-            entry["cache"] = {**cache, "generates": True} if own in shown else cache
-        wrong = _differing(trace, path)
-        if wrong and all(title.endswith(f"static {STATIC}") for title in wrong):
-            for entry in trace["classes"].values():
-                entry["cache"] = {**entry["cache"], "static": False}
-            wrong = {}
-        if not wrong:
+        marked = {own: {**entry, "cache": cache} for own, entry in trace["classes"].items()}
+        left = _differing({**trace, "classes": marked}, path)
+        for own in shown:
+            wrong = [title for title in left if title.startswith(f"{own}-")]
+            if all(title.endswith(f"static {STATIC}") for title in wrong):
+                static = {"static": False} if wrong else {}
+                trace["classes"][own].setdefault("cache", {**cache, **static, "generates": True})
+        if all("cache" in trace["classes"][own] for own in shown):
+            for entry in trace["classes"].values():  # bases of what was recorded
+                entry.setdefault("cache", cache)
             break
-    else:
-        for entry in trace["classes"].values():
-            del entry["cache"]
     file.write_text(text(trace))
-    print(f"{file.stem}: {wrong or cache or 'as the projections say'}", flush=True)
+    for own in sorted(shown):
+        print(own, trace["classes"][own].get("cache", f"refused: {str(left)[:300]}"), flush=True)
 
 
 def _candidates(trace: dict[str, Any]) -> Iterator[dict[str, Any]]:

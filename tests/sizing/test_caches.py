@@ -112,7 +112,7 @@ def test_most_are_recorded() -> None:
                 config = {**record["given"], **names, "architectures": [record["architecture"]]}
                 if unknown_layouts(kept_layers(predict(config).root)):
                     refused.add(path.stem)
-    assert refused == {"xlnet"}
+    assert {name for name in refused if not name.startswith("traced-")} == {"xlnet"}
 
 
 def test_a_trace_whose_cache_was_not_recorded_refuses() -> None:
