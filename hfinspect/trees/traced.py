@@ -22,7 +22,7 @@ A class with ``"cache"`` has shown what its layers keep (``python -m tests.oracl
 --traced``): what the kinds of their projections say, or with ``"like"`` what the layers of another
 family keep that is built from a section. Of any other class it is not known::
 
-    "cache": {"like": {"section": "text_config", "model_type": "llama",
+    "cache": {"like": {"section": "text_config", "class": "LlamaModel",
                        "layers": "language_model.layers"}, "static": false, "generates": true}
 
 Expressions and conditions are those of ``arithmetic.py``. A guard that fails is a refusal that
@@ -44,7 +44,6 @@ from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from ..errors import ConfigError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
-from .catalog import auto_model
 from .guarded import Reading
 from .keeps import Unknown
 from .modules import Layers, Module, ModuleList, Parameter, each_module
@@ -98,7 +97,7 @@ def _built(
         cache = read.entry.get("cache")
         root = _Building(read, trace, other, cache).node(read.entry["root"])
         if cache and "like" in cache and isinstance(root, Module):
-            _keep_like(root, config, **cache["like"])
+            _keep_like(root, config, cache["like"], other)
     except NoValueError as error:
         raise ConfigError("config.json", f"gives {name} a size that {error}") from None
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -109,12 +108,12 @@ def _built(
 
 
 def _keep_like(
-    root: Module, config: ModelConfig, section: str, model_type: str, layers: str
-) -> None:  # fmt: skip
-    """The layers at the path ``layers`` keep what those of the section's own model keep."""
-    model = auto_model(config.section(section), default_type=model_type)
+    root: Module, config: ModelConfig, like: Mapping[str, Any], other: Callable[[str], _Build]
+) -> None:
+    """The layers at a path keep what those of the section's own model keep."""
+    model = other(str(like["class"]))(config.section(str(like["section"])))
     place = root
-    for name in layers.split("."):
+    for name in str(like["layers"]).split("."):
         inner = place.children[name]
         if not isinstance(inner, Module):
             raise ValueError("a cache of what is no module")

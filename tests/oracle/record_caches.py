@@ -249,7 +249,7 @@ def _candidates(trace: dict[str, Any]) -> Iterator[dict[str, Any]]:
         known = find_type(kind)
         if known is not None and known.category == "text decoder":
             for path in stacks(root, ""):
-                yield {"like": {"section": key, "model_type": kind, "layers": path}}
+                yield {"like": {"section": key, "class": known.base, "layers": path}}
 
 
 def _differing(trace: dict[str, Any], path: Path) -> dict[str, Any]:
