@@ -103,6 +103,11 @@ def table(one: Comparison, found: list[Runs]) -> list[str]:
         cpu = ours.middle("cpu") / other.middle("cpu")
         word = "reached" if ratio_now <= one.wanted else "not reached"
         lines += ["", f"Ratio {ratio_now:.3f} (CPU {cpu:.3f}); wanted {one.wanted:.3g}: {word}."]
+    if one.memory is not None:
+        held = ours.middle("memory")
+        word = "reached" if held < one.memory else "not reached"
+        wanted = f"wanted under {one.memory / 1e6:,.0f} MB"
+        lines += ["", f"Memory {held / 1e6:,.0f} MB at most; {wanted}: {word}."]
     return [*lines, ""]
 
 
