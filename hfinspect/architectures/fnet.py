@@ -49,7 +49,7 @@ _FNET = BERT.like(
     "FNet",
     "fnet",
     defaults={**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"},
-    stripped=False,
+    pooling="always",
     embeddings=_embeddings,
     layer=_layer,
 )

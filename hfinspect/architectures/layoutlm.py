@@ -25,5 +25,5 @@ def _forms(e: Encoder) -> Forms:
 
 
 BERT.like(
-    "LayoutLM", "layoutlm", cross=False, stripped=False, embeddings=_embeddings, forms=_forms
+    "LayoutLM", "layoutlm", cross=False, pooling="always", embeddings=_embeddings, forms=_forms
 ).register("layoutlm")

@@ -5,8 +5,8 @@ Llama's layers; what is added across layers (``bskcn``) has no weights.
 """
 
 from ..layers.decoders import SEQUENCE_HEAD
-from .llama import LLAMA
+from .llama import ORIGINAL
 
-LLAMA.like("Solar", frequencies=True, endings=SEQUENCE_HEAD).register(
+ORIGINAL.like("Solar", endings=SEQUENCE_HEAD).register(
     "solar", source="modeling_solar.py of upstage/solar-pro-preview-instruct"
 )

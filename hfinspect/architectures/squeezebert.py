@@ -70,7 +70,7 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
 BERT.like(
     "SqueezeBert",
     "transformer",
-    stripped=False,
+    pooling="always",
     embeddings=_embeddings,
     layer=_layer,
     encoder=_stack,

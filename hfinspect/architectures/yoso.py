@@ -55,7 +55,7 @@ YOSO = Encoder(
     "Yoso",
     "yoso",
     _DEFAULTS,
-    pooled=False,
+    pooling="never",
     embeddings=later_positions,
     layer=lambda e, c: window(e, c, "conv_window"),
     forms=forms,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from ..core.config import ModelConfig
 from ..core.records import dataclass
@@ -115,16 +115,15 @@ class Encoder:
     where they keep the model.
 
     ``defaults`` are those of the config class. ``cross``: a decoder's layers attend to another
-    model's states. ``pooled``: the model ends in a pooler, but not (``stripped``) under heads that
-    look at every token. ``forms`` are its further classes.
+    model's states. ``pooling``: whether the model ends in a pooler; ``stripped``: not under heads
+    that look at every token. ``forms`` are its further classes.
     """
 
     name: str
     prefix: str
     defaults: Mapping[str, Any]
     cross: bool = False
-    pooled: bool = True
-    stripped: bool = True
+    pooling: Literal["stripped", "always", "never"] = "stripped"
     embeddings: Make = tables
     layer: Make = bert_layer
     encoder: Make = stack
@@ -150,12 +149,13 @@ class Encoder:
             f"{self.name}Model",
             embeddings=self.embeddings(self, c),
             encoder=self.encoder(self, c),
-            pooler=encoders.pooler(c, self.name) if self.pooled else None,
+            pooler=None if self.pooling == "never" else encoders.pooler(c, self.name),
         )
 
     def bare(self, c: ModelConfig) -> Module:
         """The model as heads that look at every token keep it."""
-        return (replace(self, pooled=False) if self.stripped else self).model(c)
+        kept = replace(self, pooling="never") if self.pooling == "stripped" else self
+        return kept.model(c)
 
     def classes(self, more: Forms | None = None) -> dict[str, Builder]:
         """Those of ``forms``, of ``more``, and the model."""

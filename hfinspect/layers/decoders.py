@@ -18,7 +18,6 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
-    Buffer,
     Embedding,
     LayerNorm,
     Layers,
@@ -61,16 +60,10 @@ def grouped(d: Decoder, c: ModelConfig) -> Module:
             for name, count in widths.items()
         }
 
-    block = grouped_attention(
+    return grouped_attention(
         f"{d.name}Attention", d.width(c), heads, bias=bias, out_bias=d.out_bias,
         norms=norms if d.qk_norm else None,
     )  # fmt: skip
-    if d.frequencies:
-        frequencies = Buffer(heads.dim // 2, saved=False)
-        block.children["rotary_emb"] = Module(
-            f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=False
-        )
-    return block
 
 
 def gated(d: Decoder, c: ModelConfig) -> Module:
@@ -221,9 +214,8 @@ class Decoder:
     further layers of the kind ``predicts``, for the tokens after the next.
     ``windows`` reads how far back each layer looks. ``embedding`` ends the class name of a table
     that is no plain one, ``last_norm`` is what the model calls its norm; ``rotary``: the model
-    shows a module for positions, without tensors; ``frequencies``: the first files hold them, once
-    a layer. ``endings`` are those of further classes (see ``decoder_classes``, also for
-    ``qa_prefix``).
+    shows a module for positions, without tensors. ``endings`` are those of further classes (see
+    ``decoder_classes``, also for ``qa_prefix``).
     """
 
     name: str
@@ -255,7 +247,6 @@ class Decoder:
     embedding: str = ""
     last_norm: str = "norm"
     rotary: bool = True
-    frequencies: bool = False
     endings: tuple[str, ...] = ALL_HEADS
     qa_prefix: str | None = None
 
