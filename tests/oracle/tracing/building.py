@@ -71,6 +71,8 @@ class Builds:
         self.rebased = False
         #: Keys that the class computes where they are absent, in a way that nothing explains.
         self.derived: set[str] = set()
+        #: Those of them that may not be absent after all.
+        self.strict: set[str] = set()
         self.without: set[str] = set()
         self.parts: dict[str, str] | None = None
         self.absent: dict[str, dict[str, Any]] = {}

@@ -208,8 +208,8 @@ class Fitter:
         for item in items:
             signature = item.node.signature if item.node is not None else None
             unique.setdefault((item.build, signature), item)
-        # Equal tensors may be for different things: the first says what.
-        first = items[0].node
+        # Equal tensors may be for different things: the first that is there says what.
+        first = next((item.node for item in items if item.node is not None), None)
         key = (frozenset(unique), depth, first.labels if first is not None else None)
         found = self._fits.get(key)
         if found is None:

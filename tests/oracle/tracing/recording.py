@@ -156,6 +156,9 @@ class Recording(Experiments):
             )
             for one in new[:8]:
                 self._learn(whole, one)
+            for key, allowed in guards.items():
+                if any(key not in s.written and s.env.get(key) not in allowed for s in wrong):
+                    self.strict.add(key)
             if not new:
                 held |= self._blamed(whole, wrong[0])
         else:
@@ -379,7 +382,7 @@ class Recording(Experiments):
     def _guards(self, guards: Mapping[str, list[Any]]) -> dict[str, dict[str, Any]]:
         """All that a config must keep to."""
         # What the class computes, and no expression gives, may be absent: checks have to agree.
-        free = self.derived - self.base.written
+        free = self.derived - self.base.written - self.strict
         found: dict[str, dict[str, Any]] = {
             k: {"is": [*v, None] if k in free else v} for k, v in guards.items()
         }
