@@ -16,6 +16,7 @@ from hfinspect.core.results import Inspection
 from hfinspect.scanning.engine import ScanOptions
 from hfinspect.scanning.row_work import Item, RowWork
 from hfinspect.scanning.rows import Row
+from hfinspect.sources import threads
 from hfinspect.sources.local import LocalSource
 from hfinspect.trees.prediction import predict
 
@@ -32,6 +33,7 @@ def calls(of: Callable[..., object], work: Callable[[], object]) -> int:
         if event == "call":
             counts[frame.f_code] += 1
 
+    threads._idle.clear()  # they would not be counted
     before = sys.getprofile()
     sys.setprofile(count)
     threading.setprofile(count)

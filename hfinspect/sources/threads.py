@@ -42,12 +42,10 @@ def _work(inbox: _Inbox) -> None:
         try:
             call = inbox.get(timeout=_IDLE_SECONDS)
         except Empty:
-            try:
+            with suppress(ValueError):
                 _idle.remove(inbox)
-            except ValueError:  # something is just being put into it
-                call = inbox.get()
-            else:
                 return
+            continue  # it is no longer there: something is just being put into it
         call()
         del call  # or an idle thread would keep its last result alive
         _idle.append(inbox)

@@ -82,7 +82,7 @@ def test_headers_that_are_read(hub: HubServer, tmp_path: Path) -> None:
 def test_a_silent_server_is_said_to_be_asked(hub: HubServer, tmp_path: Path) -> None:
     """Before anything is reported, too."""
     hub.add("org/a", {"config.json": b'{"model_type": "gpt2"}'})
-    hub.latency = 0.7
+    hub.latency = 1.0  # twice: the first request is on its way before there is a line
     with ThreadPoolExecutor() as pool:
         explained, tree = pool.map(
             lambda command: shown(hub, tmp_path, command, "org/a"), ("explain", "tree")
