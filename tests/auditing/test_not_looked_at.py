@@ -220,3 +220,28 @@ def test_findings_beyond_those_that_are_counted_may_be_errors(
             put(folder, f"{number}.py", b"")
         last = [f for f in hfinspect.audit(folder).findings if f.code == "HI405"]
         assert severity in {f.severity for f in last if "not listed" in f.text}
+
+
+def test_on_the_hub_large_graphs_are_one_warning_and_a_deep_audit_reads_them(
+    hub: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large tensors with their data between them, and at the end one that takes it from outside."""
+    monkeypatch.setattr(collect, "MAX_REMOTE_GRAPH_READS", 1)
+    tensor = b"\x4a" + varint(800_000) + bytes(800_000)
+    tensors = (b"\x2a" + varint(len(tensor)) + tensor) * 3
+    outside = b"\x2a\x14\x6a\x12\x0a\x08location\x12\x06../out"
+    data = b"\x3a" + varint(len(tensors) + len(outside)) + tensors + outside
+    files = dict.fromkeys((f"onnx/{n}.onnx" for n in range(2)), stored(data))
+    hub.add("org/m", {**made("single"), **files})
+    result = hfinspect.audit("org/m", client=client(hub))
+    assert len(left_out(result)) == 1
+    assert result.ok
+    deep = hfinspect.audit("org/m", client=client(hub), deep=True).findings
+    assert {f.file for f in deep if f.code == "HI420"} == set(files)
+
+
+def varint(value: int) -> bytes:
+    found = b""
+    while value > 127:
+        found, value = found + bytes([value & 127 | 128]), value >> 7
+    return found + bytes([value])

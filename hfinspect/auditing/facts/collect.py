@@ -39,6 +39,8 @@ from .companions_read import (
 from .deep import DeepScan
 from .folders import MAX_REPOS, make_folders, repos_below
 from .other_files import (
+    MAX_DEEP_READS,
+    MAX_REMOTE_GRAPH_READS,
     MAX_REMOTE_GRAPHS,
     PICKLE_SUFFIXES,
     Scans,
@@ -371,13 +373,18 @@ class Collector:
             what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
             self._leave(what, f"{MAX_REMOTE_GRAPHS} are looked at")
             paths = paths[:MAX_REMOTE_GRAPHS]
-        results = self._ask([partial(graph_gadgets, self.source, path) for path in paths])
+        reads = MAX_DEEP_READS if self.deep else MAX_REMOTE_GRAPH_READS
+        results = self._ask([partial(graph_gadgets, self.source, path, reads) for path in paths])
         found: list[Gadget] = []
+        unread: dict[str, list[str]] = {}
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, list):
                 found += result
             else:
-                self._leave(f"what {path} makes its loader do", result.found, path)
+                unread.setdefault(result.found, []).append(path)
+        for why, these in unread.items():  # conversions come in dozens: a line for all of them
+            only = these[0] if len(these) == 1 else None
+            self._leave(f"what {_several(these)} make their loaders do", why, only)
         return tuple(found)
 
     def _templates(self, files: Mapping[str, FileEntry]) -> dict[str, str]:

@@ -46,6 +46,8 @@ MAX_REMOTE_SNIFFED = 64
 MAX_REMOTE_READS = 64
 #: Requests for one graph of another library.
 MAX_REMOTE_GRAPH_READS = 8
+#: The same of a deep audit.
+MAX_DEEP_READS = 10_000
 #: Graphs of a repo on the Hub that are looked at; conversions come in some dozens of them.
 MAX_REMOTE_GRAPHS = 64
 #: A pickle of protocol 0 can begin with text of any length; so much of it is read to be sure.
@@ -178,9 +180,10 @@ def stand_in(source: Source, path: str) -> str | None:
     return rule if rule in ("lfs-pointer", "xet-pointer") else None
 
 
-def graph_gadgets(source: Source, path: str) -> list[Gadget]:
-    """What a file of another library makes its loader do. Raises HfinspectErrors."""
-    reader = _reader(source, path, MAX_REMOTE_GRAPH_READS)
+def graph_gadgets(source: Source, path: str, reads: int) -> list[Gadget]:
+    """What a file of another library makes its loader do, with at most so many ``reads`` on the
+    Hub. Raises HfinspectErrors."""
+    reader = _reader(source, path, reads)
     name = path.rpartition("/")[2].lower()
     if name == "saved_model.cpb":
         raise UnreadPartError(path, "a SavedModel in pieces, which is not looked into")

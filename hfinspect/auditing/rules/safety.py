@@ -128,7 +128,8 @@ def not_looked_at(facts: Facts) -> Iterator[Found]:
 
     Why: anything may lie there. No limit ends an audit silently.
 
-    Fix: audit that part by itself, download the repo and audit the directory, or try again later.
+    Fix: audit that part by itself, download the repo and audit the directory (or audit it with
+    `--deep`), or try again later.
     """
     for item in facts.left_out:
         yield Found(clean(item.text, 240), item.path)
