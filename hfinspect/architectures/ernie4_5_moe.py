@@ -13,58 +13,42 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import Decoder
 from ..layers.experts import experts, router
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    RMSNorm,
-    Weight,
-)  # fmt: skip
-
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
+from ..trees.modules import Layers, Linear, Module, ModuleList, Weight
+from .llama import LLAMA
 
 
 def _bias(c: ModelConfig) -> bool:
     return c.flag("use_bias", default=False)
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="Ernie4_5_MoeRMSNorm")
+def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    act = d.act(c)
+    return gated_mlp("Ernie4_5_MoeMLP", d.width(c), inner, bias=_bias(c), act=act, kind=kind)
 
 
-def mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act = c.text("hidden_act", default="silu")
-    return gated_mlp("Ernie4_5_MoeMLP", _hidden(c), inner, bias=_bias(c), act=act, kind=kind)
-
-
-def moe(c: ModelConfig) -> Module:
+def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
     per_token = c.count("moe_k", "num_experts_per_tok", default=6)
     shared = c.count("moe_num_shared_experts", default=2)
     inner = c.dim("moe_intermediate_size", default=1536)
-    act = c.text("hidden_act", default="silu")
+    act = d.act(c)
     # The fused experts have no biases, whatever use_bias says.
-    expert = gated_mlp("Ernie4_5_MoeMLP", _hidden(c), inner, act=act, kind="expert")
+    expert = gated_mlp("Ernie4_5_MoeMLP", d.width(c), inner, act=act, kind="expert")
     return Module(
         "Ernie4_5_MoeSparseMoeBlock",
-        gate=router("Ernie4_5_MoeTopKRouter", _hidden(c), count),
+        gate=router("Ernie4_5_MoeTopKRouter", d.width(c), count),
         moe_statics=Module(
             "Ernie4_5_MoeStatics",
             e_score_correction_bias=Weight(exact(1), count),
             component=Component.ROUTER,
         ),
         experts=experts(count, per_token, expert, class_name="Ernie4_5_MoeExperts"),
-        shared_experts=mlp(c, inner * shared, "shared_expert") if shared else None,
+        shared_experts=_mlp(d, c, inner * shared, "shared_expert") if shared else None,
         component=Component.MLP,
     )
 
@@ -78,17 +62,24 @@ def has_experts(c: ModelConfig, layers: int) -> list[bool]:
     return [(i + 1) % interval == 0 and start <= i <= last for i in range(layers)]
 
 
-def layer(c: ModelConfig, sparse: bool) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=20, kv=4)
-    dense = c.dim("intermediate_size", default=12288)
-    return Module(
-        "Ernie4_5_MoeDecoderLayer",
-        self_attn=grouped_attention("Ernie4_5_MoeAttention", h, heads, bias=_bias(c)),
-        mlp=moe(c) if sparse else mlp(c, dense),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+    return ["sparse" if routed else "dense" for routed in has_experts(c, layers)]
+
+
+_ERNIE = LLAMA.like(
+    "Ernie4_5_Moe",
+    vocab_size=103424,
+    hidden_size=2560,
+    intermediate_size=12288,
+    num_hidden_layers=28,
+    num_attention_heads=20,
+    num_key_value_heads=4,
+    rms_norm_eps=1e-5,
+    bias_key="use_bias",
+    mlp=lambda d, c: _mlp(d, c, d.inner(c)),
+    moe=_moe,
+    kinds=_kinds,
+)
 
 
 def predictors(c: ModelConfig) -> dict[str, Module]:
@@ -97,15 +88,15 @@ def predictors(c: ModelConfig) -> dict[str, Module]:
     count = int(c.count("num_nextn_predict_layers", default=0))
     if not count:
         return {}
-    h = _hidden(c)
+    d, h = _ERNIE, _ERNIE.width(c)
     sparse = has_experts(c, count)
     joint = Linear(h * 2, h, bias=_bias(c), component=Component.PROJECTOR)
     rows: dict[str, list[Module]] = {
-        "mtp_emb_norm": [_norm(c)] * count,
-        "mtp_hidden_norm": [_norm(c)] * count,
+        "mtp_emb_norm": [d.norm(d, c, h)] * count,
+        "mtp_hidden_norm": [d.norm(d, c, h)] * count,
         "mtp_linear_proj": [joint] * count,
     }
-    blocks = [layer(c, kind) for kind in sparse]
+    blocks = [d.layer(d, c, "sparse" if kind else "dense") for kind in sparse]
     for block in blocks:
         block.kind = "mtp"
     return {"mtp_block": Layers(blocks, part="mtp", saved=False)} | {
@@ -114,18 +105,9 @@ def predictors(c: ModelConfig) -> dict[str, Module]:
 
 
 def model(c: ModelConfig) -> Module:
-    sparse = has_experts(c, int(c.count("num_hidden_layers", default=28)))
-    built = {kind: layer(c, kind) for kind in set(sparse)}
-    return Module(
-        "Ernie4_5_MoeModel",
-        {
-            "embed_tokens": Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
-            "layers": Layers(built[kind] for kind in sparse),
-            "norm": _norm(c),
-            "rotary_emb": Activation("Ernie4_5_MoeRotaryEmbedding"),
-            **predictors(c),
-        },
-    )
+    base = _ERNIE.model(c)
+    base.children |= predictors(c)
+    return base
 
 
 def causal(c: ModelConfig) -> Module:

@@ -14,23 +14,14 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, layer_types
+from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, experts
 from ..layers.heads import lm_head
-from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent_decoders import latent
 from ..trees.catalog import register
 from ..trees.keeps import State
-from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
-
-_NAME = "KimiLinear"
-
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2304)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="KimiLinearRMSNorm")
+from ..trees.modules import Conv, Linear, Module, RMSNorm, Weight
+from .llama import LLAMA
 
 
 def _linear_size(c: ModelConfig, key: str, older: str, default: int) -> Dim:
@@ -39,8 +30,8 @@ def _linear_size(c: ModelConfig, key: str, older: str, default: int) -> Dim:
     return c.section("linear_attn_config").dim(older, default=own)
 
 
-def delta_attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def delta_attention(d: Decoder, c: ModelConfig) -> Module:
+    h = d.width(c)
     dim = _linear_size(c, "linear_head_dim", "head_dim", 128)
     heads = _linear_size(c, "linear_num_heads", "num_heads", 32)
     kernel = _linear_size(c, "linear_conv_kernel_dim", "short_conv_kernel_size", 4)
@@ -71,14 +62,9 @@ def delta_attention(c: ModelConfig) -> Module:
     )
 
 
-def attention(c: ModelConfig) -> Module:
-    sizes = latent_sizes(c, heads=32, query_rank=None)
-    return latent_attention(_NAME, _hidden(c), sizes, bias=c.flag("attention_bias", default=False))
-
-
-def sparse(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=1024)
-    act = c.text("hidden_act", default="silu")
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1024)
+    act = d.act(c)
     count = c.count("num_local_experts", "num_experts", default=256)
     per_token = c.dim("num_experts_per_tok", "num_experts_per_token", default=8)
     shared = inner * c.dim("n_shared_experts", "num_shared_experts", default=1)
@@ -98,22 +84,21 @@ def sparse(c: ModelConfig) -> Module:
     )
 
 
-def dense(c: ModelConfig, *, saved: bool) -> Module:
-    inner = c.dim("intermediate_size", default=9216)
-    mlp = gated_mlp("KimiLinearMLP", _hidden(c), inner, act=c.text("hidden_act", default="silu"))
+def _dense(d: Decoder, c: ModelConfig, *, saved: bool) -> Module:
+    mlp = d.mlp(d, c)
     mlp.saved = saved
     return mlp
 
 
-def layer(c: ModelConfig, attention_kind: str, mlp_kind: str) -> Module:
-    full, routed = attention_kind == "full_attention", mlp_kind == "sparse"
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    full, routed = kind[0] == "full_attention", kind[1] == "sparse"
     return Module(
         "KimiLinearDecoderLayer",
-        self_attn=attention(c) if full else delta_attention(c),
-        block_sparse_moe=sparse(c) if routed else dense(c, saved=True),
-        mlp=None if routed else dense(c, saved=False),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+        self_attn=d.attention(d, c) if full else delta_attention(d, c),
+        block_sparse_moe=_moe(d, c) if routed else _dense(d, c, saved=True),
+        mlp=None if routed else _dense(d, c, saved=False),
+        input_layernorm=d.norm(d, c, d.width(c)),
+        post_attention_layernorm=d.norm(d, c, d.width(c)),
     )
 
 
@@ -135,32 +120,39 @@ def attention_types(c: ModelConfig, layers: int) -> Sequence[str]:
     return [found[i] for i in range(1, layers + 1)]
 
 
-def model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=27))
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     first = int(c.count("first_k_dense_replace", default=1))
     mlps = layer_types(
-        c, count, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
+        c, layers, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
     )
-    described = list(zip(attention_types(c, count), mlps, strict=True))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
-    return Module(
-        "KimiLinearModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=163840), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
-        norm=_norm(c),
-    )
+    return list(zip(attention_types(c, layers), mlps, strict=True))
+
+
+_KIMI = LLAMA.like(
+    "KimiLinear",
+    vocab_size=163840,
+    hidden_size=2304,
+    intermediate_size=9216,
+    num_hidden_layers=27,
+    rms_norm_eps=1e-5,
+    mlp_bias=None,
+    attention=latent(query_rank=None),
+    layer=_layer,
+    kinds=_kinds,
+    rotary=False,
+)
 
 
 def causal(c: ModelConfig) -> Module:
     vocab = c.dim("vocab_size", default=163840)
     untied = ModelConfig({})  # tie_word_embeddings has no effect
-    head = lm_head(untied, _hidden(c), vocab, tied_to="", tied_default=False)
-    return Module("KimiLinearForCausalLM", model=model(c), lm_head=head)
+    head = lm_head(untied, _KIMI.width(c), vocab, tied_to="", tied_default=False)
+    return Module("KimiLinearForCausalLM", model=_KIMI.model(c), lm_head=head)
 
 
 register(
     "kimi_linear",
-    {"KimiLinearForCausalLM": causal, "KimiLinearModel": model},
+    {"KimiLinearForCausalLM": causal, "KimiLinearModel": _KIMI.model},
     base="KimiLinearModel",
     base_prefix="model",
     category="text decoder",
