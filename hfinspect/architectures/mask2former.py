@@ -8,10 +8,13 @@ attend to masked parts of the picture.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
 from ..layers.deformable import GROUPS
@@ -58,40 +61,54 @@ def _mask_width(c: ModelConfig) -> Dim:
 # ---- pixels
 
 
-def pixel_layer(c: ModelConfig, d: Dim) -> Module:
+@dataclass(frozen=True)
+class Pixels:
+    """How a family spells its pixel decoder: class names, and the keys of its widths and steps."""
+
+    name: str
+    width: str
+    mask: str
+    strides: str
+
+
+_PIXELS = Pixels(_NAME, "feature_size", "mask_feature_size", "feature_strides")
+
+
+def pixel_layer(p: Pixels, c: ModelConfig, d: Dim) -> Module:
     heads, inner = _heads(c), c.dim("encoder_feedforward_dim", default=1024)
-    c.divided(d, heads, "feature_size", "num_attention_heads")
+    c.divided(d, heads, p.width, "num_attention_heads")
     points = heads * _LEVELS * _POINTS
+    eps = c.number("layer_norm_eps", default=1e-5)
     return Module(
-        f"{_NAME}PixelDecoderEncoderLayer",
+        f"{p.name}PixelDecoderEncoderLayer",
         self_attn=Module(
-            f"{_NAME}PixelDecoderEncoderMultiscaleDeformableAttention",
+            f"{p.name}PixelDecoderEncoderMultiscaleDeformableAttention",
             sampling_offsets=Linear(d, points * 2),
             attention_weights=Linear(d, points),
             value_proj=Linear(d, d, kind="value"),
             output_proj=Linear(d, d, kind="output"),
             component=Component.ATTENTION,
         ),
-        self_attn_layer_norm=LayerNorm(d),
+        self_attn_layer_norm=LayerNorm(d, eps=eps),
         fc1=Linear(d, inner, component=Component.MLP, kind="up"),
         fc2=Linear(inner, d, component=Component.MLP, kind="down"),
-        final_layer_norm=LayerNorm(d),
+        final_layer_norm=LayerNorm(d, eps=eps),
     )
 
 
-def _finer(c: ModelConfig) -> int:
+def _finer(p: Pixels, c: ModelConfig) -> int:
     """How many of the backbone's maps are added after attention, by the steps between the finest
     that attention sees and the finest of all."""
-    strides = [int(stride) for stride in c.dims("feature_strides", default=(4, 8, 16, 32))]
+    strides = [int(stride) for stride in c.dims(p.strides, default=(4, 8, 16, 32))]
     common = int(c.dim("common_stride", default=4))
     if not strides:
-        raise c.error("feature_strides", c.raw("feature_strides"), "at least one stride")
+        raise c.error(p.strides, c.raw(p.strides), "at least one stride")
     return max(0, int(math.log2(min(strides[-_LEVELS:])) - math.log2(common)))
 
 
-def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
-    d = c.dim("feature_size", default=256)
-    c.divided(d, GROUPS, "feature_size", "feature_size")
+def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
+    d = c.dim(p.width, default=256)
+    c.divided(d, GROUPS, p.width, p.width)
     if len(sizes) < _LEVELS:
         raise c.error("backbone_config", f"{len(sizes)} maps", f"{_LEVELS} or more")
 
@@ -104,23 +121,31 @@ def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
         GroupNorm(GROUPS, d),
         Activation("ReLU"),
     )
-    finer = sizes[: _finer(c)]
+    finer = sizes[: _finer(p, c)]
+    mask = c.dim(p.mask, default=256)
     return Module(
-        f"{_NAME}PixelDecoder",
+        f"{p.name}PixelDecoder",
         {
             "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
             "input_projections": ModuleList(
                 adapted(size, Component.PROJECTOR) for size in sizes[: -_LEVELS - 1 : -1]
             ),
             "encoder": Module(
-                f"{_NAME}PixelDecoderEncoderOnly",
-                layers=Layers.of(c.count("encoder_layers", default=6), pixel_layer(c, d)),
+                f"{p.name}PixelDecoderEncoderOnly",
+                layers=Layers.of(c.count("encoder_layers", default=6), pixel_layer(p, c, d)),
             ),
-            "mask_projection": Conv(d, _mask_width(c), 1, component=Component.PROJECTOR),
+            "mask_projection": Conv(d, mask, 1, component=Component.PROJECTOR),
             **{f"adapter_{i}": adapted(size, Component.CONV) for i, size in enumerate(finer, 1)},
             **{f"layer_{i}": merged for i in range(1, len(finer) + 1)},
         },
     )
+
+
+def pixel_level(p: Pixels, c: ModelConfig, defaults: Mapping[str, Any]) -> Module:
+    """The backbone and what is made of its maps."""
+    section = c.section("backbone_config", default=dict(defaults))
+    network, sizes = backbone(section, default_type="swin")
+    return Module(f"{p.name}PixelLevelModule", encoder=network, decoder=pixel_decoder(p, c, sizes))
 
 
 # ---- queries
@@ -184,13 +209,9 @@ def transformer(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    section = c.section("backbone_config", default=BACKBONE)
-    network, sizes = backbone(section, default_type="swin")
     return Module(
         f"{_NAME}Model",
-        pixel_level_module=Module(
-            f"{_NAME}PixelLevelModule", encoder=network, decoder=pixel_decoder(c, sizes)
-        ),
+        pixel_level_module=pixel_level(_PIXELS, c, BACKBONE),
         transformer_module=transformer(c),
         part="vision",
     )

@@ -57,6 +57,9 @@ _LAYER_LISTS = frozenset(
     albert_layer_groups attentions_layers""".split()
 )
 
+#: What has a list of that name, of parts that nobody calls layers.
+_NO_LAYERS = frozenset("psp_modules task_mlp text_projector mask_embed".split())
+
 
 class NameLabels(NamedTuple):
     """Labels known from a name. ``position`` is the index of the segment that numbers the layer."""
@@ -253,11 +256,11 @@ def _is_part(part: Component, name: str, whole: Component, *, near: bool) -> boo
 
 
 def _numbers_a_layer(words: list[str], i: int) -> bool:
-    """Whether the word there is a layer's number: not that of one of a head's pooled maps."""
+    """Whether the word there is a layer's number: not that of a Linear of a head's."""
     return (
         words[i] == "0"
         and words[i - 1] in _LAYER_LISTS
-        and not (i > 1 and words[i - 2] == "psp_modules")
+        and not (i > 1 and words[i - 2] in _NO_LAYERS)
     )
 
 

@@ -30,7 +30,7 @@ _MODULES: Final = _table({
         per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
         img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
-        reference_points denoising_class_embed""",
+        reference_points denoising_class_embed prompt_ctx""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
@@ -56,7 +56,7 @@ _MODULES: Final = _table({
         project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
         output_bias reg_conf class_embed parameter_projection embedding_proj_layer
-        mask_embedder query_scale""",
+        mask_embedder task_mlp query_scale""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that
@@ -101,7 +101,7 @@ _NOUNS: Final = _table({
 })  # fmt: skip
 
 #: Nouns that say too little where they stand alone.
-_BARE: Final = frozenset({"projection", "projections", "token", "classification"})
+_BARE: Final = frozenset({"projection", "projections", "token", "classification", "text_mapper"})
 
 #: Words that make any segment a norm, wherever in it they stand, as does one that ends in -norm.
 _NORMS: Final = frozenset({"norms", "ln", "bn", "grn", "normalization"})

@@ -1,0 +1,208 @@
+"""OneFormer (Jain et al. 2023): one model for every kind of segmentation, told which by a task.
+Source of shapes: transformers/models/oneformer/modeling_oneformer.py.
+
+Mask2Former's pixel decoder; queries that first read the task's text; for training also an encoder
+of texts about the picture.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.vision import clip_attention
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    Sequential,
+    Weight,
+)
+from .mask2former import Pixels, pixel_level
+from .siglip import multihead_attention
+
+_NAME = "OneFormer"
+_PIXELS = Pixels(_NAME, "conv_dim", "mask_dim", "strides")
+#: How many of the backbone's maps attention looks at.
+_LEVELS = 3
+#: What OneFormerConfig makes of an absent backbone_config.
+BACKBONE = {"model_type": "swin", "out_features": ["stage1", "stage2", "stage3", "stage4"]}
+
+
+def _hidden(c: ModelConfig) -> Dim:
+    return c.dim("hidden_dim", "hidden_size", default=256)
+
+
+def _norm(c: ModelConfig, size: Dim) -> Module:
+    return LayerNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
+
+
+def _mlp(sizes: list[Dim], component: Component) -> Module:
+    """Linear layers from size to size, each in a block of its own."""
+    blocks = [
+        Sequential(Linear(inputs, outputs, component=component), class_name="PredictionBlock")
+        for inputs, outputs in pairwise(sizes)
+    ]
+    return Module(f"{_NAME}MLPPredictionHead", layers=Sequential(*blocks, component=component))
+
+
+# ---- queries
+
+
+def query_layer(c: ModelConfig) -> Module:
+    d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
+    c.divided(d, c.dim("num_attention_heads", default=8), "hidden_dim", "num_attention_heads")
+    part = f"{_NAME}TransformerDecoder"
+    return Module(
+        f"{part}Layer",
+        cross_attn=Module(
+            f"{part}CrossAttentionLayer", multihead_attn=multihead_attention(d), norm=_norm(c, d)
+        ),
+        self_attn=Module(
+            f"{part}SelfAttentionLayer",
+            self_attn=clip_attention(f"{_NAME}Attention", d),
+            norm=_norm(c, d),
+        ),
+        ffn=Module(
+            f"{part}FFNLayer",
+            linear1=Linear(d, inner, component=Component.MLP, kind="up"),
+            linear2=Linear(inner, d, component=Component.MLP, kind="down"),
+            norm=_norm(c, d),
+        ),
+    )
+
+
+def task_layer(c: ModelConfig) -> Module:
+    d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
+    return Module(
+        f"{_NAME}TransformerDecoderQueryTransformerDecoderLayer",
+        self_attn=multihead_attention(d),
+        multihead_attn=multihead_attention(d),
+        linear1=Linear(d, inner, component=Component.MLP, kind="up"),
+        linear2=Linear(inner, d, component=Component.MLP, kind="down"),
+        norm1=_norm(c, d),
+        norm2=_norm(c, d),
+        norm3=_norm(c, d),
+    )
+
+
+def decoder(c: ModelConfig) -> Module:
+    d, seen = _hidden(c), c.dim("conv_dim", default=256)
+    part = f"{_NAME}TransformerDecoder"
+    reading = Module(
+        f"{part}QueryTransformerDecoder",
+        layers=Layers.of(c.count("query_dec_layers", default=2), task_layer(c)),
+        norm=_norm(c, d),
+    )
+    deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
+    return Module(
+        part,
+        query_transformer=Module(f"{part}QueryTransformer", decoder=reading),
+        decoder_norm=_norm(c, d),
+        # One less than the config says: the queries themselves predict first.
+        layers=Layers.of(deep - 1, query_layer(c)),
+        query_input_projection=Conv(seen, d, 1, component=Component.PROJECTOR),
+        class_embed=Linear(d, c.num_labels + 1, component=Component.HEAD, kind="classifier"),
+        mask_embed=_mlp([d, d, d, c.dim("mask_dim", default=256)], Component.EMBEDDING),
+    )
+
+
+def transformer(c: ModelConfig) -> Module:
+    """Its projections of the maps stand in a plain list: torch does not see them."""
+    d = _hidden(c)
+    return Module(
+        f"{_NAME}TransformerModule",
+        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
+        queries_embedder=Embedding(c.dim("num_queries", default=150), d, kind="position"),
+        decoder=decoder(c),
+        level_embed=Embedding(_LEVELS, d, kind="position"),
+    )
+
+
+# ---- texts, for training
+
+
+def text_encoder(c: ModelConfig) -> Module:
+    d = c.dim("text_encoder_width", default=256)
+    layer = Module(
+        f"{_NAME}TextTransformerLayer",
+        self_attn=multihead_attention(d),
+        layer_norm1=_norm(c, d),
+        mlp=Module(
+            f"{_NAME}TextMLP",
+            fc1=Linear(d, 4 * d, component=Component.MLP, kind="up"),
+            fc2=Linear(4 * d, d, component=Component.MLP, kind="down"),
+        ),
+        layer_norm2=_norm(c, d),
+    )
+    layers = Layers.of(
+        c.count("text_encoder_num_layers", default=6), layer, class_name="Sequential"
+    )
+    return Module(
+        f"{_NAME}TextEncoder",
+        transformer=Module(f"{_NAME}TextTransformer", layers=layers),
+        positional_embedding=Weight(
+            c.dim("text_encoder_context_length", default=77), d,
+            component=Component.EMBEDDING, kind="position",
+        ),
+        ln_final=_norm(c, d),
+        token_embedding=Embedding(c.dim("text_encoder_vocab_size", default=49408), d),
+    )  # fmt: skip
+
+
+def text_mapper(c: ModelConfig) -> Module:
+    d, out = c.dim("text_encoder_width", default=256), _hidden(c)
+    between = int(c.count("text_encoder_proj_layers", default=2, minimum=1))
+    own = c.count("text_encoder_n_ctx", default=16)
+    return Module(
+        f"{_NAME}TextMapper",
+        text_encoder=text_encoder(c),
+        text_projector=_mlp([d, *[out] * between], Component.PROJECTOR),
+        prompt_ctx=Embedding(own, d, kind="position") if own else None,
+        part="text",
+    )
+
+
+# ---- together
+
+
+def model(c: ModelConfig) -> Module:
+    d, training = _hidden(c), c.flag("is_training", default=False)
+    task = _mlp([c.dim("task_seq_len", default=77), d, d], Component.HEAD)
+    return Module(
+        f"{_NAME}Model",
+        pixel_level_module=pixel_level(_PIXELS, c, BACKBONE),
+        transformer_module=transformer(c),
+        task_encoder=Module(f"{_NAME}TaskModel", task_mlp=task),
+        text_mapper=text_mapper(c) if training else None,
+        part="vision",
+    )
+
+
+def universal_segmentation(c: ModelConfig) -> Module:
+    """The loss keeps a weight for each label and for none, and a learned scale."""
+    scaled = "contrastive_temperature" not in c.values or c.has("contrastive_temperature")
+    loss = Module(
+        f"{_NAME}Loss",
+        logit_scale=Parameter((), dtype="F64", kind="scale") if scaled else None,
+        empty_weight=Buffer(c.num_labels + 1),
+    )
+    return Module(f"{_NAME}ForUniversalSegmentation", model=model(c), criterion=loss, part="vision")
+
+
+register(
+    "oneformer",
+    {f"{_NAME}ForUniversalSegmentation": universal_segmentation, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="vision",
+)
