@@ -1,4 +1,4 @@
-"""OneFormer (Jain et al. 2023): one model for every kind of segmentation, told which by a task.
+"""OneFormer (Jain et al. 2023): one model for every kind of segmentation, which a text names.
 Source of shapes: transformers/models/oneformer/modeling_oneformer.py.
 
 Mask2Former's pixel decoder; queries that first read the task's text; for training also an encoder
