@@ -162,6 +162,8 @@ def scan(
         on=on, context=context, batch=batch, engine=engine, cache_dtype=kv_dtype
     )  # fmt: skip
     by_column = sort is not None and sort in SORTABLE
+    if sort is not None and not by_column and targets is not None:
+        raise _no_order_of_rows(sort)
     query = HubQuery(author, search, tuple(filter_ or ()), None if by_column else sort)
     if by_column and plan.resume:
         raise UsageError("--resume", f"does not go with --sort {sort}: rows are in another order")
@@ -189,6 +191,24 @@ def scan(
     close_shared()
     if failed:
         raise typer.Exit(1)
+
+
+def _no_order_of_rows(sort: str) -> UsageError:
+    """Of a list that the user gave, not the Hub: rows are sorted by a column."""
+    from ..core.choices import listed
+    from ..scanning.rows import SORTABLE, nearest_columns
+    from ..sources.hub.search import SORTS
+
+    if sort.lower() in {name.lower() for name in SORTS}:
+        return UsageError(f"sort {sort!r}", "is an order of the Hub's own list",
+                          expected="--author, --search or --filter in place of a list")  # fmt: skip
+    near = nearest_columns(sort, sorted(SORTABLE))
+    return UsageError(
+        f"sort {sort!r}",
+        "is no column of the rows",
+        expected=None if near else "a column, as parameters",
+        hint=f"did you mean {listed(near)}?" if near else None,
+    )
 
 
 def _give_token(token: str, dask: str, plan: Plan) -> None:

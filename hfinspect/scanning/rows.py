@@ -219,7 +219,7 @@ def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]
     if not names:
         raise UsageError("columns", "are none", expected=", ".join(known))
     if unknown:
-        near = _nearest(unknown[0], known)
+        near = nearest_columns(unknown[0], known)
         raise UsageError(
             f"column {unknown[0]!r}",
             "is unknown",
@@ -241,7 +241,7 @@ _ALSO: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def _nearest(name: str, known: Sequence[str]) -> list[str]:
+def nearest_columns(name: str, known: Sequence[str]) -> list[str]:
     """Columns that may be meant: of that meaning, with the word as a part of their name, or spelled
     much like it. ``id`` is a part of ``repo_id`` and only spelled like ``tied``."""
     other = _ALSO.get(name) or _ALSO.get(name.lower())

@@ -507,3 +507,20 @@ def test_an_order_that_the_hub_does_not_know(scan: Scanner, asked: str, meant: s
     assert f"sort '{asked}': is unknown, expected downloads, likes, " in done.err
     assert (f"did you mean {meant}?" in done.err) is bool(meant)
     assert scan.hub.meter.paths() == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("size", "is no column of the rows\nhint: did you mean nbytes?"),
+     ("paramters", "is no column of the rows\nhint: did you mean parameters?"),
+     ("downlods", "is no column of the rows, expected a column"),
+     ("likes", "is an order of the Hub's own list, expected --author")],
+)  # fmt: skip
+def test_an_order_that_rows_do_not_have(
+    scan: Scanner, tmp_path: Path, asked: str, meant: str
+) -> None:
+    """A list that the user gave is not the Hub's: not a word about two lists."""
+    (tmp_path / "list").write_text("a\n")
+    done = scan(tmp_path / "list", "--sort", asked)
+    assert (done.code, done.out) == (2, "")
+    assert f"sort '{asked}': {meant}" in done.err
