@@ -50,7 +50,7 @@ LLAMA.like(
     rotary=False,
     endings=(),
     attention=_attention,
-    moe=routed(2048, 256, 8),
+    moe=routed(2048, 256, 8, rerouted=True),
     kinds=dense_first(3, listed=True),
     predicts="sparse",
 ).register("deepseek_v32")

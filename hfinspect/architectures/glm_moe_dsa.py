@@ -75,7 +75,7 @@ LLAMA.like(
     rotary=False,
     endings=(),
     attention=latent(query_rank=2048, plain=192, value=256),
-    moe=routed(2048, 256, 8),
+    moe=routed(2048, 256, 8, rerouted=True),
     kinds=_kinds,
     predicts=("sparse", "full"),
     layer=_layer,

@@ -100,6 +100,9 @@ def hiera(c: ModelConfig) -> Module:
         rest = block(c, widths[stage], widths[stage])
         blocks += [entry, *[rest] * (int(depth) - 1)] if depth else []
     patch = pair(c, "patch_kernel_size", default=7)
+    listed = c.raw("patch_kernel_size")
+    if isinstance(listed, list) and len(listed) != 2:  # torch would make a filter of one axis
+        raise c.error("patch_kernel_size", listed, "two sizes")
     channels = c.dim("num_channels", default=3)
 
     def table(*sizes: int) -> Parameter:

@@ -10,16 +10,19 @@ from . import gemma3
 
 
 def classification(c: ModelConfig) -> Module:
-    # The head is tied whatever the config says.
+    # The head is tied unless the text section alone says otherwise.
+    key = "tie_word_embeddings"
+    tied = c.section("text_config").values.get(key) is not False or c.values.get(key) is True
     inner = gemma3.conditional_generation(
-        ModelConfig({**c.values, "tie_word_embeddings": True}, c.path)
+        ModelConfig({**c.values, "tie_word_embeddings": tied}, c.path)
     )
     parts = Module("Gemma3Model", inner.children)
     text = parts["language_model"]
     assert isinstance(text, Module)
     text.class_name = "Gemma3TextModel"  # what stands there in memory
     parts.scope = True
-    whole = Module("Gemma3ForConditionalGeneration", model=parts)
+    head = None if tied else text.children.pop("lm_head", None)
+    whole = Module("Gemma3ForConditionalGeneration", model=parts, lm_head=head)
     return Module("ShieldGemma2ForImageClassification", model=whole)
 
 

@@ -36,13 +36,18 @@ def latent(
 
 
 def routed(
-    inner: int, count: int, per_token: int, *, router: str = "TopkRouter"
+    inner: int, count: int, per_token: int, *, router: str = "TopkRouter", rerouted: bool = False
 ) -> Callable[[Decoder, ModelConfig], Module]:
-    """``count`` experts of width ``inner`` behind a corrected router, and a shared one."""
+    """``count`` experts of width ``inner`` behind a corrected router, and a shared one.
+
+    ``rerouted``: the config class puts ``num_experts`` in the place of ``n_routed_experts``, before
+    it puts the alias ``num_local_experts`` there."""
+    names = ("n_routed_experts", "num_local_experts", "num_experts")
 
     def moe(d: Decoder, c: ModelConfig) -> Module:
         h, width = d.width(c), c.dim("moe_intermediate_size", default=inner)
-        experts = c.count("n_routed_experts", "num_local_experts", "num_experts", default=count)
+        first = rerouted and c.given.get("num_local_experts") is None
+        experts = c.count(*(("num_experts", *names[:2]) if first else names), default=count)
         return routed_and_shared(
             d.name,
             h,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hfinspect.errors import ConfigError
 from hfinspect.trees.prediction import predict
 
 TEXT: dict[str, Any] = {
@@ -40,3 +41,10 @@ def test_layers_have_no_keys_of_their_own(
     assert found.parameters == parameters
     assert not [t.name for t in found.tensors if "k_proj" in t.name or "v_proj" in t.name]
     assert found.buffers == 3 + (98 if "num_centroids" in changed else 0)
+
+
+def test_a_text_model_of_another_kind_is_refused() -> None:
+    """The class would be built around it, with other names."""
+    text = {**TEXT, "model_type": "phi3"}
+    with pytest.raises(ConfigError, match="model_type"):
+        predict({"model_type": "gemma4_unified_assistant", "text_config": text})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hfinspect.core.config_keys import keys_of
+from hfinspect.errors import ConfigError
 from hfinspect.trees.prediction import predict
 
 from . import recordings
@@ -124,3 +125,27 @@ def test_a_section_of_a_class_without_a_model_type_knows_its_sections() -> None:
         "talker_config": {"text_config": text},
     }
     assert shapes(config, "talker.model.layers.0.mlp.gate.") == {(3, 16)}
+
+
+def test_of_three_names_for_the_experts_the_alias_comes_first() -> None:
+    """GLM-5's and DeepSeek-V3.2's config classes put num_experts in the place of n_routed_experts,
+    and then the alias num_local_experts in its place."""
+    for model_type in ("glm_moe_dsa", "deepseek_v32"):
+        counts = {}
+        names: tuple[dict[str, int], ...] = (
+            {},
+            {"num_experts": 3},
+            {"num_experts": 3, "num_local_experts": 4},
+        )
+        for more in names:
+            config = {"model_type": model_type, "n_routed_experts": 2, "num_hidden_layers": 4}
+            found = predict({**config, **more})
+            gates = [t for t in found.tensors if t.name.endswith("mlp.gate.weight")]
+            counts[len(more)] = gates[0].shape[0]
+        assert counts == {0: 2, 1: 3, 2: 4}
+
+
+def test_a_filter_of_one_axis_is_refused() -> None:
+    config = {"model_type": "sam2_vision_model", "backbone_config": {"patch_kernel_size": [3]}}
+    with pytest.raises(ConfigError, match="patch_kernel_size"):
+        predict(config)
