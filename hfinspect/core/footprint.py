@@ -224,8 +224,16 @@ class Memory(Shown):
 
     @property
     def fits(self) -> bool | None:
-        """Whether the device holds the main entry; None without a device."""
-        return None if self.main is None else self.main.fits
+        """Whether the device holds the main entry; None without a device. Where the cache is not
+        known, weights that are too large by themselves do not fit."""
+        if self.main is not None:
+            return self.main.fits
+        held = self.weights.per_device
+        if self.device is None or held is None:
+            return None
+        _, nbytes, count = self.device
+        ranks = max(self.tensor_parallel, self.expert_parallel) * self.pipeline_parallel
+        return False if held > nbytes * (count if ranks == 1 else 1) else None
 
     def _in_a_line(self) -> str:
         total = "bytes unknown" if self.total is None else f"{self.total:,} bytes"

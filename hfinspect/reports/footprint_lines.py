@@ -62,7 +62,10 @@ def _bar(found: Memory) -> Iterator[Block]:
 def _summary(found: Memory) -> str:
     main = found.main
     if main is None or main.total is None:
-        return "" if found.weights.nbytes is None else byte_size(found.weights.nbytes)
+        alone = "" if found.weights.nbytes is None else byte_size(found.weights.nbytes)
+        return (
+            f"{alone} of weights: does not fit {_device(found)}" if found.fits is False else alone
+        )
     where = f"{byte_size(main.total)} at {main.context:,} tokens"
     if main.fits is None or found.device is None:
         return where

@@ -94,6 +94,11 @@ def parse_device(text: str) -> Device:
         return Device(rest, nbytes, count)
     known = {_plain(name): name for name in CARDS}
     name = known.get(_plain(rest))
+    if name is None and nbytes is not None:
+        raise UsageError(
+            f"device {text!r}", "is a number without a unit", expected=f"{text}GB or {text}GiB",
+            hint="GB is 10^9 bytes, GiB 2^30",
+        )  # fmt: skip
     if name is None:
         nearest = difflib.get_close_matches(_plain(rest), known, n=1, cutoff=0.5)
         hint = f"the nearest known card is {known[nearest[0]]}" if nearest else None

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ..trees.keeps import KeysValues
 from .engines import Engine
 from .kv_cache import KeptLayer
+from .own_cache import GENERATES
 
 
 class Runs(NamedTuple):
@@ -37,7 +38,8 @@ def _lists() -> dict[str, Any]:
 def runs(engine: Engine, architecture: str, layers: Sequence[KeptLayer]) -> Runs:
     """Whether an engine runs a class whose layers keep this. A bare base class says nothing of
     what is run."""
-    if engine.name not in ("vllm", "sglang", "llama.cpp") or architecture.endswith("Model"):
+    base = architecture.endswith("Model") and not architecture.endswith(GENERATES)
+    if engine.name not in _NAMES or base:
         return Runs()
     lists = _lists()
     own = lists[engine.name]

@@ -250,8 +250,6 @@ def _activations(
     way = _way(prediction, wish)
     if not way:
         return None, f"what autograd keeps is recorded for peft's default targets and {ALL_LINEAR}"
-    if wish.method == "qlora":
-        return None, "what packed layers keep has no recorded rule"
     in_float32 = wish.precision == "fp32" if wish.method == "full" else prediction.dtype == "F32"
     if in_float32:
         return None, "activations in float32 have no recorded rule"
@@ -337,7 +335,7 @@ def _notes(wish: TrainWish) -> tuple[str, ...]:
     if wish.method == "qlora":
         notes.append(
             "weights outside the packed layers stay in 16 bits; peft's "
-            "prepare_model_for_kbit_training makes them float32"
+            "prepare_model_for_kbit_training makes them float32, and more or fewer activations wait"
         )
     if wish.method == "full" and wish.precision == "mixed":
         notes.append(

@@ -3,6 +3,7 @@
     pip install 'hfinspect[oracle]' peft
     python -m tests.oracle.record_activations              # every model type below
     python -m tests.oracle.record_activations llama gpt2
+    python -m tests.oracle.record_activations --packed llama qwen2   # needs bitsandbytes
 
 Small models in bfloat16 run forward once in training mode, and ``saved_tensors_hooks`` sees each
 tensor that is kept; unique storages are summed, parameters and buffers left out. Four layers less
@@ -11,6 +12,8 @@ random; where every recording is a sum of whole multiples of the ``TERMS``, that
 type (hfinspect/sizing/kept_rules.json), and some recordings go to fixtures/oracle/activations.json
 for the tests. Dropout is the fused one of CUDA, which keeps its mask as one byte an element; with
 SDPA the attention's own is off, since flash kernels keep the state of their random numbers instead.
+
+``--packed`` compares what layers in NF4 keep with what frozen ones do, and writes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import json
 import random
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -171,8 +174,9 @@ def drawn(draw: random.Random, kind: Kind, *, mixture: bool) -> Sizes:
 
 
 def kept(
-    kind: str, z: Sizes, layers: int, attention: str, drop: float, targets: Any
-) -> tuple[int, dict[str, Any]]:
+    kind: str, z: Sizes, layers: int, attention: str, drop: float, targets: Any,
+    *, in_nf4: bool = False,
+) -> tuple[int, dict[str, Any]]:  # fmt: skip
     """Bytes that autograd keeps, and the config."""
     import torch
     import transformers
@@ -185,11 +189,16 @@ def kept(
     torch.manual_seed(0)
     cls = getattr(transformers, one.name)
     model = cls._from_config(config, attn_implementation=attention).to(torch.bfloat16).train()
+    if in_nf4:
+        pack(model)
     if targets is not None:
         from peft import LoraConfig, get_peft_model
 
         model = get_peft_model(model, LoraConfig(r=z["r"], target_modules=targets))
-    known = {t.untyped_storage()._cdata for t in (*model.parameters(), *model.buffers())}
+    known = {
+        t.untyped_storage()._cdata
+        for t in (*model.parameters(), *model.buffers(), *scales_of(model))
+    }
     sizes: dict[int, int] = {}
     alive: list[Any] = []
 
@@ -207,6 +216,55 @@ def kept(
         output = model(input_ids=ids)
     del output
     return sum(sizes.values()), values
+
+
+def pack(model: Any) -> None:
+    """Every linear layer but the head in NF4 with double quantisation."""
+    import bitsandbytes
+    import torch
+
+    for module in list(model.modules()):
+        for name, layer in list(module.named_children()):
+            if type(layer) is not torch.nn.Linear or name == "lm_head":
+                continue
+            has_bias = layer.bias is not None
+            made = bitsandbytes.nn.Linear4bit(
+                layer.in_features, layer.out_features, bias=has_bias,
+                compute_dtype=torch.bfloat16, quant_type="nf4",
+            )  # fmt: skip
+            made.weight = bitsandbytes.nn.Params4bit(
+                layer.weight.data, requires_grad=False, quant_type="nf4"
+            )
+            if has_bias:
+                made.bias = torch.nn.Parameter(layer.bias.data, requires_grad=False)
+            setattr(module, name, made.to("cpu"))
+
+
+def scales_of(model: Any) -> Iterator[Any]:
+    """Tensors of the packing, which are no activations."""
+    for module in model.modules():
+        state = getattr(getattr(module, "weight", None), "quant_state", None)
+        if state is not None:
+            held = [state.absmax, state.code, state.offset]
+            if state.state2 is not None:
+                held += [state.state2.absmax, state.state2.code]
+            yield from (tensor for tensor in held if tensor is not None)
+
+
+def packed_as_frozen(kind: str) -> list[str]:
+    """Draws whose layers in NF4 keep other bytes than frozen ones."""
+    draw, differing = random.Random(1), []
+    for attention in ("sdpa", "eager"):
+        for way, targets in ways(kind)[1:]:
+            for _ in range(SHOWN):
+                z = drawn(draw, KINDS[kind], mixture=False)
+                z |= {"I": 128, "d": 64, "h": z["a"] * 64}  # blocks of 64
+                plain, nf4 = (
+                    kept(kind, z, 2, attention, 0.0, targets, in_nf4=on)[0] for on in (False, True)
+                )
+                print(kind, attention, way, plain, nf4, flush=True)
+                differing += [f"{kind} {attention} {way}"] if plain != nf4 else []
+    return differing
 
 
 def recorded(
@@ -299,6 +357,7 @@ def of_kind(kind: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("kinds", nargs="*", help="model types; all if none is given")
+    parser.add_argument("--packed", action="store_true", help="compare NF4 with frozen layers")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     import torch
@@ -311,6 +370,12 @@ def main() -> int:
         return torch.native_dropout(x, p, True)[0] if training and p else x
 
     torch.nn.functional.dropout = fused
+    if options.packed:
+        differing = [
+            name for kind in options.kinds or ("llama",) for name in packed_as_frozen(kind)
+        ]
+        print("differing:", differing)
+        return bool(differing)
     for kind in options.kinds or KINDS:
         rules, cases = of_kind(kind)
         _merge(RULES, kind, rules)

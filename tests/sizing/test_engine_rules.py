@@ -108,6 +108,11 @@ def test_engines_keep_nothing_of_an_encoder(engine: str) -> None:
     ("config", "engine", "words"),
     [
         (BAMBA, "vllm", "no class BambaForCausalLM; 0.23.0 was the last version that had it"),
+        (
+            {"model_type": "openai-gpt", "architectures": ["OpenAIGPTLMHeadModel"]},
+            "vllm",
+            "no class OpenAIGPTLMHeadModel",
+        ),
         (BAMBA, "sglang", "SGLang 0.5.23 has no class BambaForCausalLM"),
         ({"model_type": "xglm", "architectures": ["XGLMForCausalLM"]}, "vllm", "no class XGLM"),
         (
