@@ -26,14 +26,15 @@ from ..core.stored_tensors import (
     are_distinct,
     key_of,
     texts_of,
+    width_of,
 )
 from ..core.tensor import StoredTensor
 from ..trees.prediction import Prediction
 from .labels.routing import Routing, is_list_of_experts
 from .predicted_numbers import Numbers, numbers_predicted
 
-#: So many kinds are not worth a fold if they are more than half of the tensors: names of somebody
-#: who wants it to take long.
+#: So many kinds, or layers, are not worth a fold if they are more than half of the tensors: names
+#: of somebody who wants it to take long. A million of such names take 1.7 GB.
 MANY_KINDS: Final = 10_000
 
 #: Keys in order: all from one to another, or those of an ``array("Q")``.
@@ -197,7 +198,10 @@ def fold_tensors(
             keys.setdefault(kind, []).append(own)
     predicted = numbers_predicted(prediction)
     total = sum(len(shard.tensors) for shard in shards)
-    if predicted is None or len(keys) > max(total // 2, MANY_KINDS):
+    many = max(total // 2, MANY_KINDS)
+    if predicted is None or len(keys) > many:
+        return None
+    if any(_has_more_numbers(kind, parts, many) for kind, parts in keys.items()):
         return None
     if not are_distinct((kind.pattern, own) for kind, parts in keys.items() for own in parts):
         return None
@@ -206,6 +210,16 @@ def fold_tensors(
         for at, (kind, parts) in enumerate(keys.items())
     ]
     return Fold(shards, tuple(keys), list(_split(groups, "", (), predicted, routing)))
+
+
+def _has_more_numbers(kind: StoredKind, parts: Sequence[Sequence[int]], many: int) -> bool:
+    """Whether the names have more than so many first numbers, with others after them: so many
+    layers no model has, and each would be looked at by itself."""
+    width = width_of(kind.pattern)
+    if width < 2 or sum(map(len, parts)) <= many:
+        return False
+    shift = NUMBER_BITS * (width - 1)
+    return len({key >> shift for key in chain.from_iterable(parts)}) > many
 
 
 def _split(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.analysis.count import per_layer
 from hfinspect.analysis.folded_tensors import FoldedTensors
+from hfinspect.analysis.folding import MANY_KINDS, fold_tensors
 from hfinspect.core.stored_tensors import StoredTensors
 from hfinspect.reports.overview import lay_out
 from hfinspect.trees.prediction import predict
@@ -175,3 +176,12 @@ def test_a_tensor_takes_some_twenty_bytes() -> None:
     held = sum(map(sys.getsizeof, (tensors.which, *tensors.keys)))
     assert tensors.in_order
     assert held < 24 * len(names)
+
+
+def test_more_layers_than_a_model_has_are_not_sorted_out() -> None:
+    """Names of somebody who wants it to take long: each a layer of its own, with numbers in it."""
+    names = [f"layers.{n}.experts.{n % 7}.w" for n in range(MANY_KINDS + 1)]
+    shards = shards_of([dict.fromkeys(names, ("F32", (1,)))])
+    assert fold_tensors(shards, None) is None
+    less = shards_of([dict.fromkeys(names[:100], ("F32", (1,)))])
+    assert fold_tensors(less, None) is not None
