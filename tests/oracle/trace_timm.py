@@ -40,8 +40,8 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "deit": ("*",),
     "densenet": ("*",),
     "efficientnet": (
-        "efficientnet_b[0-5]", "efficientnet_lite0", "efficientnetv2_rw_*", "tf_efficientnet_b[0-7]",
-        "tf_efficientnet_lite*", "tf_efficientnetv2_*", "mobilenetv2_*", "mnasnet_100",
+        "efficientnet_b[0-5]", "efficientnet_lite0", "efficientnetv2_rw_*", "mnasnet_100",
+        "tf_efficientnet_b[0-7]", "tf_efficientnet_lite*", "tf_efficientnetv2_*", "mobilenetv2_*",
     ),
     "eva": ("eva_*", "eva02_*", "vit_*_dinov3*"),
     "mlp_mixer": ("*",),

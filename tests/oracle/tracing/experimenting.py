@@ -75,8 +75,10 @@ class Experiments(Builds):
             if not IDLE.search(key)
         }  # fmt: skip
         self.options = options
-        suspects = [k for k in options if options[k] and k not in self._likely()]
-        likely = [k for k in options if options[k] and k in self._likely()]
+        # What is no number may matter by a value that is not the first: all are tried.
+        alone = self._likely() | {k for k, v in base.env.items() if self.narrow and not counts(v)}
+        suspects = [k for k in options if options[k] and k not in alone]
+        likely = [k for k in options if options[k] and k in alone]
         for key in [*likely, *self._not_idle(suspects)]:
             self._single(key)
         if not self.narrow:
@@ -121,7 +123,7 @@ class Experiments(Builds):
     def _single(self, key: str) -> None:
         wanted = 3 if isinstance(self.base.env[key], int) else 8
         counted = isinstance(self.base.env[key], int)
-        if self.narrow and (not counted or (self.narrow > 1 and key not in self.shrunk())):
+        if self.narrow > 1 and counted and key not in self.shrunk():
             wanted = 1  # it is guarded if it matters
         if any(key.startswith(path) for path in self.inner):
             wanted = 1  # unless it matters outside the part as well
@@ -135,6 +137,8 @@ class Experiments(Builds):
                 self.working.setdefault(key, []).append(value)
                 if found.root.signature != self.base.root.signature:
                     self.seen.append(found)
+                    if self.narrow and not counted:
+                        break  # it is guarded
                     wanted = wanted if self.narrow else max(wanted, 3)
             else:
                 self.failing.setdefault(key, []).append(value)

@@ -58,7 +58,9 @@ def gate(
     equal = refused = 0
     reasons: Counter[str] = Counter()
     wrong: list[tuple[dict[str, Any], str]] = []
-    for given in _varied(library, kind, name, start, Random(f"{seed} {kind} {name}"), 5 * count):
+    known = _known(whole, library.released(kind, name))
+    rng = Random(f"{seed} {kind} {name}")
+    for given in _varied(library, kind, name, start, known, rng, 5 * count):
         if equal + refused + len(wrong) >= count or len(wrong) >= 12:
             break
         if time.process_time() > until:
@@ -91,14 +93,31 @@ def predicted(
     return {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
 
 
+def _known(whole: Mapping[str, Any], released: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Key -> values that matter: those that guards name, and those of released configs."""
+    found: dict[str, list[Any]] = {}
+    rules = [(key, value) for rule in whole["guards"] for key, guard in rule.items()
+             for value in guard.get("is", ())]  # fmt: skip
+    for key, value in [*rules, *(pair for given in released for pair in given.items())]:
+        if value not in found.setdefault(key, []):
+            found[key].append(value)
+    return found
+
+
 def _varied(
-    library: Library, kind: str, name: str, start: Given, rng: Random, most: int
-) -> Iterator[dict[str, Any]]:
-    starts = [dict(start)] * 2 + list(library.starts(kind, name))[:2]
+    library: Library, kind: str, name: str, start: Given, known: Mapping[str, list[Any]],
+    rng: Random, most: int,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    starts = [dict(start)] * 3 + list(library.starts(kind, name))[:2]
+    for released in library.released(kind, name):
+        starts += list(library.starts(kind, name, released))[:1]
     for number in range(most):
         base = rng.choice(starts)
         try:
-            if number % 3 == 2:
+            if number % 4 == 3:
+                keys = rng.sample(sorted(known), min(len(known), rng.choice((1, 1, 2))))
+                yield nested(base, {key: rng.choice(known[key]) for key in keys})
+            elif number % 4 == 2:
                 yield _many(library, kind, name, base, rng)
             else:
                 yield library.mutated(kind, name, base, rng)

@@ -409,11 +409,17 @@ class Recording(Experiments):
                 }
             elif isinstance(value, str) and any(key.startswith(path) for path in inner):
                 continue
-            elif isinstance(value, str) and key in self.looked and "act" not in key:
+            elif self._pinned(key, value):
                 found[key] = {"is": [value, *self.working.get(key, ())]}
         for name in sorted(self.missing):
             found[name[1:]] = {"absent": True}
         return found
+
+    def _pinned(self, key: str, value: Any) -> bool:
+        """Whether a key that changes nothing is kept to the values of which that is known."""
+        if self.narrow and not counts(value) and not isinstance(value, (bool, dict)):
+            return True
+        return isinstance(value, str) and key in self.looked and "act" not in key
 
     def _of_effective(self, key: str, value: Any) -> dict[str, Any] | None:
         if isinstance(value, list):
