@@ -62,7 +62,8 @@ ROLE_BY_CLASS = frozenset(
     shared_image_embedding.positional_embedding shared_embedding.positional_embedding mean scale
     attn.bias attention.bias crossattention.bias ple_embedding.ngram_heads_vocab_sizes
     ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers pos_embed.pe
-    latents_mean latents_std patch_embedding.pos_embed""".split()
+    latents_mean latents_std patch_embedding.pos_embed pos_embed.pos_embed
+    bottleneck.running_std blur_down.kernel""".split()
 )
 
 

@@ -76,7 +76,8 @@ class Node:
     def labels(self) -> Any:
         """What the tensors below are for."""
         if self._labels is None:
-            self._labels = hash(tuple((n, child.labels) for n, child in self.children.items()))
+            below = tuple((n, child.labels) for n, child in self.children.items())
+            self._labels = hash((self.layers, below))
         return self._labels
 
     @property
