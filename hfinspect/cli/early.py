@@ -46,5 +46,8 @@ def _begin(target: str) -> None:
     if ref.repo_id is None:
         return
     client.prepare()
+    usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH)
-    ahead.begin(ref, reading_ahead(access.open(ref)))
+    source = reading_ahead(access.open(ref))
+    source.wanted = lambda: sys.setswitchinterval(usual)  # dozens of threads would fight for turns
+    ahead.begin(ref, source)

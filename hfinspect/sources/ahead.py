@@ -44,8 +44,10 @@ class AheadSource:
     """``inner``, whose file list is on its way, and after it what ``wishes`` makes of that list.
 
     Each wish is answered once, to whoever reads just that; its error is raised there. Everything
-    else is ``inner``'s.
+    else is ``inner``'s. ``wanted`` is called when somebody wants the list.
     """
+
+    wanted: Callable[[], None] | None = None
 
     def __init__(
         self, inner: Source, wishes: Callable[[Mapping[str, FileEntry]], Sequence[Wish]]
@@ -78,6 +80,9 @@ class AheadSource:
         return self.inner.origin
 
     def list_files(self) -> Mapping[str, FileEntry]:
+        wanted, self.wanted = self.wanted, None
+        if wanted is not None:
+            wanted()
         return result_of(self._listed)
 
     def size(self, path: str) -> int:

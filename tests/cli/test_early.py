@@ -27,6 +27,7 @@ for arguments in json.loads(sys.argv[1]):
         [coming.result() for coming in source._coming.values()]
     found.append([ref.text for ref in ahead._begun])
     ahead._begun.clear()
+assert sys.getswitchinterval() > 0.004  # threads take turns as usual once somebody reads
 print(json.dumps([found, "typer" in sys.modules]))
 """
 PLAIN: tuple[list[str], ...] = (
