@@ -16,7 +16,8 @@ from ..core.ledger_lines import Letter
 from ..core.results import Inspection
 from ..errors import NothingToInspectError
 from ..sizing.engines import ENGINES, Engine, Settings, packed
-from ..sizing.kv_cache import Held, KeptLayer, counted_keeps, in_pages, kept_layers, layer_count
+from ..sizing.expanded_latents import layers_held
+from ..sizing.kv_cache import Held, KeptLayer, counted_keeps, in_pages, layer_count
 from ..sizing.plan import held_of, plan
 from ..sizing.wish import Wish
 from ..trees.keeps import Keeps, KeysValues, State
@@ -44,7 +45,8 @@ def cache_explained(
         )  # fmt: skip
     held, _ = held_of(found, prediction, wish)
     held = replace(held, tokens=kept.tokens, batch=kept.batch)
-    return _derived(found, prediction, kept_layers(prediction.root), kept, held)
+    layers = layers_held(found, prediction.root, wish.engine)
+    return _derived(found, prediction, layers, kept, held)
 
 
 def _derived(

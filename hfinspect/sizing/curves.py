@@ -23,6 +23,7 @@ from ..trees.keeps import Keeps
 from ..trees.prediction import Prediction
 from .devices import CARDS
 from .engines import ENGINES, Engine, as_cache_dtype, not_held
+from .expanded_latents import layers_held
 from .kv_cache import (
     Held as HeldCache,
 )
@@ -106,7 +107,8 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
-        for curve in _of_engine(found, prediction, memory, layers, engine, contexts, limit)
+        for held in [layers_held(found, prediction.root, engine)]
+        for curve in _of_engine(found, prediction, memory, held, engine, contexts, limit)
     ]
     cards = tuple(
         (name if count == 1 else f"{count} × {name}", count * CARDS[name] * 1024**2)

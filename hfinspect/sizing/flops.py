@@ -69,15 +69,15 @@ def _widths(root: Module, layers: Sequence[KeptLayer]) -> list[int] | str:
         return "its layers are used more than once for a token"
     widths: list[int] = []
     # Equal layers are one block listed many times.
-    attentions: dict[int, list[dict[str, tuple[int, int]]]] = {}
+    seen: dict[int, list[dict[str, tuple[int, int]]]] = {}
     for i, (block, layer) in enumerate(zip(blocks, layers, strict=True)):
         if layer.states or len(layer.keys_values) != len(layer.keeps):
             return f"layer {i} mixes tokens by other means than attention"
         if not layer.keeps:
             return f"layer {i} takes keys and values of an earlier one"
-        if id(block) not in attentions:
-            attentions[id(block)] = _attentions(block)
-        found = attentions[id(block)]
+        if id(block) not in seen:
+            seen[id(block)] = attentions(block)
+        found = seen[id(block)]
         if len(found) != 1 or any(item.cross or item.name for item in layer.keys_values):
             return f"layer {i} has no single attention whose products are known"
         width = _width(found[0])
@@ -87,7 +87,7 @@ def _widths(root: Module, layers: Sequence[KeptLayer]) -> list[int] | str:
     return widths
 
 
-def _attentions(module: Module) -> list[dict[str, tuple[int, int]]]:
+def attentions(module: Module) -> list[dict[str, tuple[int, int]]]:
     """Projections by kind, (outputs, inputs), of each attention below ``module``."""
     shapes: dict[str, tuple[int, int]] = {}
     found: list[dict[str, tuple[int, int]]] = []
@@ -100,7 +100,7 @@ def _attentions(module: Module) -> list[dict[str, tuple[int, int]]]:
             turned = child.class_name == "Conv1D"
             shapes[child.kind] = (columns, rows) if turned else (rows, columns)
         else:
-            found += _attentions(child)
+            found += attentions(child)
     if "output" in shapes and shapes.keys() & {"query", "query_up", "qkv"}:
         found.append(shapes)
     return found

@@ -18,6 +18,7 @@ from ..trees.prediction import Prediction
 from .devices import smallest_card
 from .engine_classes import runs
 from .engines import Engine, bytes_an_element
+from .expanded_latents import layers_held
 from .flops import count_flops
 from .kv_cache import (
     Held,
@@ -25,7 +26,6 @@ from .kv_cache import (
     cache_size,
     decoder_blocks,
     in_pages,
-    kept_layers,
     unknown_layouts,
 )
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
@@ -72,7 +72,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)
     layers: tuple[KeptLayer, ...] = ()
     if not reason and prediction is not None:
-        layers = kept_layers(prediction.root)
+        layers = layers_held(found, prediction.root, wish.engine)
         reason = refused(prediction, layers, wish.engine)
     if reason or prediction is None:
         return memory(weights=_weights_alone(weights, found, wish), cache_unknown=reason)
