@@ -25,8 +25,6 @@ class Reading:
         self._guards: Mapping[str, Any] = trace["guards"][entry["guards"]]
         self._sections: dict[str, ModelConfig] = {"": config}
         self._reading: list[str] = []
-        #: A text that is written down as null is null, and not the default.
-        self.null_is_a_value = trace.get("library") == "diffusers"
         #: Dotted key of a section -> what it holds where it is not written down.
         self.absent: Mapping[str, Mapping[str, Any]] = trace.get("absent", {})
 
@@ -59,9 +57,8 @@ class Reading:
         default = self._defaults.get(key, _MISSING)
         if default is _MISSING or (config.says(last) and isinstance(default, bool)):
             return None  # a null that is written down is false
-        kept = dict if self.null_is_a_value else (dict, str)
-        if config.says(last) and default is not None and not isinstance(default, kept):
-            raise self.refused(key, "null")
+        if config.says(last) and default is not None and not isinstance(default, dict):
+            raise self.refused(key, "null")  # it is no default: classes see the null
         if isinstance(default, dict):
             return self._computed(key, default["of"])
         return default

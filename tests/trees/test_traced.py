@@ -236,11 +236,10 @@ def test_only_the_trace_that_is_wanted_is_read() -> None:
     assert family is not None and family.file == "traced/pvt"
 
 
-def test_a_null_of_diffusers_is_a_value() -> None:
-    """transformers takes the default instead; diffusers gives its constructor what is written."""
-    assert "layers.0.bias" in built({"act": None})
+def test_a_null_is_no_default() -> None:
+    """PatchTST with ``"loss": null`` has another head; a null that no build had is refused."""
     with pytest.raises(HfinspectError, match="act = 'null'"):
-        built({"act": None}, {**SMALL, "library": "diffusers"})
+        built({"act": None})
 
 
 def test_a_list_is_no_flag() -> None:

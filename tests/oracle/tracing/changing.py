@@ -132,6 +132,9 @@ def _lists(key: str, value: list[Any]) -> list[Any]:
             changed = list(value)
             changed[i] = _other(changed[i], staged)
             found.append(changed)
+            if not staged:  # twice a width may be the next one's: another that is nobody's
+                apart = value[i] * 3 if value[i] > 16 else _PRIMES[i % len(_PRIMES)] + 6
+                found.append([*value[:i], apart, *value[i + 1 :]])
         found += [value[:-1], [*value, value[-1]]]
     elif kinds == {bool}:
         for i in range(min(len(value), 4)):

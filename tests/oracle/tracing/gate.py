@@ -68,6 +68,8 @@ def gate(
         try:
             with patience(PATIENCE):
                 real = something(library.loaded_names(kind, name, given))
+        except ImportError:  # of this machine, and no refusal
+            raise
         except Exception:
             continue
         try:
