@@ -63,7 +63,8 @@ ROLE_BY_CLASS = frozenset(
     attn.bias attention.bias crossattention.bias ple_embedding.ngram_heads_vocab_sizes
     ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers pos_embed.pe
     latents_mean latents_std patch_embedding.pos_embed pos_embed.pos_embed
-    bottleneck.running_std blur_down.kernel""".split()
+    bottleneck.running_std blur_down.kernel mesh_decoder.cases mesh_decoder.masks void.background
+    down.kernel up.kernel silence_latent lowpass.filter upsample.filter""".split()
 )
 
 

@@ -38,7 +38,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "beit": ("*",),
     "convnext": ("*",),
     "deit": ("*",),
-    "densenet": ("*",),
+    "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
     "efficientnet": (
         "efficientnet_b[0-5]", "efficientnet_lite0", "efficientnetv2_rw_*", "mnasnet_100",
         "tf_efficientnet_b[0-7]", "tf_efficientnet_lite*", "tf_efficientnetv2_*", "mobilenetv2_*",
@@ -50,7 +50,10 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         "tf_mobilenetv3_small_100", "tf_mobilenetv3_large_100", "mobilenetv4_conv_small",
         "mobilenetv4_conv_small_050", "mobilenetv4_conv_medium", "mobilenetv4_conv_large",
     ),
-    "regnet": ("*",),
+    "regnet": (
+        "regnetx_002", "regnetx_008", "regnetx_032", "regnety_002", "regnety_004", "regnety_008",
+        "regnety_016", "regnety_032", "regnety_080", "regnety_120", "regnety_160", "regnety_320",
+    ),
     "resnet": ("*",),
     "resnetv2": ("*",),
     "swin_transformer": ("*",),
