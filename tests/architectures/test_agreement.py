@@ -64,7 +64,8 @@ ROLE_BY_CLASS = frozenset(
     ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers pos_embed.pe
     latents_mean latents_std patch_embedding.pos_embed pos_embed.pos_embed
     bottleneck.running_std blur_down.kernel mesh_decoder.cases mesh_decoder.masks void.background
-    down.kernel up.kernel silence_latent lowpass.filter upsample.filter""".split()
+    down.kernel up.kernel silence_latent lowpass.filter upsample.filter
+    _latents_mean _latents_std encoder_mean encoder_std""".split()
 )
 
 
