@@ -42,7 +42,7 @@ def cache(
         str, typer.Argument(metavar="info|clear", autocompletion=lambda: ["info", "clear"])
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting.")] = False,
-    format_: options.Format = "table",
+    format_: options.PlainFormat = "table",
 ) -> None:
     """Show or empty the cache of headers that commands keep on this machine.
 

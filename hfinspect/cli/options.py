@@ -109,6 +109,13 @@ Format = Annotated[
         autocompletion=_formats, callback=by_suffix(tuple(FORMATS)),
     ),
 ]  # fmt: skip
+#: That of a command without --output.
+PlainFormat = Annotated[
+    str,
+    typer.Option(
+        "--format", "-f", help="table, json, csv, markdown or html.", autocompletion=_formats,
+    ),
+]  # fmt: skip
 #: That of inspect.
 PicturedFormat = Annotated[
     str,

@@ -44,9 +44,11 @@ def lay_out(
     top: int | None = None,
     summary: str = "",
     changed: Sequence[Override] = (),
+    assumed: str = "",
 ) -> Document:
-    """Below what was ``changed`` one row a tensor, or with ``fold`` one for equal tensors of all
-    layers; ``top`` rows of them. Columns from the right are left out on a narrow terminal."""
+    """Below what was ``changed`` and the class that was ``assumed`` one row a tensor, or with
+    ``fold`` one for equal tensors of all layers; ``top`` rows of them. Columns from the right are
+    left out on a narrow terminal."""
     every = folded(tensors) if fold else single(tensors)
     if fold and sort == "size":
         every.sort(key=lambda row: -(row.nbytes or row.parameters or 0))
@@ -70,6 +72,8 @@ def lay_out(
     )  # fmt: skip
     full = Table(_COLUMNS, tuple(_cells(tensor) for row in rows for tensor in row.tensors))
     blocks: list[Block] = [Facts((("changed", str(one)),)) for one in changed]
+    if assumed:
+        blocks.append(Facts((("class", assumed),)))
     blocks.append(table if cells else Paragraph("No tensor has a name that matches."))
     remark = _remark(len(rows), len(every), len(tensors), fold)
     if remark:

@@ -70,9 +70,9 @@ def test_with_weights(tmp_path: Path) -> None:
 
 
 def test_every_answer_says_which_class_was_assumed(tmp_path: Path) -> None:
-    """Whoever asks: memory, tree, compare, and a prediction in a notebook (without its config)."""
+    """Whoever asks: memory, tree, tensors, compare, and a prediction in a notebook."""
     write_config(tmp_path, {"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64})
-    for command in (["memory"], ["tree"], ["compare", str(tmp_path)]):
+    for command in (["memory"], ["tree"], ["tensors"], ["compare", str(tmp_path)]):
         shown = " ".join(program(*command, tmp_path).out.split())
         assert "names no class: LlamaForCausalLM is assumed" in shown, command
     for shown in (predict({"model_type": "bert"}).to_markdown(),
