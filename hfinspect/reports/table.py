@@ -333,7 +333,7 @@ def drawn_lines(
         colalign=[_align(column) for column in columns] if rows else None,
         preserve_whitespace=True,
     )
-    return [line.rstrip() for line in text.splitlines()]
+    return [line.rstrip() for line in text.split("\n")]
 
 
 def _is_narrow(text: str) -> bool:

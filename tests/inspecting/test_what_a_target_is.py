@@ -100,7 +100,7 @@ def test_models_below(files: list[str], found: list[str]) -> None:
 # ---- configs of other libraries
 
 TIMM = {
-    "architecture": "vit_base_patch16_224", "num_classes": 1000, "num_features": 768,
+    "architecture": "vit_unheard_patch16_224", "num_classes": 1000, "num_features": 768,
     "pretrained_cfg": {"tag": "augreg"},
 }  # fmt: skip
 
@@ -109,7 +109,7 @@ def test_timm_is_known_by_its_headers_and_named_from_its_config(tmp_path: Path) 
     write_config(tmp_path, TIMM)
     refused = run(tmp_path)
     assert refused.code == 5
-    assert "architecture 'vit_base_patch16_224': is one of timm's" in refused.err
+    assert "architecture 'vit_unheard_patch16_224': is one of timm's" in refused.err
     assert "headers" in refused.err.splitlines()[1]
     write_safetensors(
         tmp_path / "model.safetensors",
@@ -117,7 +117,7 @@ def test_timm_is_known_by_its_headers_and_named_from_its_config(tmp_path: Path) 
          "blocks.0.attn.qkv.weight": ("F32", (24, 8)), "head.weight": ("F32", (10, 8))},
     )  # fmt: skip
     found = hfinspect.inspect(tmp_path)
-    assert (found.parameters, found.architecture) == (384 + 192 + 80 + 8, "vit_base_patch16_224")
+    assert (found.parameters, found.architecture) == (384 + 192 + 80 + 8, "vit_unheard_patch16_224")
     assert {f.severity for f in found.findings} == {"note"}
     assert hfinspect.audit(tmp_path, ignore=["HI106"]).ok
 
