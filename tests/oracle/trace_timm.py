@@ -96,7 +96,7 @@ def recorded(library: Timm, some: list[Built], unions: list[Union], family: str)
             classes[name] = {**entry, "defaults": own} if own else entry
     return {
         "format": 1, "library": "timm", "version": library.version, "model_type": None,
-        "category": "vision", "base": None, "base_prefix": "",
+        "category": "timm", "base": None, "base_prefix": "",
         "classes": dict(sorted(classes.items())), "guards": rules,
         "defaults": {"num_classes": 1000, "in_chans": 3, "fixed_input_size": False},
         "nodes": table.nodes,
