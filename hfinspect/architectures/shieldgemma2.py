@@ -9,7 +9,8 @@ from ..trees.modules import Module
 from . import gemma3
 
 
-def classification(c: ModelConfig) -> Module:
+def generation(c: ModelConfig) -> Module:
+    """Gemma 3 as a save under this model_type spells it: one prefix more."""
     # The head is tied unless the text section alone says otherwise.
     key = "tie_word_embeddings"
     tied = c.section("text_config").values.get(key) is not False or c.values.get(key) is True
@@ -22,13 +23,19 @@ def classification(c: ModelConfig) -> Module:
     text.class_name = "Gemma3TextModel"  # what stands there in memory
     parts.scope = True
     head = None if tied else text.children.pop("lm_head", None)
-    whole = Module("Gemma3ForConditionalGeneration", model=parts, lm_head=head)
-    return Module("ShieldGemma2ForImageClassification", model=whole)
+    return Module("Gemma3ForConditionalGeneration", model=parts, lm_head=head)
+
+
+def classification(c: ModelConfig) -> Module:
+    return Module("ShieldGemma2ForImageClassification", model=generation(c))
 
 
 register(
     "shieldgemma2",
-    {"ShieldGemma2ForImageClassification": classification},
+    {
+        "ShieldGemma2ForImageClassification": classification,
+        "Gemma3ForConditionalGeneration": generation,
+    },
     base_prefix="model",
     aliases={  # the first release
         "model.vision_tower.vision_model.": "model.model.vision_tower.",
