@@ -40,6 +40,9 @@ def precision(inspection: Inspection) -> str:
         bits = "" if found.bits is None else f"{found.bits}-bit"
         digits = str(found.bits) in name or bits in ("", name)
         return name if digits else f"{name} {bits}"
+    unsaid = [totals for totals in inspection.dtypes.values() if totals.nbytes is None]
+    if 2 * sum(totals.parameters or 0 for totals in unsaid) > (inspection.parameters or 0):
+        return "dtype unknown"  # a counter's I64 says nothing of the rest
     known = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
     whole = sum(known.values())
     ordered = sorted(known, key=lambda name: -known[name])

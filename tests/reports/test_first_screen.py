@@ -69,6 +69,13 @@ def test_what_is_unknown_is_said() -> None:
     assert summary(inspected(active_parameters=3)).startswith("5 parameters, 3 active")
 
 
+def test_a_counters_dtype_is_not_that_of_the_model() -> None:
+    """A ResNet's batch norms count in I64; of the rest its config says nothing."""
+    found = hfinspect.inspect({"model_type": "resnet"})
+    assert set(found.dtypes) == {"unknown", "I64"}
+    assert summary(found) == "25.6 M parameters, dtype unknown"
+
+
 def test_groups_of_nothing_are_left_out(tmp_path: Path) -> None:
     """A tied head is not a row; csv and JSON keep it."""
     bloom = "fixtures/models/bloom-1b4-zh"
