@@ -36,4 +36,4 @@ def architectures(
     ]
     if not found:
         raise nothing_like(wanted)
-    emit(format_, lambda: lay_out(found), lambda: to_dict(found), output)
+    emit(format_, lambda: lay_out(found, wanted), lambda: to_dict(found), output)

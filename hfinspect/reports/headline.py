@@ -60,9 +60,12 @@ def _build(facts: ModelFacts) -> Iterator[str]:
         yield f"{facts.layers} + {facts.single_layers} layers"
     elif facts.layers:
         yield _counted(facts.layers, "layer")
-    if facts.encoder_layers or facts.decoder_layers:
-        encoder, decoder = facts.encoder_layers or "?", facts.decoder_layers or "?"
-        yield f"{encoder} encoder and {decoder} decoder layers"
+    sides = {"encoder": facts.encoder_layers, "decoder": facts.decoder_layers}
+    known = {side: count for side, count in sides.items() if count}
+    if known:
+        last = next(reversed(known.values()))
+        texts = " and ".join(f"{count} {side}" for side, count in known.items())
+        yield f"{texts} layer{'' if last == 1 else 's'}"
     if facts.depths:
         yield f"{' + '.join(map(str, facts.depths))} layers"
     if facts.width:

@@ -9,8 +9,9 @@ from ..trees.catalog import Family
 from .document import Column, Document, Paragraph, Table
 
 
-def lay_out(families: Sequence[Family]) -> Document:
-    """One row a family, by category."""
+def lay_out(families: Sequence[Family], wanted: str = "") -> Document:
+    """One row a family, by category. Of one that has names instead of model types (timm's), those
+    that contain ``wanted``."""
     ordered = sorted(families, key=lambda f: (f.category, types_of(f).lower()))
     table = Table(
         (
@@ -20,16 +21,20 @@ def lay_out(families: Sequence[Family]) -> Document:
             Column("default", "most common class"),
             Column("source", "source"),
         ),
-        tuple((types_of(f), f.category, len(f.classes), f.default, f.source) for f in ordered),
+        tuple(
+            (types_of(f, wanted), f.category, len(f.classes), f.default, f.source) for f in ordered
+        ),
         optional=("category", "classes", "default", "source"),
     )
-    count = sum(len(family.model_types) or 1 for family in families)
-    return Document("", (table, Paragraph(f"{count} model types")), table)
+    count = sum(types_of(family, wanted).count(",") + 1 for family in families)
+    return Document("", (table, Paragraph(f"in all {count:,}")), table)
 
 
-def types_of(family: Family) -> str:
-    """The family's model types, or its class where it has none (diffusers)."""
-    return ", ".join(family.model_types) or family.default
+def types_of(family: Family, wanted: str = "") -> str:
+    """The family's model types, or where it has none (diffusers, timm) its class: the ones that
+    contain ``wanted``, else the most common."""
+    found = [name for name in family.classes if wanted and wanted in name.lower()]
+    return ", ".join(family.model_types or found) or family.default
 
 
 def to_dict(families: Sequence[Family]) -> dict[str, Any]:
@@ -68,6 +73,6 @@ def coverage_markdown(families: Sequence[Family]) -> str:
 
 
 def _names(family: Family) -> list[str]:
-    """Model types; where shapes are not transformers' or diffusers' own, marked with a star."""
-    mark = "" if family.source in ("transformers", "diffusers") else "\\*"
+    """Model types; where shapes are not of a library that is judged here, marked with a star."""
+    mark = "" if family.source in ("transformers", "diffusers", "timm") else "\\*"
     return [name + mark for name in family.model_types or tuple(family.classes)]

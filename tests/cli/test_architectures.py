@@ -40,3 +40,10 @@ def test_usage_lines(command: str, usage: str) -> None:
     assert "list[" not in out
     assert first == f"Usage: hfinspect {command} [OPTIONS] {usage}"
     assert command in COMMANDS
+
+
+def test_a_name_of_timm_is_found_among_its_familys() -> None:
+    done = hfinspect("architectures", "wide_resnet50")
+    assert done.code == 0
+    assert "wide_resnet50_2" in done.out
+    assert "ecaresnet" not in done.out.split("wide_resnet50_2")[0]
