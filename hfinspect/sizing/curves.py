@@ -10,8 +10,9 @@ gives its number exactly.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -38,7 +39,6 @@ from .kv_cache import (
 )
 from .plan import held_of, refused, sizer
 from .wish import Wish, step_tokens
-from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.
 _FIRST: Final = 128
@@ -103,12 +103,17 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
     layers = kept_layers(prediction.root)
     # The tree is walked once, for all engines.
     limit = sizer(found, prediction, layers, memory.weights, Wish(ENGINES["logical"])).workspace
+
+    @cache
+    def workspace(tokens: int, batch: int) -> int:  # engines take steps of the same lengths
+        return limit.at(tokens, batch).nbytes
+
     made = [
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
         for held in [layers_held(found, prediction.root, engine)]
-        for curve in _of_engine(found, prediction, memory, held, engine, contexts, limit)
+        for curve in _of_engine(found, prediction, memory, held, engine, contexts, workspace)
     ]
     cards = tuple(
         (name if count == 1 else f"{count} × {name}", count * CARDS[name] * 1024**2)
@@ -119,7 +124,7 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
 
 def _of_engine(
     found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[KeptLayer],
-    engine: Engine, contexts: Sequence[int], limit: WorkspaceLimit,
+    engine: Engine, contexts: Sequence[int], work: Callable[[int, int], int],
 ) -> Iterator[Curve]:  # fmt: skip
     """The curves of the dtypes that an engine has, the one that it takes by itself first."""
     wish = Wish(engine)
@@ -128,8 +133,7 @@ def _of_engine(
         weights = sizer(found, prediction, layers, memory.weights, wish).fullest_weights
     steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
     workspace = tuple(
-        corners([(tokens, limit.at(step, batch).nbytes) for tokens, step in steps])
-        for batch in BATCHES
+        corners([(tokens, work(step, batch)) for tokens, step in steps]) for batch in BATCHES
     )
     rows = [item for layer in layers for item in layer.keys_values]
     for dtype in dict.fromkeys((own.dtype, *DTYPES)):
@@ -140,11 +144,15 @@ def _of_engine(
                 continue
             held = replace(own, dtype=dtype)
             paged, blocks = in_pages(layers, engine, held)
-            counted = counted_keeps(paged)
-            cache = tuple(
+            # Plain numbers: sums over many contexts need no formula.
+            counted = {
+                (item, None if window is None else int(window)): layers_there
+                for (item, window), layers_there in counted_keeps(paged).items()
+            }
+            kept = tuple(
                 corners(_cache(counted, blocks, replace(held, batch=b), contexts)) for b in BATCHES
             )
-            yield Curve(engine.name, dtype, weights, cache, workspace)
+            yield Curve(engine.name, dtype, weights, kept, workspace)
 
 
 def _cache(
@@ -199,7 +207,7 @@ def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) ->
 
 def _contexts(own: int | None) -> Iterable[int]:
     """128, 192, 256, 384, ... and the model's own at the end."""
-    last = min(own or _LAST, _MOST)
+    last = int(min(own or _LAST, _MOST))
     step = _FIRST
     while step < last:
         yield step

@@ -206,7 +206,8 @@ def bytes_of_rows(
         return rows * _LATENT_ROW[2]
     nbytes = nbytes_of(elements * rows, item.dtype or dtype)
     both = bool(item.key) + bool(item.value)
-    return nbytes + rows * both * (item.heads or heads or 1) * _SCALES.get(dtype, 0)
+    scales = _SCALES.get(dtype, 0)
+    return nbytes + rows * both * int(item.heads or heads or 1) * scales if scales else nbytes
 
 
 def not_held(item: KeysValues, dtype: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from ..core.components import Component, Role
 from ..core.records import dataclass
@@ -62,7 +63,14 @@ def matrices(root: Module) -> Iterator[Matrix]:
 
     Modules that a fresh save leaves out (multi-token prediction) are left out here too.
     """
-    yield from _walk(root, "", _Inherited().entering(root))
+    return iter(_listed(root))
+
+
+@lru_cache(maxsize=1)
+def _listed(root: Module) -> tuple[Matrix, ...]:
+    """Made once for all who ask of one model, one after the other: work, floating-point operations
+    and the curves of a page. A tree is not changed any more once it is built."""
+    return tuple(_walk(root, "", _Inherited().entering(root)))
 
 
 def _walk(module: Module, path: str, here: _Inherited) -> Iterator[Matrix]:

@@ -155,7 +155,8 @@ def encoder_positions(root: Module) -> int | None:
     waiting = [root]
     while waiting:
         module = waiting.pop()
-        for child in module.children.values():
+        # Equal layers and experts are one module listed many times.
+        for child in {id(child): child for child in module.children.values()}.values():
             if not isinstance(child, Module):
                 continue
             weight = child.children.get("weight")
