@@ -157,13 +157,19 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Ten
     expectation = inspection.expectation
     if expectation is None:
         return
+    unexpected, find = set(expectation.unexpected), spec_finder(prediction)
+    # All others are as predicted: the comparison has looked at each.
+    differing = {*unexpected, *expectation.reshaped, *expectation.unsaved}
+    if not differing and not expectation.missing:
+        return
     predicted = {spec.name: spec for spec in prediction.tensors}
     for name in expectation.missing:
         if predicted[name].parameters:
             yield TensorDifference(name, "predicted, in no file", -predicted[name].parameters)
-    unexpected, find = set(expectation.unexpected), spec_finder(prediction)
-    for info in inspection.tensors:
-        if info.tied_to is not None or info.beyond is not None or not info.parameters:
+    for info in inspection.tensors if differing else ():
+        if info.name not in differing or info.tied_to is not None or info.beyond is not None:
+            continue
+        if not info.parameters:
             continue
         if info.name in unexpected:
             yield TensorDifference(info.name, "not predicted", info.parameters)
