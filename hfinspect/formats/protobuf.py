@@ -49,45 +49,44 @@ class _Walk:
         if depth > MAX_DEPTH:
             raise LimitError(self.path, "nests messages", expected=f"{MAX_DEPTH} deep")
         while self.cursor.position < stop:
-            self.left -= 1
-            if self.left < 0:
-                raise LimitError(self.path, "has too many fields", expected=f"{MAX_FIELDS:,}")
-            tag = self.varint()
-            kind, field = tag & 7, wanted.get(tag >> 3)
-            if kind == _VARINT:
-                self.varint()
-            elif kind in (_FIXED64, _FIXED32):
-                self.cursor.skip(8 if kind == _FIXED64 else 4)
-            elif kind == _GROUP:
-                self._pass_group(tag >> 3, stop, depth + 1)
-            elif kind != _BYTES:
+            number, kind = self._tag()
+            if kind == _BYTES:
+                yield from self._value(stop, wanted.get(number), depth)
+            elif not self._passed_over(number, kind, stop, depth):
                 raise self.malformed(f"a field has the wire type {kind}")
-            else:
-                yield from self._value(stop, field, depth)
         if self.cursor.position != stop:
             raise self.malformed("a field runs past its message")
+
+    def _tag(self) -> tuple[int, int]:
+        """The number and the wire type of the next field, one of those that are allowed."""
+        self.left -= 1
+        if self.left < 0:
+            raise LimitError(self.path, "has too many fields", expected=f"{MAX_FIELDS:,}")
+        return divmod(self.varint(), 8)
+
+    def _passed_over(self, number: int, kind: int, stop: int, depth: int) -> bool:
+        """A number or a group is passed over; False for other wire types."""
+        if kind == _VARINT:
+            self.varint()
+        elif kind in (_FIXED64, _FIXED32):
+            self.cursor.skip(8 if kind == _FIXED64 else 4)
+        elif kind == _GROUP:
+            self._pass_group(number, stop, depth + 1)
+        else:
+            return False
+        return True
 
     def _pass_group(self, number: int, stop: int, depth: int) -> None:
         """An unknown group, which readers pass over as any other field that they do not know."""
         if depth > MAX_DEPTH:
             raise LimitError(self.path, "nests groups", expected=f"{MAX_DEPTH} deep")
         while self.cursor.position < stop:
-            self.left -= 1
-            if self.left < 0:
-                raise LimitError(self.path, "has too many fields", expected=f"{MAX_FIELDS:,}")
-            tag = self.varint()
-            kind = tag & 7
-            if kind == _END_GROUP and tag >> 3 == number:
+            inner, kind = self._tag()
+            if kind == _END_GROUP and inner == number:
                 return
-            if kind == _VARINT:
-                self.varint()
-            elif kind in (_FIXED64, _FIXED32):
-                self.cursor.skip(8 if kind == _FIXED64 else 4)
-            elif kind == _GROUP:
-                self._pass_group(tag >> 3, stop, depth + 1)
-            elif kind == _BYTES:
+            if kind == _BYTES:
                 self.cursor.skip(self.varint())
-            else:
+            elif not self._passed_over(inner, kind, stop, depth):
                 raise self.malformed(f"a field of a group has the wire type {kind}")
         raise self.malformed("a group does not end")
 
