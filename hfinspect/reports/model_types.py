@@ -12,7 +12,7 @@ from .document import Column, Document, Paragraph, Table
 def lay_out(families: Sequence[Family], wanted: str = "") -> Document:
     """One row a family, by category. Of one that has names instead of model types (timm's), those
     that contain ``wanted``."""
-    ordered = sorted(families, key=lambda f: (f.category, types_of(f).lower()))
+    ordered = sorted(families, key=lambda f: (f.category, [t.lower() for t in types_of(f)]))
     table = Table(
         (
             Column("model_type", "model_type"),
@@ -22,19 +22,20 @@ def lay_out(families: Sequence[Family], wanted: str = "") -> Document:
             Column("source", "source"),
         ),
         tuple(
-            (types_of(f, wanted), f.category, len(f.classes), f.default, f.source) for f in ordered
+            (", ".join(types_of(f, wanted)), f.category, len(f.classes), f.default, f.source)
+            for f in ordered
         ),
         optional=("category", "classes", "default", "source"),
     )
-    count = sum(types_of(family, wanted).count(",") + 1 for family in families)
+    count = sum(len(types_of(family, wanted)) for family in families)
     return Document("", (table, Paragraph(f"in all {count:,}")), table)
 
 
-def types_of(family: Family, wanted: str = "") -> str:
+def types_of(family: Family, wanted: str = "") -> tuple[str, ...]:
     """The family's model types, or where it has none (diffusers, timm) its class: the ones that
     contain ``wanted``, else the most common."""
-    found = [name for name in family.classes if wanted and wanted in name.lower()]
-    return ", ".join(family.model_types or found) or family.default
+    found = tuple(name for name in family.classes if wanted and wanted in name.lower())
+    return family.model_types or found or (family.default,)
 
 
 def to_dict(families: Sequence[Family]) -> dict[str, Any]:
