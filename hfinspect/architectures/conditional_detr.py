@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.deformable import predictor
+from ..layers.deformable import label_scores, predictor
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module
 from . import detr
@@ -78,9 +78,7 @@ def object_detection(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}ForObjectDetection",
         model=model(c),
-        class_labels_classifier=Linear(
-            d, c.num_labels, component=Component.HEAD, kind="classifier"
-        ),
+        class_labels_classifier=label_scores(c, d),
         bbox_predictor=predictor(_NAME, (d, d, d, 4)),
         part="vision",
     )

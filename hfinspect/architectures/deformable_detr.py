@@ -11,6 +11,7 @@ from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.deformable import (
     deformable_attention,
+    label_scores,
     levels,
     positions,
     predictor,
@@ -98,11 +99,7 @@ def object_detection(c: ModelConfig) -> Module:
     assert isinstance(decoder, Module)
 
     def labels(tied_to: str | None) -> Module:
-        to = (f"{tied_to}.weight", f"{tied_to}.bias") if tied_to else (None, None)
-        return Linear(
-            d, c.num_labels, tied_to=to[0], bias_tied_to=to[1],
-            component=Component.HEAD, kind="classifier",
-        )  # fmt: skip
+        return label_scores(c, d, tied_to)
 
     def boxes(tied_to: str | None) -> Module:
         return predictor(_NAME, (d, d, d, 4), tied_to)

@@ -17,7 +17,7 @@ from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
-from ..layers.deformable import GROUPS
+from ..layers.deformable import GROUPS, sampling_attention
 from ..layers.vision import clip_attention
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -81,14 +81,7 @@ def pixel_layer(p: Pixels, c: ModelConfig, d: Dim) -> Module:
     eps = c.number("layer_norm_eps", default=1e-5)
     return Module(
         f"{p.name}PixelDecoderEncoderLayer",
-        self_attn=Module(
-            f"{p.name}PixelDecoderEncoderMultiscaleDeformableAttention",
-            sampling_offsets=Linear(d, points * 2),
-            attention_weights=Linear(d, points),
-            value_proj=Linear(d, d, kind="value"),
-            output_proj=Linear(d, d, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        self_attn=sampling_attention(f"{p.name}PixelDecoderEncoder", d, points),
         self_attn_layer_norm=LayerNorm(d, eps=eps),
         fc1=Linear(d, inner, component=Component.MLP, kind="up"),
         fc2=Linear(inner, d, component=Component.MLP, kind="down"),

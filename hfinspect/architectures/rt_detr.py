@@ -13,7 +13,7 @@ from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
 from ..layers.composing import renamed
-from ..layers.deformable import predictor
+from ..layers.deformable import label_scores, predictor, sampling_attention
 from ..layers.vision import clip_attention, scaled, stage_depths
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
@@ -161,15 +161,8 @@ def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
     c.divided(d, heads, "d_model", "decoder_attention_heads")
     levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
     per_head = levels * c.dim("decoder_n_points", default=4)
-    deformable = Module(
-        f"{name}MultiscaleDeformableAttention",
-        n_points_scale=Buffer(per_head) if second else None,
-        sampling_offsets=Linear(d, heads * per_head * 2),
-        attention_weights=Linear(d, heads * per_head),
-        value_proj=Linear(d, d, kind="value"),
-        output_proj=Linear(d, d, kind="output"),
-        component=Component.ATTENTION,
-    )
+    scale = Buffer(per_head) if second else None
+    deformable = sampling_attention(name, d, heads * per_head, n_points_scale=scale)
     return Module(
         f"{name}DecoderLayer",
         self_attn=clip_attention(f"{name}SelfAttention", d),
@@ -207,7 +200,6 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
         freeze(network, name)
     eps, noise = c.number("layer_norm_eps", default=1e-5), c.count("num_denoising", default=100)
     learned = c.flag("learn_initial_query", default=False)
-    labels = Linear(d, c.num_labels, component=Component.HEAD, kind="classifier")
     layers = Layers.of(c.count("decoder_layers", default=6), decoder_layer(name, c, second=second))
     return Module(
         f"{name}Model",
@@ -219,7 +211,7 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
         else None,
         weight_embedding=Embedding(queries, d, kind="detection_token") if learned else None,
         enc_output=Sequential(Linear(d, d), LayerNorm(d, eps=eps)),
-        enc_score_head=labels,
+        enc_score_head=label_scores(c, d),
         enc_bbox_head=predictor(name, (d, d, d, 4)),
         decoder_input_proj=_projections(c, d),
         decoder=Module(
@@ -248,15 +240,7 @@ def object_detection(name: str, c: ModelConfig, *, second: bool) -> Module:
 
     def heads(tied_to: str | None = None) -> dict[str, Module]:
         labels = [
-            Linear(
-                d,
-                c.num_labels,
-                tied_to=tied_to and f"{tied_to}.class_embed.{i}.weight",
-                bias_tied_to=tied_to and f"{tied_to}.class_embed.{i}.bias",
-                component=Component.HEAD,
-                kind="classifier",
-            )
-            for i in range(count)
+            label_scores(c, d, tied_to and f"{tied_to}.class_embed.{i}") for i in range(count)
         ]
         boxes = [
             predictor(name, (d, d, d, 4), tied_to and f"{tied_to}.bbox_embed.{i}")

@@ -20,6 +20,7 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
+    Parameter,
     Sequential,
 )
 
@@ -77,14 +78,35 @@ def deformable_attention(c: ModelConfig, name: str, side: int) -> Module:
     heads = c.dim(f"{SIDES[side]}_attention_heads", default=8)
     c.divided(d, heads, "d_model", f"{SIDES[side]}_attention_heads")
     points = heads * levels(c) * c.dim(f"{SIDES[side]}_n_points", default=4)
+    return sampling_attention(name, d, points, attn=Activation("MultiScaleDeformableAttention"))
+
+
+def sampling_attention(
+    name: str, d: Dim, points: Dim, **before: Module | Parameter | None
+) -> Module:
+    """Two offsets and a weight for each of the ``points`` that all heads look at together."""
     return Module(
         f"{name}MultiscaleDeformableAttention",
-        attn=Activation("MultiScaleDeformableAttention"),
-        sampling_offsets=Linear(d, points * 2),
-        attention_weights=Linear(d, points),
-        value_proj=Linear(d, d, kind="value"),
-        output_proj=Linear(d, d, kind="output"),
+        {
+            **before,
+            "sampling_offsets": Linear(d, points * 2),
+            "attention_weights": Linear(d, points),
+            "value_proj": Linear(d, d, kind="value"),
+            "output_proj": Linear(d, d, kind="output"),
+        },
         component=Component.ATTENTION,
+    )
+
+
+def label_scores(c: ModelConfig, d: Dim, tied_to: str | None = None) -> Module:
+    """A score for each label; ``tied_to`` is another of the same sizes."""
+    return Linear(
+        d,
+        c.num_labels,
+        tied_to=tied_to and f"{tied_to}.weight",
+        bias_tied_to=tied_to and f"{tied_to}.bias",
+        component=Component.HEAD,
+        kind="classifier",
     )
 
 
