@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hfinspect.trees import catalog
+from hfinspect.trees.trace_files import TRACED as TRACED_NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 ORACLE = ROOT / "fixtures" / "oracle"
@@ -21,7 +22,7 @@ def families() -> str:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for family in catalog.families():
-        traced = family.file.startswith(catalog.TRACED)
+        traced = family.file.startswith(TRACED_NAMES)
         types = ", ".join(family.model_types) or _named(family)
         count = _recordings().get(family.file, 0)
         known = "trace" if traced else "written"

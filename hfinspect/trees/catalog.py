@@ -23,16 +23,15 @@ from typing import Any, NamedTuple
 from ..core.config import ModelConfig
 from ..core.records import dataclass
 from ..errors import ConfigError, UnknownArchitectureError
-from . import timm
+from . import timm, trace_files
 from .modules import Module
+from .trace_files import TRACED
 
 #: A builder makes the root module of one class from its config.
 Builder = Callable[[ModelConfig], Module]
 
 #: The room of the families: one file each.
 _FAMILIES = f"{__package__.rpartition('.')[0]}.architectures"
-#: The folder in it of those that are data.
-TRACED = "traced"
 
 
 @dataclass(frozen=True)
@@ -153,13 +152,7 @@ def load_all() -> None:
 
 def traced_files() -> list[str]:
     """The families that are data: ``traced/<name>`` of each."""
-    from importlib.resources import files  # of no use for one model, and slow to import
-
-    folder = files(_FAMILIES) / TRACED
-    if not folder.is_dir():
-        return []
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".json"))
-    return [f"{TRACED}/{name.removesuffix('.json')}" for name in names]
+    return trace_files.names(_FAMILIES)
 
 
 def families() -> tuple[Family, ...]:
@@ -199,9 +192,7 @@ def _load(file: str) -> None:
     if not file.startswith(TRACED):
         importlib.import_module(f"{_FAMILIES}.{file}")
     elif file not in _TRACED_LOADED:
-        content = pkgutil.get_data(_FAMILIES, f"{file}.json")
-        assert content is not None
-        found = traced_family(json.loads(content), file)
+        found = traced_family(json.loads(trace_files.content(_FAMILIES, file)), file)
         _TRACED_LOADED.add(file)
         for model_type in found.model_types:
             # Where a family of the type is written, a trace adds the classes that it lacks.

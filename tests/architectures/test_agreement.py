@@ -21,6 +21,7 @@ from hfinspect.analysis.labels.context import labeller
 from hfinspect.core.components import KINDS, Role
 from hfinspect.trees import catalog as registry
 from hfinspect.trees.prediction import Prediction, predict
+from hfinspect.trees.trace_files import TRACED
 
 from . import recordings, test_remote_catalog, test_remote_code
 
@@ -105,7 +106,7 @@ def other_configs() -> dict[str, tuple[dict[str, Any], ...]]:
 
 def sized(family: registry.Family, class_name: str) -> Iterator[dict[str, Any]]:
     types = family.model_types or ("",)
-    if family.file.startswith(registry.TRACED):
+    if family.file.startswith(TRACED):
         # What the recorder built; of some classes the default config is no model.
         yield from traced_configs(family.file, class_name)
         return

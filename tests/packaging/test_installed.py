@@ -49,6 +49,16 @@ def test_the_wheel_holds_the_package_alone(distributions: tuple[Path, Path]) -> 
     names = zipfile.ZipFile(distributions[0]).namelist()
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"hfinspect"}
     assert "hfinspect/py.typed" in names
+    assert "hfinspect/architectures/traced.lines" in names
+    assert not [name for name in names if "/traced/" in name]
+
+
+def test_a_family_that_is_data(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"_class_name": "AutoencoderTiny"}')
+    program = scripts(installed) / "hfinspect"
+    found = json.loads(call(program, tmp_path, "--format", "json", cwd=tmp_path))
+    assert found["parameters"] == 2_445_063
+    assert "AutoencoderTiny" in call(program, "architectures", "AutoencoderTiny", cwd=tmp_path)
 
 
 def test_both_programs(installed: Path, tmp_path: Path) -> None:
