@@ -231,7 +231,7 @@ def _read(words: list[str], hints: Hints) -> Component | None:
             part = projection_word(word)
             if found is None:
                 held = held or part
-            elif part is _S and found is _C:
+            elif part is _S and found is _C and modules[~at] != "conv":
                 found = _S  # mixer.conv1d
         elif module is _N and i > _NORM_REACH:
             continue

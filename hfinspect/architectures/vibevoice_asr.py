@@ -1,0 +1,52 @@
+"""VibeVoice-ASR (Microsoft 2026). Source of shapes: transformers/models/vibevoice_asr.
+
+VibeVoice's two encoders of sound (vibevoice_acoustic_tokenizer.py), one projector for both, and a
+decoder of text whose head is never tied. File names and their other spellings: multimodal.py.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, projector
+from ..trees.catalog import register
+from ..trees.modules import Linear, Module, RMSNorm
+from .vibevoice_acoustic_tokenizer import ENCODER, section
+
+
+def _parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
+    text, given, built = decoder(c, "qwen2"), {}, {}
+    h = text.hidden
+    for name, width in (("acoustic", 64), ("semantic", 128)):
+        key = f"{name}_tokenizer_encoder"
+        built[key], frame = section(c, f"{key}_config", ENCODER, width)
+        given |= {
+            f"{name}_linear_1": Linear(frame, h),
+            f"{name}_norm": RMSNorm(h, class_name="VibeVoiceAsrRMSNorm"),
+            f"{name}_linear_2": Linear(h, h),
+        }
+    return {
+        **built,
+        "multi_modal_projector": projector("VibeVoiceAsrMultiModalProjector", **given),
+        "language_model": language_model(text, head=head, tied=False),
+    }
+
+
+def generation(c: ModelConfig) -> Module:
+    return Module("VibeVoiceAsrForConditionalGeneration", dict(_parts(c, head=True)))
+
+
+def model(c: ModelConfig) -> Module:
+    return Module("VibeVoiceAsrModel", dict(_parts(c, head=False)))
+
+
+register(
+    "vibevoice_asr",
+    {"VibeVoiceAsrForConditionalGeneration": generation, "VibeVoiceAsrModel": model},
+    base="VibeVoiceAsrModel",
+    aliases={
+        **LLAVA_ALIASES,
+        "model.acoustic_tokenizer_encoder.": "acoustic_tokenizer_encoder.",
+        "model.semantic_tokenizer_encoder.": "semantic_tokenizer_encoder.",
+    },
+    category="multimodal",
+)
