@@ -14,7 +14,9 @@ from .vibevoice_acoustic_tokenizer import ENCODER, section
 
 
 def _parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
-    text, given, built = decoder(c, "qwen2"), {}, {}
+    text = decoder(c, "qwen2")
+    built: dict[str, Module] = {}
+    given: dict[str, Module] = {}
     h = text.hidden
     for name, width in (("acoustic", 64), ("semantic", 128)):
         key = f"{name}_tokenizer_encoder"
