@@ -43,51 +43,52 @@ def reassemble_factors(c: ModelConfig) -> list[object]:
     return factors
 
 
-def _reassemble(c: ModelConfig, width: Dim, factor: object) -> Module:
+def _reassemble(name: str, c: ModelConfig, width: Dim, factor: object) -> Module:
     """A 1x1 convolution, then another size."""
     hidden = c.dim("reassemble_hidden_size", default=384)
     return Module(
-        "DepthAnythingReassembleLayer",
+        f"{name}ReassembleLayer",
         projection=Conv(hidden, width, 1),
         resize=resized(c, width, factor),
     )
 
 
-def neck(c: ModelConfig) -> Module:
+def neck(c: ModelConfig, name: str, prompted: Module | None = None) -> Module:
+    """``prompted`` is what each fusion layer has in addition."""
     widths, fused = _neck_widths(c), c.dim("fusion_hidden_size", default=64)
     residual = Module(
-        "DepthAnythingPreActResidualLayer",
+        f"{name}PreActResidualLayer",
         convolution1=Conv(fused, fused, 3),
         convolution2=Conv(fused, fused, 3),
     )
     fusion = Module(
-        "DepthAnythingFeatureFusionLayer",
+        f"{name}FeatureFusionLayer",
         projection=Conv(fused, fused, 1),
         residual_layer1=residual,
         residual_layer2=residual,
+        prompt_depth_layer=prompted,
     )
     # As many layers as both lists have, as zip does there.
-    layers = [_reassemble(c, *both) for both in zip(widths, reassemble_factors(c), strict=False)]
+    factors = reassemble_factors(c)
+    layers = [_reassemble(name, c, *both) for both in zip(widths, factors, strict=False)]
     return Module(
-        "DepthAnythingNeck",
-        reassemble_stage=Module("DepthAnythingReassembleStage", layers=Layers(layers)),
+        f"{name}Neck",
+        reassemble_stage=Module(f"{name}ReassembleStage", layers=Layers(layers)),
         convs=ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
-        fusion_stage=Module(
-            "DepthAnythingFeatureFusionStage", layers=Layers([fusion] * len(widths))
-        ),
+        fusion_stage=Module(f"{name}FeatureFusionStage", layers=Layers([fusion] * len(widths))),
         component=Component.CONV,
         part="projector",
     )
 
 
-def head(c: ModelConfig) -> Module:
+def head(c: ModelConfig, name: str) -> Module:
     fused, width = c.dim("fusion_hidden_size", default=64), c.dim("head_hidden_size", default=32)
 
     def convolution(inputs: Dim, outputs: int, kernel: int) -> Module:
         return Conv(inputs, outputs, kernel, component=Component.HEAD)
 
     return Module(
-        "DepthAnythingDepthEstimationHead",
+        f"{name}DepthEstimationHead",
         conv1=convolution(fused, fused // 2, 3),
         conv2=convolution(fused // 2, width, 3),
         conv3=convolution(width, 1, 1),
@@ -95,15 +96,19 @@ def head(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
+def estimator(c: ModelConfig, name: str, prompted: Module | None = None) -> Module:
     section = c.section("backbone_config", default=BACKBONE)
     return Module(
-        "DepthAnythingForDepthEstimation",
+        f"{name}ForDepthEstimation",
         backbone=auto_class(section, "Backbone", default_type="dinov2", part="vision"),
-        neck=neck(c),
-        head=head(c),
+        neck=neck(c, name, prompted),
+        head=head(c, name),
         part="vision",
     )
+
+
+def model(c: ModelConfig) -> Module:
+    return estimator(c, "DepthAnything")
 
 
 register("depth_anything", {"DepthAnythingForDepthEstimation": model}, category="vision")

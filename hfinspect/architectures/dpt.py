@@ -59,7 +59,7 @@ def _hidden(c: ModelConfig) -> Dim:
     return vit.hidden_size(backbone if c.has("backbone_config") else c)
 
 
-def reassemble_stage(c: ModelConfig) -> Module:
+def reassemble_stage(c: ModelConfig, name: str = "DPT") -> Module:
     h, readout = _hidden(c), c.text("readout_type", default="project")
     if readout not in _READOUTS:
         raise c.error("readout_type", readout, f"one of {', '.join(_READOUTS)}")
@@ -69,23 +69,30 @@ def reassemble_stage(c: ModelConfig) -> Module:
     )
     # As many layers as both lists have, as zip does there.
     layers = [
-        Module("DPTReassembleLayer", projection=Conv(h, width, 1), resize=resized(c, width, factor))
+        Module(
+            f"{name}ReassembleLayer",
+            projection=Conv(h, width, 1),
+            resize=resized(c, width, factor),
+        )
         for width, factor in zip(_widths(c), reassemble_factors(c), strict=False)
     ]
     return Module(
-        "DPTReassembleStage",
+        f"{name}ReassembleStage",
         layers=Layers(layers),
         readout_projects=ModuleList([project] * len(_widths(c))) if readout == "project" else None,
     )
 
 
-def fusion_layer(c: ModelConfig) -> Module:
-    fused = _fused(c)
+def fusion_layer(
+    c: ModelConfig, name: str = "DPT", *, biased: bool | None = None, deconv: Module | None = None
+) -> Module:
+    """``biased`` is the config class's default; None and null say: where there is no norm."""
+    fused, key = _fused(c), "use_bias_in_fusion_residual"
     normed = c.flag("use_batch_norm_in_fusion_residual", default=False)
-    absent = not c.has("use_bias_in_fusion_residual")
-    bias = not normed if absent else c.flag("use_bias_in_fusion_residual", default=True)
+    unsaid = not c.has(key) and (biased is None or c.says(key))
+    bias = not normed if unsaid else c.flag(key, default=True)
     residual = Module(
-        "DPTPreActResidualLayer",
+        f"{name}PreActResidualLayer",
         activation1=Activation("ReLU"),
         convolution1=Conv(fused, fused, 3, bias=bias),
         activation2=Activation("ReLU"),
@@ -94,22 +101,23 @@ def fusion_layer(c: ModelConfig) -> Module:
         batch_norm2=BatchNorm(fused) if normed else None,
     )
     return Module(
-        "DPTFeatureFusionLayer",
+        f"{name}FeatureFusionLayer",
         projection=Conv(fused, fused, 1),
         residual_layer1=residual,
         residual_layer2=residual,
+        deconv=deconv,
     )
 
 
-def neck(c: ModelConfig) -> Module:
+def neck(c: ModelConfig, name: str = "DPT") -> Module:
     widths = _widths(c)
     staged = c.section("backbone_config").model_type != "swinv2"
     return Module(
-        "DPTNeck",
-        reassemble_stage=reassemble_stage(c) if staged else None,
+        f"{name}Neck",
+        reassemble_stage=reassemble_stage(c, name) if staged else None,
         convs=ModuleList(Conv(width, _fused(c), 3, bias=False) for width in widths),
         fusion_stage=Module(
-            "DPTFeatureFusionStage", layers=Layers([fusion_layer(c)] * len(widths))
+            f"{name}FeatureFusionStage", layers=Layers([fusion_layer(c, name)] * len(widths))
         ),
         component=Component.CONV,
         part="projector",

@@ -12,11 +12,11 @@ from ..trees.modules import Activation, Linear, Module, Sequential, Weight
 from .swin import register_swin
 
 
-def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
+def cosine_attention(c: ModelConfig, width: Dim, heads: Dim, *, name: str = "Swinv2") -> Module:
     bias = c.flag("qkv_bias", default=True)
     c.divided(width, heads, "width of the stage", "num_heads")
     return Module(
-        "Swinv2SelfAttention",
+        f"{name}SelfAttention",
         logit_scale=Weight(heads, 1, 1, kind="scale"),
         continuous_position_bias_mlp=Sequential(
             Linear(2, 512), Activation("ReLU"), Linear(512, heads, bias=False),
@@ -28,4 +28,4 @@ def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
     )  # fmt: skip
 
 
-register_swin("Swinv2", "swinv2", _attention, second=True)
+register_swin("Swinv2", "swinv2", cosine_attention, second=True)

@@ -54,7 +54,7 @@ _PART_TABLE = {word: part for part, words in _PARTS.items() for word in words.sp
 _LAYER_LISTS = frozenset(
     """layers h blocks block blk layer resblocks transformer_blocks single_transformer_blocks stages
     up down down_blocks up_blocks encoder_layers decoder_layers mtp_layers transformer_layers
-    albert_layer_groups attentions_layers""".split()
+    albert_layer_groups attentions_layers transformer_encoder""".split()
 )
 
 #: What has a list of that name, of parts that nobody calls layers.
@@ -165,6 +165,8 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         if path[-1].endswith("encoder") and not hints.is_filter:
             return _E
     # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
+    if hints.is_filter and words[-3:-1] == ["projections", "0"]:
+        return _C
     starts = [i for i in range(1, len(words)) if _numbers_a_layer(words, i)]
     start = max([*starts[-1:], position or 0])
     found = _read(words[start:], hints) or _read(words, hints)
@@ -224,7 +226,11 @@ def _read(words: list[str], hints: Hints) -> Component | None:
     found: Component | None = None
     held: Component | None = None  # of a projection, until the module that it stands in is found
     at = 0
-    modules = [word for word in words if word != "0"]
+    modules = [
+        word
+        for word, after in zip(words, [*words[1:], ""], strict=True)
+        if word != "0" and not (word == "intermediate" and after == "0")  # a list of them is none
+    ]
     for i, word in enumerate(reversed(modules)):
         module = module_word(word)
         if module is None:

@@ -70,6 +70,8 @@ class _Surroundings:
                 parent, _, child = module.rpartition(".")
                 if child in _QKV:
                     self._attending.add(parent)
+                elif parent.endswith("keys_values"):  # LeViT: a matrix and its norm
+                    self._attending.add(f"{parent.rpartition('.')[0]}.projection")
                 elif child == _LIGHTNING:
                     self._recurrent.add(parent)
             elif leaf in _DECAYS:

@@ -45,7 +45,8 @@ _MODULES: Final = _table({
         recurrent_block rglru short_conv""",
     _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg
         neck net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
-        nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet""",
+        nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet projection_in
+        projection_context projection_out fuse_image_with_low_res""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
@@ -65,7 +66,7 @@ PROJECTIONS: Final = _table({
     _A: """q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn query key
         value query_key_value wqkv wq wk wv w_pack to_q to_k to_v to_out to_qkv q_head k_head
         q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj in_proj_weight in_proj_bias
-        query_net key_net value_net out_projection queries_keys_values keys_values
+        query_net key_net value_net out_projection queries queries_keys_values keys_values
         ca_qcontent_proj ca_qpos_proj ca_kcontent_proj ca_kpos_proj ca_v_proj ca_qpos_sine_proj
         sa_qcontent_proj sa_qpos_proj sa_kcontent_proj sa_kpos_proj sa_v_proj
         project_k project_v add_q_proj add_k_proj add_v_proj to_add_out""",
@@ -92,8 +93,8 @@ _NOUNS: Final = _table({
     _M: "mlp mlps ffn ffns moe ff forward",
     _R: "router",
     _S: "ssm mamba mlstm slstm deltanet retention rwkv lru",
-    _C: """conv convs convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv pwconv
-        resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
+    _C: """conv convs deconv convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv
+        pwconv resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
         upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling""",
     _P: "projector projection projections resampler merger aligner connector",
     _H: """head heads classifier classifiers classification predictions logits pooler

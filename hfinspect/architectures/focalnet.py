@@ -1,0 +1,172 @@
+"""FocalNet (Yang et al. 2022). Source of shapes: transformers/models/focalnet.
+
+Swin's stages, but instead of attention each position is multiplied with its surroundings: a stack
+of convolutions per channel, one for each focal level, weighted by gates.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.vision import Pair, bounded, labels_classifier, pair, scaled, stage_depths
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Dropout,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+    Weight,
+)
+
+
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-5)
+
+
+def _first(c: ModelConfig) -> Dim:
+    return c.dim("embed_dim", default=96)
+
+
+def _width(c: ModelConfig, stage: int) -> Dim:
+    return _first(c) * 2**stage if stage else _first(c)
+
+
+def _last(c: ModelConfig) -> Dim:
+    return _width(c, len(stage_depths(c, (2, 2, 6, 2))) - 1)
+
+
+def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = None) -> Module:
+    """Without ``patch``: what halves the image between stages, and has a norm."""
+    wide = c.flag("use_conv_embed", default=False)
+    plain = patch or (2, 2)
+    kernel = (7 if patch else 3,) * 2 if wide else plain
+    strides = (4 if patch else 2,) * 2 if wide else plain
+    part = Component.EMBEDDING if patch else Component.CONV
+    return Module(
+        "FocalNetPatchEmbeddings",
+        projection=Conv(inputs, outputs, kernel, stride=strides, component=part, kind="patch"),
+        norm=None if patch else LayerNorm(outputs, eps=_eps(c)),
+    )
+
+
+def _modulation(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
+    normed = c.flag("use_post_layernorm_in_modulation", default=False)
+    focal = [
+        Sequential(Conv(width, width, window + 2 * k, groups=width, bias=False), Activation("GELU"))
+        for k in range(level)
+    ]
+    return Module(
+        "FocalNetModulation",
+        projection_in=Linear(width, 2 * width + (level + 1)),
+        projection_context=Conv(width, width, 1),
+        activation=Activation("GELU"),
+        projection_out=Linear(width, width),
+        projection_dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+        focal_layers=ModuleList(focal),
+        layernorm=LayerNorm(width, eps=_eps(c)) if normed else None,
+        component=Component.CONV,
+    )
+
+
+def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
+    inner = scaled(c, width, "mlp_ratio", default=4.0)
+    weighted = c.flag("use_layerscale", default=False)
+    return Module(
+        "FocalNetLayer",
+        gamma_1=Weight(width, kind="scale") if weighted else None,
+        gamma_2=Weight(width, kind="scale") if weighted else None,
+        norm1=LayerNorm(width, eps=_eps(c)),
+        modulation=_modulation(c, width, level, window),
+        norm2=LayerNorm(width, eps=_eps(c)),
+        mlp=Module(
+            "FocalNetMlp",
+            fc1=Linear(width, inner, kind="up"),
+            activation=activation(c.text("hidden_act", default="gelu")),
+            fc2=Linear(inner, width, kind="down"),
+            component=Component.MLP,
+        ),
+    )
+
+
+def _stages(c: ModelConfig) -> Layers:
+    depths = stage_depths(c, (2, 2, 6, 2))
+    levels = bounded(c, "focal_levels", c.dims("focal_levels", default=(2, 2, 2, 2), minimum=0))
+    windows = c.dims("focal_windows", default=(3, 3, 3, 3))
+    for key, found in (("focal_levels", levels), ("focal_windows", windows)):
+        if len(found) < len(depths):
+            raise c.error(key, c.raw(key), f"{len(depths)} entries, one per stage")
+    stages = []
+    for i, depth in enumerate(depths):
+        width, last = _width(c, i), i == len(depths) - 1
+        layers = [_layer(c, width, levels[i], windows[i])] * int(depth) if depth else []
+        down = None if last else _patches(c, width, _width(c, i + 1))
+        stages.append(Module("FocalNetStage", layers=ModuleList(layers), downsample=down))
+    return Layers(stages)
+
+
+def model(c: ModelConfig, *, masked: bool = False) -> Module:
+    first, patch = _first(c), pair(c, "patch_size", default=4)
+    return Module(
+        "FocalNetModel",
+        embeddings=Module(
+            "FocalNetEmbeddings",
+            mask_token=Weight(1, 1, first, kind="mask_token") if masked else None,
+            patch_embeddings=_patches(c, c.dim("num_channels", default=3), first, patch),
+            norm=LayerNorm(first, eps=_eps(c)),
+            dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+            component=Component.EMBEDDING,
+        ),
+        encoder=Module("FocalNetEncoder", stages=_stages(c)),
+        layernorm=LayerNorm(_last(c), eps=_eps(c)),
+        pooler=None if masked else Activation("AdaptiveAvgPool1d"),
+        part="vision",
+    )
+
+
+def image_classification(c: ModelConfig) -> Module:
+    head = labels_classifier(c, _last(c))
+    return Module(
+        "FocalNetForImageClassification", focalnet=model(c), classifier=head, part="vision"
+    )
+
+
+def masked_image_modeling(c: ModelConfig) -> Module:
+    stride = c.dim("encoder_stride", default=32)
+    pixels = stride * stride * c.dim("num_channels", default=3)
+    decoder = Sequential(
+        Conv(_last(c), pixels, 1, component=Component.HEAD),
+        Activation("PixelShuffle"),
+        component=Component.HEAD,
+    )
+    return Module(
+        "FocalNetForMaskedImageModeling",
+        focalnet=model(c, masked=True),
+        decoder=decoder,
+        part="vision",
+    )
+
+
+def backbone(c: ModelConfig) -> Module:
+    c.dims("hidden_sizes")  # the class cannot be built with its own default
+    return Module("FocalNetBackbone", focalnet=model(c), part="vision")
+
+
+register(
+    "focalnet",
+    {
+        "FocalNetForImageClassification": image_classification,
+        "FocalNetForMaskedImageModeling": masked_image_modeling,
+        "FocalNetBackbone": backbone,
+        "FocalNetModel": model,
+    },
+    base="FocalNetModel",
+    base_prefix="focalnet",
+    category="vision",
+)

@@ -1,0 +1,165 @@
+"""LeViT (Graham et al. 2021). Source of shapes: transformers/models/levit/modeling_levit.py.
+
+Four convolutions, then three stages of attention and MLP in which batch norms follow every matrix;
+between stages an attention with a quarter of the queries. Each attention has a bias per offset.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.vision import bounded, labels_classifier
+from ..trees.catalog import register
+from ..trees.modules import Activation, BatchNorm, Conv, Layers, Linear, Module, ModuleList, Weight
+
+_STAGES = 3
+#: What the config class says of the attention between stages: ratios of its values and its MLP.
+_RATIO_BETWEEN, _MLP_BETWEEN = 4, 2
+
+
+def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
+    return c.dims("hidden_sizes", default=(128, 256, 384))
+
+
+def _patches(c: ModelConfig) -> Module:
+    width, kernel = _sizes(c)[0], c.dim("kernel_size", default=3)
+    if width < 8:
+        raise c.error("hidden_sizes[0]", int(width), "at least 8")
+    sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
+    parts: dict[str, Module] = {}
+    for i in range(1, 5):
+        parts[f"embedding_layer_{i}"] = Module(
+            "LevitConvEmbeddings",
+            convolution=Conv(sizes[i - 1], sizes[i], kernel, bias=False),
+            batch_norm=BatchNorm(sizes[i]),
+        )
+        if i < 4:
+            parts[f"activation_layer_{i}"] = Activation("Hardswish")
+    return Module("LevitPatchEmbeddings", parts, component=Component.EMBEDDING)
+
+
+def _normed(inputs: int, outputs: int, kind: str) -> Module:
+    return Module(
+        "MLPLayerWithBN",
+        linear=Linear(inputs, outputs, bias=False, kind=kind),
+        batch_norm=BatchNorm(outputs, dims=1),
+    )
+
+
+def _mlp(width: Dim, ratio: int) -> Module:
+    inner = Module(
+        "LevitMLPLayer",
+        linear_up=_normed(width, width * ratio, "up"),
+        activation=Activation("Hardswish"),
+        linear_down=_normed(width * ratio, width, "down"),
+        component=Component.MLP,
+    )
+    return Module("LevitResidualLayer", module=inner)
+
+
+def _attention(width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim) -> Module:
+    values = ratio * key * heads
+    inner = Module(
+        "LevitAttention",
+        attention_biases=Weight(heads, side * side, kind="relative_position"),
+        queries_keys_values=_normed(width, values + 2 * key * heads, "qkv"),
+        activation=Activation("Hardswish"),
+        projection=_normed(values, width, "output"),
+        component=Component.ATTENTION,
+    )
+    return Module("LevitResidualLayer", module=inner)
+
+
+def _between(width: Dim, after: Dim, key: Dim, heads: Dim, side: Dim) -> Module:
+    values = _RATIO_BETWEEN * key * heads
+    return Module(
+        "LevitAttentionSubsample",
+        attention_biases=Weight(heads, side * side, kind="relative_position"),
+        keys_values=_normed(width, values + key * heads, "key_value"),
+        queries_subsample=Activation("LevitSubsample"),
+        queries=_normed(width, key * heads, "query"),
+        activation=Activation("Hardswish"),
+        projection=_normed(values, after, "output"),
+        component=Component.ATTENTION,
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    sizes, depths = _sizes(c), bounded(c, "depths", c.dims("depths", default=(4, 4, 4), minimum=0))
+    per_stage = {
+        "hidden_sizes": sizes,
+        "num_attention_heads": c.dims("num_attention_heads", default=(4, 8, 12)),
+        "key_dim": c.dims("key_dim", default=(16, 16, 16)),
+        "attention_ratio": c.dims("attention_ratio", default=(2, 2, 2)),
+        "mlp_ratio": c.dims("mlp_ratio", default=(2, 2, 2), minimum=0),
+    }
+    if not 1 <= len(depths) <= _STAGES:
+        raise c.error("depths", c.raw("depths"), f"1 to {_STAGES} stages")
+    for name, found in per_stage.items():
+        # Fewer than three stages end in an attention that leads to the next width.
+        count = min(len(depths) + 1, _STAGES) if name == "hidden_sizes" else len(depths)
+        if len(found) < count:
+            raise c.error(name, c.raw(name), f"{count} entries, one per stage")
+    keys, heads = per_stage["key_dim"], per_stage["num_attention_heads"]
+    side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)
+    stages = []
+    for i, depth in enumerate(depths):
+        ratio, key = per_stage["attention_ratio"][i], keys[i]
+        block = [_attention(sizes[i], key, heads[i], ratio, side)]
+        if per_stage["mlp_ratio"][i]:
+            block.append(_mlp(sizes[i], per_stage["mlp_ratio"][i]))
+        layers = block * int(depth)
+        if i < _STAGES - 1:
+            between = _between(sizes[i], sizes[i + 1], keys[0], sizes[i] // keys[0], side)
+            layers += [between, _mlp(sizes[i + 1], _MLP_BETWEEN)]
+            side = (side - 1) // 2 + 1
+        stages.append(Module("LevitStage", layers=ModuleList(layers)))
+    return Module("LevitEncoder", stages=Layers(stages))
+
+
+def model(c: ModelConfig) -> Module:
+    return Module("LevitModel", patch_embeddings=_patches(c), encoder=encoder(c), part="vision")
+
+
+def _classifier(c: ModelConfig) -> Module:
+    width = _sizes(c)[-1]
+    head = labels_classifier(c, width)
+    if "weight" not in head.children:
+        return head
+    return Module(
+        "LevitClassificationLayer",
+        batch_norm=BatchNorm(width, dims=1),
+        linear=head,
+        component=Component.HEAD,
+    )
+
+
+def image_classification(c: ModelConfig) -> Module:
+    return Module(
+        "LevitForImageClassification", levit=model(c), classifier=_classifier(c), part="vision"
+    )
+
+
+def with_teacher(c: ModelConfig) -> Module:
+    """A second classifier learned from another model."""
+    return Module(
+        "LevitForImageClassificationWithTeacher",
+        levit=model(c),
+        classifier=_classifier(c),
+        classifier_distill=_classifier(c),
+        part="vision",
+    )
+
+
+register(
+    "levit",
+    {
+        "LevitForImageClassification": image_classification,
+        "LevitForImageClassificationWithTeacher": with_teacher,
+        "LevitModel": model,
+    },
+    base="LevitModel",
+    base_prefix="levit",
+    category="vision",
+)

@@ -1,0 +1,29 @@
+"""Prompt Depth Anything (Lin et al. 2024). Source: transformers/models/prompt_depth_anything.
+
+Depth Anything, each of whose fusion layers also reads a coarse depth map by three convolutions.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..trees.catalog import register
+from ..trees.modules import Activation, Conv, Module
+from .depth_anything import estimator
+
+
+def model(c: ModelConfig) -> Module:
+    fused = c.dim("fusion_hidden_size", default=64)
+    prompted = Module(
+        "PromptDepthAnythingLayer",
+        convolution1=Conv(1, fused, 3),
+        activation1=Activation("ReLU"),
+        convolution2=Conv(fused, fused, 3),
+        activation2=Activation("ReLU"),
+        convolution3=Conv(fused, fused, 3),
+    )
+    return estimator(c, "PromptDepthAnything", prompted)
+
+
+register(
+    "prompt_depth_anything", {"PromptDepthAnythingForDepthEstimation": model}, category="vision"
+)

@@ -1,0 +1,196 @@
+"""Swin2SR (Conde et al. 2022). Source of shapes: transformers/models/swin2sr/modeling_swin2sr.py.
+
+Layers of Swin v2, all of one width and at the full size of the image; each stage ends in
+convolutions, and one of five kinds of upsampling makes the larger image.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.vision import pair, patch_conv, patch_count, stage_depths
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Dropout,
+    LayerNorm,
+    Layers,
+    Module,
+    ModuleList,
+    Sequential,
+    Weight,
+)
+from .swin import stage_layer
+from .swinv2 import cosine_attention
+
+#: Channels of the convolutions that enlarge the image.
+_FEATURES = 64
+_DEPTHS = (6, 6, 6, 6, 6, 6)
+
+
+def _width(c: ModelConfig) -> Dim:
+    return c.dim("embed_dim", default=180)
+
+
+def _channels(c: ModelConfig) -> Dim:
+    return c.dim("num_channels", default=3)
+
+
+def _out(c: ModelConfig) -> Dim:
+    return c.dim("num_channels_out", default=_channels(c))
+
+
+def _patches(c: ModelConfig, *, normed: bool) -> Module:
+    width = _width(c)
+    return Module(
+        "Swin2SRPatchEmbeddings",
+        projection=patch_conv(width, width, pair(c, "patch_size", default=1)),
+        layernorm=LayerNorm(width) if normed else None,
+    )
+
+
+def _closing(c: ModelConfig) -> Module | None:
+    width, kind = _width(c), c.text("resi_connection", default="1conv")
+    if kind == "1conv":
+        return Conv(width, width, 3)
+    if kind != "3conv":
+        return None
+    narrow = width // 4
+    return Sequential(
+        Conv(width, narrow, 3),
+        Activation("LeakyReLU"),
+        Conv(narrow, narrow, 1),
+        Activation("LeakyReLU"),
+        Conv(narrow, width, 3),
+    )
+
+
+def _stages(config: ModelConfig) -> Layers:
+    c = config.with_defaults(mlp_ratio=2.0)
+    depths, width = stage_depths(c, _DEPTHS), _width(c)
+    heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6))
+    if len(heads) < len(depths):
+        raise c.error("num_heads", c.raw("num_heads"), f"{len(depths)} entries, one per stage")
+    stages = []
+    for count, depth in zip(heads, depths, strict=False):
+        attention = cosine_attention(c, width, count, name="Swin2SR")
+        layer = stage_layer("Swin2SR", c, width, attention)
+        stage = Module(
+            "Swin2SRStage",
+            layers=ModuleList([layer] * int(depth)),
+            conv=_closing(c),
+            patch_embed=_patches(c, normed=False),
+            patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
+        )
+        stages.append(stage)
+    return Layers(stages)
+
+
+def model(c: ModelConfig) -> Module:
+    width = _width(c)
+    image, patch = pair(c, "image_size", default=64), pair(c, "patch_size", default=1)
+    absolute = c.flag("use_absolute_embeddings", default=False)
+    count = patch_count(image, patch) + 1
+    return Module(
+        "Swin2SRModel",
+        first_convolution=Conv(_channels(c), width, 3),
+        embeddings=Module(
+            "Swin2SREmbeddings",
+            position_embeddings=Weight(1, count, width, kind="position") if absolute else None,
+            patch_embeddings=_patches(c, normed=True),
+            dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+            component=Component.EMBEDDING,
+        ),
+        encoder=Module("Swin2SREncoder", stages=_stages(c)),
+        layernorm=LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5)),
+        patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
+        conv_after_body=Conv(width, width, 3),
+        part="vision",
+    )
+
+
+# ---- the larger image
+
+
+def _doubling(c: ModelConfig, scale: int) -> Module:
+    """A convolution and a shuffle for each doubling, or one of both for three times the size."""
+    if scale == 3:
+        parts = {
+            "convolution": Conv(_FEATURES, 9 * _FEATURES, 3),
+            "pixelshuffle": Activation("PixelShuffle"),
+        }
+    elif scale & (scale - 1) == 0:
+        parts = {}
+        for i in range(scale.bit_length() - 1):
+            parts[f"convolution_{i}"] = Conv(_FEATURES, 4 * _FEATURES, 3)
+            parts[f"pixelshuffle_{i}"] = Activation("PixelShuffle")
+    else:
+        raise c.error("upscale", scale, "3 or a power of 2")
+    return Module("Upsample", parts)
+
+
+def _upsampler(c: ModelConfig, kind: str | None) -> Module | None:
+    scale, width, out = c.dim("upscale", default=2), _width(c), _out(c)
+    first, last = Conv(width, _FEATURES, 3), Conv(_FEATURES, out, 3)
+    act = Activation("LeakyReLU")
+    if kind == "pixelshuffle":
+        return Module(
+            "PixelShuffleUpsampler",
+            conv_before_upsample=first,
+            activation=act,
+            upsample=_doubling(c, int(scale)),
+            final_convolution=last,
+        )
+    if kind == "pixelshuffle_aux":
+        return Module(
+            "PixelShuffleAuxUpsampler",
+            conv_bicubic=Conv(_channels(c), _FEATURES, 3),
+            conv_before_upsample=first,
+            activation=act,
+            conv_aux=Conv(_FEATURES, _channels(c), 3),
+            conv_after_aux=Sequential(Conv(3, _FEATURES, 3), act),
+            upsample=_doubling(c, int(scale)),
+            final_convolution=last,
+        )
+    if kind == "pixelshuffledirect":
+        return Module(
+            "UpsampleOneStep",
+            conv=Conv(width, scale * scale * out, 3),
+            pixel_shuffle=Activation("PixelShuffle"),
+        )
+    if kind != "nearest+conv":
+        return None
+    if scale != 4:
+        raise c.error("upscale", int(scale), "4 with nearest+conv")
+    same = Conv(_FEATURES, _FEATURES, 3)
+    return Module(
+        "NearestConvUpsampler",
+        conv_before_upsample=first,
+        activation=act,
+        conv_up1=same,
+        conv_up2=same,
+        conv_hr=same,
+        final_convolution=last,
+        lrelu=act,
+    )
+
+
+def super_resolution(c: ModelConfig) -> Module:
+    enlarged = _upsampler(c, c.text("upsampler", default="pixelshuffle"))
+    parts = (
+        {"upsample": enlarged} if enlarged else {"final_convolution": Conv(_width(c), _out(c), 3)}
+    )
+    if enlarged:
+        enlarged.component = Component.HEAD
+    return Module("Swin2SRForImageSuperResolution", {"swin2sr": model(c), **parts}, part="vision")
+
+
+register(
+    "swin2sr",
+    {"Swin2SRForImageSuperResolution": super_resolution, "Swin2SRModel": model},
+    base="Swin2SRModel",
+    base_prefix="swin2sr",
+    category="vision",
+)

@@ -1,0 +1,68 @@
+"""ViTMatte (Yao et al. 2023). Source of shapes: transformers/models/vitmatte/modeling_vitmatte.py.
+
+ViTDet, whose map is enlarged step by step, each time next to a map of a few plain convolutions
+over the image and its trimap.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..trees.catalog import auto_class, register
+from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Sequential
+
+
+def _conv(inputs: int, outputs: int, *, stride: int = 2) -> Module:
+    return Module(
+        "VitMatteBasicConv3x3",
+        conv=Conv(inputs, outputs, 3, bias=False, stride=stride),
+        batch_norm=BatchNorm(outputs),
+        relu=Activation("ReLU"),
+    )
+
+
+def decoder(c: ModelConfig) -> Module:
+    section = c.section("backbone_config")
+    given = c.dims("convstream_hidden_sizes", default=(48, 96, 192))
+    fused = c.dims("fusion_hidden_sizes", default=(256, 128, 64, 32))
+    if len(fused) != len(given) + 1:
+        raise c.error("fusion_hidden_sizes", c.raw("fusion_hidden_sizes"), f"{len(given) + 1}")
+    maps = (section.dim("num_channels", default=3), *given)
+    inputs = (c.dim("hidden_size", default=384), *fused)
+    steps = [
+        Module("VitMatteFusionBlock", conv=_conv(inputs[i] + maps[-i - 1], fused[i], stride=1))
+        for i in range(len(fused))
+    ]
+    return Module(
+        "VitMatteDetailCaptureModule",
+        convstream=Module(
+            "VitMatteConvStream",
+            convs=ModuleList(_conv(maps[i], maps[i + 1]) for i in range(len(given))),
+        ),
+        fusion_blocks=ModuleList(steps),
+        matting_head=Module(
+            "VitMatteHead",
+            matting_convs=Sequential(
+                Conv(fused[-1], 16, 3, component=Component.HEAD),
+                BatchNorm(16),
+                Activation("ReLU"),
+                Conv(16, 1, 1, component=Component.HEAD),
+            ),
+            component=Component.HEAD,
+        ),
+        component=Component.CONV,
+        part="projector",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    section = c.section("backbone_config")
+    return Module(
+        "VitMatteForImageMatting",
+        backbone=auto_class(section, "Backbone", default_type="vitdet", part="vision"),
+        decoder=decoder(c),
+        part="vision",
+    )
+
+
+register("vitmatte", {"VitMatteForImageMatting": model}, category="vision")

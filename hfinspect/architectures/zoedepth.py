@@ -1,0 +1,219 @@
+"""ZoeDepth (Bhat et al. 2023). Source of shapes: transformers/models/zoedepth/modeling_zoedepth.py.
+
+DPT over BEiT for the order of depths; a second head turns it into metres: bins, moved by
+attractors from coarse to fine. With several sets of bins, a small transformer chooses among them.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..trees.catalog import auto_class, register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Dropout,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+)
+from .dpt import neck
+
+_BACKBONE = {
+    "model_type": "beit", "image_size": 384, "num_hidden_layers": 24, "hidden_size": 1024,
+    "intermediate_size": 4096, "num_attention_heads": 16, "use_relative_position_bias": True,
+}  # fmt: skip
+_BINS = {"n_bins": 64}
+_LEVELS = 4
+
+
+def _conv(inputs: int, outputs: int, kernel: int) -> Module:
+    return Conv(inputs, outputs, kernel, component=Component.HEAD)
+
+
+def _two(name: str, inputs: int, middle: int, outputs: int, act: str = "ReLU") -> Module:
+    """Two 1x1 convolutions."""
+    return Module(
+        name,
+        conv1=_conv(inputs, middle, 1),
+        act1=Activation("ReLU"),
+        conv2=_conv(middle, outputs, 1),
+        act2=Activation(act),
+    )
+
+
+def _embedded(c: ModelConfig) -> Dim:
+    return c.dim("bin_embedding_dim", default=128)
+
+
+def _narrow(c: ModelConfig) -> Dim:
+    return c.dim("bottleneck_features", default=256)
+
+
+def relative_head(c: ModelConfig) -> Module:
+    fused, width = c.dim("fusion_hidden_size", default=256), _relative(c)
+    added = c.flag("add_projection", default=False)
+    return Module(
+        "ZoeDepthRelativeDepthEstimationHead",
+        projection=_conv(256, 256, 3) if added else None,
+        conv1=_conv(fused, fused // 2, 3),
+        upsample=Activation("Upsample"),
+        conv2=_conv(fused // 2, width, 3),
+        conv3=_conv(width, 1, 1),
+        component=Component.HEAD,
+    )
+
+
+def _relative(c: ModelConfig) -> Dim:
+    return c.dim("num_relative_features", default=32)
+
+
+def _normed(c: ModelConfig) -> bool:
+    found = c.text("bin_centers_type", default="softplus")
+    if found not in ("normed", "softplus"):
+        raise c.error("bin_centers_type", found, "normed or softplus")
+    return found == "normed"
+
+
+def _attractor(c: ModelConfig, points: int) -> Module:
+    """Points that attract the centres of the bins; normed ones have a strength each as well."""
+    e = _embedded(c)
+    if _normed(c):
+        return _two("ZoeDepthAttractorLayer", e, e, 2 * points)
+    return _two("ZoeDepthAttractorLayerUnnormed", e, e, points, "Softplus")
+
+
+def _softmax(inputs: int, factor: int) -> Module:
+    middle = inputs // factor
+    return Module(
+        "ZoeDepthConditionalLogBinomialSoftmax",
+        mlp=Sequential(
+            Conv(inputs, middle, 1, component=Component.MLP),
+            Activation("GELU"),
+            Conv(middle, 4, 1, component=Component.MLP),
+            Activation("Softplus"),
+        ),
+    )
+
+
+def _seeds(c: ModelConfig, middle: int, bins: int) -> Module:
+    act = "ReLU" if _normed(c) else "Softplus"
+    return _two("ZoeDepthSeedBinRegressor", _narrow(c), middle, bins, act)
+
+
+def _projector(inputs: int, middle: int, outputs: int) -> Module:
+    block = _two("ZoeDepthProjector", inputs, middle, outputs)
+    block.children["act"] = block.children.pop("act1")
+    del block.children["act2"]
+    return block
+
+
+def _patch_layer(c: ModelConfig) -> Module:
+    h, inner = c.dim("patch_transformer_hidden_size"), c.dim("patch_transformer_intermediate_size")
+    heads = "patch_transformer_num_attention_heads"
+    c.divided(h, c.dim(heads), "patch_transformer_hidden_size", heads)
+    return Module(
+        "ZoeDepthTransformerEncoderLayer",
+        self_attn=Module(
+            "ZoeDepthMultiheadAttention",
+            query=Linear(h, h, kind="query"),
+            key=Linear(h, h, kind="key"),
+            value=Linear(h, h, kind="value"),
+            out_proj=Linear(h, h, kind="output"),
+            dropout=Dropout(0.1),
+            component=Component.ATTENTION,
+        ),
+        linear1=Linear(h, inner, kind="up", component=Component.MLP),
+        dropout=Dropout(0.1),
+        linear2=Linear(inner, h, kind="down", component=Component.MLP),
+        norm1=LayerNorm(h),
+        norm2=LayerNorm(h),
+        dropout1=Dropout(0.1),
+        dropout2=Dropout(0.1),
+        activation=activation("relu"),
+    )
+
+
+def _chooser(c: ModelConfig) -> dict[str, Module]:
+    h, count = c.dim("patch_transformer_hidden_size"), c.count("num_patch_transformer_layers")
+    return {
+        "patch_transformer": Module(
+            "ZoeDepthPatchTransformerEncoder",
+            transformer_encoder=Layers.of(count, _patch_layer(c)),
+            embedding_convPxP=Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
+        ),
+        "mlp_classifier": Module(
+            "ZoeDepthMLPClassifier",
+            linear1=Linear(128, 128),
+            activation=Activation("ReLU"),
+            linear2=Linear(128, 2),
+        ),
+    }
+
+
+def _bins(c: ModelConfig) -> list[ModelConfig]:
+    found = c.raw("bin_configurations") or [_BINS]
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise c.error("bin_configurations", found, "a list of objects")
+    return [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(found)]
+
+
+def metric_head(c: ModelConfig) -> Module:
+    bins, e, narrow = _bins(c), _embedded(c), _narrow(c)
+    fused = c.dim("fusion_hidden_size", default=256)
+    points = c.dims("num_attractors", default=(16, 8, 4, 1))
+    several = len(bins) > 1
+    middle = e // 2 if several else Dim(128, "128")
+    shared = {
+        "conv2": _conv(narrow, narrow, 1),
+        **(_chooser(c) if several else {}),
+        "seed_projector": _projector(narrow, middle, e),
+        "projectors": ModuleList([_projector(fused, middle, e)] * _LEVELS),
+    }
+    if not several:
+        if len(points) < _LEVELS:
+            raise c.error("num_attractors", c.raw("num_attractors"), f"{_LEVELS} numbers")
+        parts = {
+            **shared,
+            "seed_bin_regressor": _seeds(c, 256, bins[0].dim("n_bins")),
+            "attractors": ModuleList(_attractor(c, points[i]) for i in range(_LEVELS)),
+            "conditional_log_binomial": _softmax(_relative(c) + 1 + e, 2),
+        }
+        return Module("ZoeDepthMetricDepthEstimationHead", parts, component=Component.HEAD)
+    # Attractors of several sets have as many points as there should be bins, and the reverse.
+    attractors = ModuleList(_attractor(c, 16) for _ in points)
+    softmax = _softmax(_relative(c) + e, 4)
+    names = [each.text("name", default="") or "" for each in bins]
+    if not all(names) or any("." in name for name in names):
+        raise c.error("bin_configurations", names, "a name for each")
+    seeds = {n: _seeds(c, e // 2, b.dim("n_bins")) for n, b in zip(names, bins, strict=True)}
+    parts = {
+        **shared,
+        "seed_bin_regressors": Module("ModuleDict", seeds),
+        "attractors": Module("ModuleDict", dict.fromkeys(names, attractors)),
+        "conditional_log_binomial": Module("ModuleDict", dict.fromkeys(names, softmax)),
+    }
+    return Module("ZoeDepthMultipleMetricDepthEstimationHeads", parts, component=Component.HEAD)
+
+
+def model(config: ModelConfig) -> Module:
+    c = config.with_defaults(backbone_config=_BACKBONE)
+    section = c.section("backbone_config")
+    if section.model_type not in (None, "beit"):
+        raise section.error("model_type", section.model_type, "beit")
+    return Module(
+        "ZoeDepthForDepthEstimation",
+        backbone=auto_class(section, "Backbone", default_type="beit", part="vision"),
+        neck=neck(c, "ZoeDepth"),
+        relative_head=relative_head(c),
+        metric_head=metric_head(c),
+        part="vision",
+    )
+
+
+register("zoedepth", {"ZoeDepthForDepthEstimation": model}, category="vision")
