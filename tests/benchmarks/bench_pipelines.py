@@ -78,7 +78,7 @@ def main() -> None:
         urls = [base + name for name in names]
         candidates = {
             "huggingface_hub's session": partial(read_all, plain, plain, urls),
-            "two pipelines of small pools": partial(read_all, ours[0], ours[1], urls),
+            "two pipelines": partial(read_all, ours[0], ours[1], urls),
         }
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in candidates}
         for _ in range(ROUNDS):

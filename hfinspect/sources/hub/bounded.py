@@ -54,7 +54,7 @@ def bound_client(client: Any) -> None:
             pool._network_backend = _Backend(inner)  # type: ignore[union-attr]
 
 
-def _left(timeout: float | None, kind: str, library: Any) -> float | None:
+def time_left(timeout: float | None, kind: str, library: Any) -> float | None:
     """The time for one wait. Raises the HTTP library's own error once there is none."""
     until = _limit.until
     if until == float("inf"):
@@ -65,7 +65,7 @@ def _left(timeout: float | None, kind: str, library: Any) -> float | None:
     return left if timeout is None else min(timeout, left)
 
 
-def _elsewhere(connect: Callable[[], T], seconds: float, library: Any) -> T:
+def elsewhere(connect: Callable[[], T], seconds: float, library: Any) -> T:
     """What ``connect`` returns within so many seconds. It runs in a thread that nobody waits for
     longer, so that neither a wait without end nor one that hears no Ctrl-C holds up this one."""
     answers: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
@@ -94,12 +94,12 @@ class _Backend:
         self._library = sys.modules[type(inner).__module__.partition(".")[0]]
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, **more: Any) -> Any:
-        wait = _left(timeout, "ConnectTimeout", self._library)
+        wait = time_left(timeout, "ConnectTimeout", self._library)
         if wait is None:
             stream = self._inner.connect_tcp(host, port, timeout=wait, **more)
         else:
             # Looking up a name knows no timeout.
-            stream = _elsewhere(
+            stream = elsewhere(
                 lambda: self._inner.connect_tcp(host, port, timeout=wait, **more),
                 wait, self._library,
             )  # fmt: skip
@@ -117,21 +117,23 @@ class _Stream:
         self._library = library
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        wait = _left(timeout, "ReadTimeout", self._library)
+        wait = time_left(timeout, "ReadTimeout", self._library)
         over = self._library.ReadTimeout
         data: bytes = patiently(lambda part: self._inner.read(max_bytes, timeout=part), wait, over)
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, timeout=_left(timeout, "WriteTimeout", self._library))
+        self._inner.write(buffer, timeout=time_left(timeout, "WriteTimeout", self._library))
 
-    def start_tls(self, *arguments: Any, timeout: float | None = None, **more: Any) -> Any:
-        wait = _left(timeout, "ConnectTimeout", self._library)
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> Any:
+        wait = time_left(timeout, "ConnectTimeout", self._library)
         if wait is None:
-            stream = self._inner.start_tls(*arguments, timeout=wait, **more)
+            stream = self._inner.start_tls(ssl_context, server_hostname, wait)
         else:
-            stream = _elsewhere(
-                lambda: self._inner.start_tls(*arguments, timeout=wait, **more),
+            stream = elsewhere(
+                lambda: self._inner.start_tls(ssl_context, server_hostname, wait),
                 wait, self._library,
             )  # fmt: skip
         return _Stream(stream, self._library)

@@ -15,6 +15,7 @@ from ..deadline import Deadline
 from .bounded import bound_client, limited
 from .environment import may_have_token
 from .translate import Asked, translate
+from .transport import Transport, proxies_are_set
 
 if TYPE_CHECKING:
     from .late_tls import LateContext
@@ -133,8 +134,11 @@ def own_session(connections: int, *, secure: bool = False) -> Session | None:
     tls = _tls()
     if secure:
         tls.begin()
+    lean = None if proxies_are_set() else Transport(httpx, connections, tls)
     try:
-        client = httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=tls)
+        client = httpx.Client(
+            event_hooks=hooks, timeout=None, limits=limits, verify=tls, transport=lean
+        )
     except (ValueError, ImportError) as error:  # HTTP_PROXY=socks5://..., and no socksio
         raise UsageError(
             "the proxy settings",
