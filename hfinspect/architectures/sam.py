@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.composing import renamed
 from ..layers.vision import pair, patch_conv, scaled
 from ..trees.catalog import register_part
 from ..trees.modules import (
@@ -96,6 +97,12 @@ def vision_encoder(c: ModelConfig) -> Module:
         ),
         part="vision",
     )
+
+
+def smaller_encoder(c: ModelConfig, name: str) -> Module:
+    """The image encoder of families that read documents with it, at half the resolution."""
+    root = vision_encoder(c.with_defaults(image_size=512, mlp_dim=3072))
+    return renamed(renamed(root, "SamVisionSdpa", "SamVision"), "Sam", name)
 
 
 # ---- prompts

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..trees.catalog import auto_class
 from ..trees.modules import Module, Parameter
 from .vision import chosen_stages
+
+#: model_type -> the widths that its config hands on; the families' files fill it.
+_HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}
+
+
+def hands_on(model_type: str, widths: Callable[[ModelConfig], tuple[Dim, ...]]) -> None:
+    """Say which widths a backbone hands on, where its tensors do not."""
+    _HANDED[model_type] = widths
 
 
 def backbone(c: ModelConfig, *, default_type: str) -> tuple[Module, tuple[Dim, ...]]:
@@ -16,6 +26,16 @@ def backbone(c: ModelConfig, *, default_type: str) -> tuple[Module, tuple[Dim, .
     """
     network = auto_class(c, "Backbone", default_type=default_type, part="vision")
     return network, _widths(c.with_defaults(model_type=default_type), network)
+
+
+def staged(c: ModelConfig, sizes: Sequence[Dim], stages: int | None = None) -> tuple[Dim, ...]:
+    """Of the widths of the stem and of each stage those that the config asks for; ``stages`` is
+    how many it names, where that is another number."""
+    count = len(sizes) - 1 if stages is None else stages
+    chosen = chosen_stages(c, ["stem", *(f"stage{i}" for i in range(1, count + 1))])
+    if any(i >= len(sizes) for i in chosen):
+        raise c.error("out_features", f"stage {max(chosen)}", f"one of {len(sizes) - 1} stages")
+    return tuple(sizes[i] for i in chosen)
 
 
 def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
@@ -29,11 +49,13 @@ def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
         stages = c.count("num_hidden_layers", default=12)
         names = ["stem", *(f"stage{i}" for i in range(1, int(stages) + 1))]
         return tuple(hidden for _ in chosen_stages(c, names))
+    if c.model_type in _HANDED:
+        return _HANDED[c.model_type](c)
     if c.model_type not in ("resnet", "rt_detr_resnet"):
-        raise c.error("model_type", c.model_type, "swin, convnext, beit, resnet or rt_detr_resnet")
+        known = ", ".join(sorted({"swin", "convnext", "beit", "resnet", *_HANDED}))
+        raise c.error("model_type", c.model_type, f"a backbone of known widths: {known} ...")
     sizes = (
         c.dim("embedding_size", default=64),
         *c.dims("hidden_sizes", default=(256, 512, 1024, 2048)),
     )
-    names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
-    return tuple(sizes[i] for i in chosen_stages(c, names))
+    return staged(c, sizes)

@@ -95,6 +95,7 @@ _COUNTERS = ("cumulative_length", "sliding_window_tensor", "position")
 def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
     import torch
     from transformers import EncoderDecoderCache, StaticCache
+    from transformers.modeling_outputs import BaseModelOutputWithPooling
 
     ids = torch.full((1, tokens), 7, dtype=torch.long)
     arguments = inspect.signature(model.forward).parameters
@@ -111,6 +112,10 @@ def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
             inputs["input_features"] = torch.zeros(shape, dtype=model.dtype)
         elif "input_values" in arguments:
             inputs["input_values"] = torch.zeros((1, 4096), dtype=model.dtype)
+        elif "pixel_values" in arguments and "encoder_outputs" in arguments:
+            # Of a picture as much as of a text: five positions.
+            seen = torch.zeros((1, 5, model.config.text_config.hidden_size), dtype=model.dtype)
+            inputs["encoder_outputs"] = BaseModelOutputWithPooling(seen, seen)
         else:
             inputs["input_ids"] = torch.full((1, 5), 7, dtype=torch.long)
     else:

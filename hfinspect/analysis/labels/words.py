@@ -46,18 +46,18 @@ _MODULES: Final = _table({
     _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg
         neck net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
         nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet projection_in
-        projection_context projection_out fuse_image_with_low_res""",
+        projection_context projection_out fuse_image_with_low_res resnet_head""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
         embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj""",
-    _N: "img_mod txt_mod layer_output_scale",
+    _N: "img_mod txt_mod layer_output_scale lab",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
         project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
         output_bias reg_conf class_embed parameter_projection embedding_proj_layer
-        mask_embedder task_mlp query_scale""",
+        mask_embedder task_mlp query_scale structure_generator""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that

@@ -1,0 +1,156 @@
+"""HGNetV2 (PaddlePaddle 2023), the backbone of D-FINE.
+Source of shapes: transformers/models/hgnet_v2/modeling_hgnet_v2.py.
+
+Blocks whose convolutions are all put next to each other and squeezed; light blocks convolve each
+channel on its own. ``depths`` and ``hidden_sizes`` name the stages and say nothing of their sizes.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.backbones import hands_on, staged
+from ..layers.convolutions import conv_layer
+from ..layers.vision import bounded
+from ..trees.catalog import register
+from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequential
+
+_NAME = "HGNetV2"
+_WIDTHS = (256, 512, 1024, 2048)
+STAGES = {
+    "stage_in_channels": (48, 128, 512, 1024), "stage_mid_channels": (48, 96, 192, 384),
+    "stage_out_channels": (128, 512, 1024, 2048), "stage_num_blocks": (1, 1, 3, 1),
+    "stage_kernel_size": (3, 3, 5, 5), "stage_numb_of_layers": (6, 6, 6, 6),
+}  # fmt: skip
+
+
+def _learned(c: ModelConfig) -> bool:
+    return c.flag("use_learnable_affine_block", default=False)
+
+
+def per_stage(c: ModelConfig) -> dict[str, tuple[Dim, ...]]:
+    """The lists of sizes, each as long as the first."""
+    found = {key: c.dims(key, default=default) for key, default in STAGES.items()}
+    stages = len(found["stage_in_channels"])
+    for key, sizes in found.items():
+        if len(sizes) != stages:
+            raise c.error(key, c.raw(key), f"{stages} entries, one per stage")
+        if key in ("stage_num_blocks", "stage_numb_of_layers"):
+            bounded(c, key, sizes)
+    return found
+
+
+def stem(name: str, c: ModelConfig, default: tuple[int, int, int], act: str) -> dict[str, Module]:
+    """Two ways through the second convolution, put next to each other."""
+    sizes = c.dims("stem_channels", default=default)
+    if len(sizes) < 3:
+        raise c.error("stem_channels", c.raw("stem_channels"), "three widths")
+    channels, inner, outer = sizes[:3]
+    act = c.text("hidden_act", default=act) or act
+
+    def convolution(inputs: Dim, outputs: Dim, kernel: int) -> Module:
+        return conv_layer(name, inputs, outputs, kernel, act=act, learned=_learned(c))
+
+    return {
+        "stem1": convolution(channels, inner, 3),
+        "stem2a": convolution(inner, inner // 2, 2),
+        "stem2b": convolution(inner // 2, inner, 2),
+        "stem3": convolution(inner * 2, inner, 3),
+        "stem4": convolution(inner, outer, 1),
+        "pool": Activation("MaxPool2d"),
+    }
+
+
+def block(c: ModelConfig, inputs: Dim, inner: Dim, outputs: Dim, **of: Dim | bool) -> Module:
+    count, kernel, learned = int(of["count"]), of["kernel"], _learned(c)
+
+    def convolution(before: Dim, width: Dim, size: int, groups: int = 1) -> Module:
+        return conv_layer(_NAME, before, width, size, groups=groups, act="relu", learned=learned)
+
+    def layer(before: Dim) -> Module:
+        if not of["light"]:
+            return convolution(before, inner, kernel)
+        return Module(
+            f"{_NAME}ConvLayerLight",
+            conv1=conv_layer(_NAME, before, inner, 1, learned=learned),
+            conv2=convolution(inner, inner, kernel, groups=inner),
+        )
+
+    return Module(
+        f"{_NAME}BasicLayer",
+        layers=ModuleList([layer(inputs), *[layer(inner)] * (count - 1)]),
+        aggregation=Sequential(
+            convolution(inputs + count * inner, outputs // 2, 1),
+            convolution(outputs // 2, outputs, 1),
+        ),
+        drop_path=Activation("Identity"),
+        component=Component.CONV,
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    lists = per_stage(c)
+    count = len(lists["stage_in_channels"])
+    smaller = c.flags("stage_downsample", default=(False, True, True, True))
+    light = c.flags("stage_light_block", default=(False, False, True, True))
+    for key, switches in (("stage_downsample", smaller), ("stage_light_block", light)):
+        if len(switches) != count:
+            raise c.error(key, c.raw(key), f"{count} entries, one per stage")
+    stages = []
+    for i, (inputs, inner, outputs, depth, kernel, layers) in enumerate(
+        zip(*lists.values(), strict=True)
+    ):
+        of = {"count": layers, "kernel": kernel, "light": light[i]}
+        entry, rest = (block(c, size, inner, outputs, **of) for size in (inputs, outputs))
+        halved = conv_layer(_NAME, inputs, inputs, 3, groups=inputs, learned=False)
+        stages.append(
+            Module(
+                f"{_NAME}Stage",
+                downsample=halved if smaller[i] else Activation("Identity"),
+                blocks=ModuleList([entry, *[rest] * (int(depth) - 1)]),
+            )
+        )
+    return Module(f"{_NAME}Encoder", stages=Layers(stages))
+
+
+def _model(c: ModelConfig, name: str, **more: Module) -> Module:
+    embedder = Module(
+        f"{_NAME}Embeddings", dict(stem(_NAME, c, (3, 32, 48), "relu")), component=Component.CONV
+    )
+    return Module(name, {"embedder": embedder, "encoder": encoder(c), **more}, part="vision")
+
+
+def backbone(c: ModelConfig) -> Module:
+    return _model(c, f"{_NAME}Backbone")
+
+
+def _reported(c: ModelConfig) -> tuple[Dim, ...]:
+    """The widths that the backbone says it has: those of these keys, not of its convolutions."""
+    sizes = (c.dim("embedding_size", default=64), *c.dims("hidden_sizes", default=_WIDTHS))
+    return staged(c, sizes, len(c.dims("depths", default=(3, 4, 6, 3), minimum=0)))
+
+
+def image_classification(c: ModelConfig) -> Module:
+    sizes = c.dims("hidden_sizes", default=_WIDTHS)
+    if not sizes:
+        raise c.error("hidden_sizes", [], "at least one width")
+    head = Linear(sizes[-1], c.num_labels, component=Component.HEAD, kind="classifier")
+    pooled = [Activation("AdaptiveAvgPool2d"), Activation("Flatten")]
+    return _model(
+        c,
+        f"{_NAME}ForImageClassification",
+        avg_pool=pooled[0],
+        flatten=pooled[1],
+        fc=head,
+        classifier=ModuleList(pooled),
+    )
+
+
+hands_on("hgnet_v2", _reported)
+register(
+    "hgnet_v2",
+    {f"{_NAME}Backbone": backbone, f"{_NAME}ForImageClassification": image_classification},
+    base=f"{_NAME}Backbone",
+    category="vision",
+)

@@ -1,0 +1,87 @@
+"""PP-FormulaNet (PaddleOCR 2025): a formula in a picture, written as LaTeX.
+Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py.
+
+SAM's image encoder, convolutions that shorten what it sees, and mBART's decoder.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers import seq2seq
+from ..layers.composing import composed
+from ..layers.seq2seq import Seq2Seq
+from ..trees.catalog import register, register_part
+from ..trees.modules import Conv, Linear, Module
+from . import sam
+
+_NAME = "PPFormulaNet"
+_TEXT = Seq2Seq(
+    _NAME,
+    words="ScaledWordEmbedding",
+    positions="LearnedPositionalEmbedding",
+    embedding_norm=True,
+    final_norm=True,
+    vocab=50000,
+    width=512,
+    layers=(12, 8),
+    inner=(2048, 2048),
+    length=2560,
+)
+
+
+def vision_model(c: ModelConfig) -> Module:
+    root = sam.smaller_encoder(c, _NAME)
+    root.class_name = f"{_NAME}VisionModel"
+    inner = c.dim("post_conv_mid_channels", default=512)
+    at = Component.PROJECTOR
+    outer = c.dim("post_conv_out_channels", default=1024)
+    root.children["multi_modal_projector"] = Module(
+        f"{_NAME}MultiModalProjector",
+        conv1=Conv(c.dim("post_conv_in_channels", default=256), inner, 3, bias=False, component=at),
+        conv2=Conv(inner, outer, 3, bias=False, component=at),
+        linear_1=Linear(outer, outer),
+        linear_2=Linear(outer, c.dim("decoder_hidden_size", default=512)),
+        component=at,
+        part="projector",
+    )
+    return root
+
+
+def text_model(c: ModelConfig) -> Module:
+    root = seq2seq.stack(c, _TEXT, 1)
+    root.class_name, root.part = f"{_NAME}TextModel", "text"
+    return root
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}Model",
+        decoder=text_model(c.section("text_config")),
+        encoder=vision_model(c.section("vision_config")),
+    )
+
+
+def _head(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    width: Dim = seq2seq.width(text, _TEXT)
+    return Linear(
+        width, seq2seq.vocab(text, _TEXT), bias=False, component=Component.HEAD, kind="lm_head"
+    )
+
+
+register(
+    "pp_formulanet",
+    composed(
+        {
+            f"{_NAME}ForConditionalGeneration": {"model": model, "lm_head": _head},
+            f"{_NAME}Model": model,
+        }
+    ),
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="multimodal",
+)
+register_part("pp_formulanet_text", f"{_NAME}TextModel", text_model, "text decoder")
+register_part("pp_formulanet_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -1,0 +1,202 @@
+"""PP-LCNet, V3 and V4 (Cui et al. 2021; PaddleOCR 2025): backbones that compute little.
+Source of shapes: transformers/models/pp_lcnet, pp_lcnet_v3 and pp_lcnet_v4.
+
+Convolutions of each channel on its own, then of all channels at a point. V3 learns several next to
+each other, which are one when it is used; V4 widens between two convolutions of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.backbones import hands_on, staged
+from ..layers.blocks import activation
+from ..layers.convolutions import (
+    Entry,
+    affine,
+    block_lists,
+    conv_layer,
+    divisible,
+    rectifier,
+    squeeze_excitation,
+)
+from ..trees.catalog import Builder, register
+from ..trees.modules import Activation, BatchNorm, Conv, Layers, Linear, Module, ModuleList
+from .hgnet_v2 import stem
+
+_BLOCKS: list[list[list[object]]] = [
+    [[3, 16, 32, 1, False]],
+    [[3, 32, 64, 2, False], [3, 64, 64, 1, False]],
+    [[3, 64, 128, 2, False], [3, 128, 128, 1, False]],
+]
+_FIVE: list[object] = [5, 256, 256, 1, False]
+_LAST: list[list[object]] = [[5, 256, 512, 2, True], [5, 512, 512, 1, True]]
+BLOCKS: dict[str, Sequence[Sequence[Sequence[object]]]] = {
+    "PPLCNet": [*_BLOCKS, [[3, 128, 256, 2, False], *[_FIVE] * 5], _LAST],
+    "PPLCNetV3": [
+        *_BLOCKS,
+        [[3, 128, 256, 2, False], *[_FIVE] * 4],
+        [*_LAST, [5, 512, 512, 1, False], [5, 512, 512, 1, False]],
+    ],
+    "PPLCNetV4": [
+        [[3, 96, 96, 1, True]],
+        [[3, 96, 96, 1, False]] * 2,
+        [[3, 96, 192, [2, 1], False], *[[3, 192, 192, 1, i % 2 == 0] for i in range(6)]],
+        [[3, 192, 384, [2, 1], False], [3, 384, 384, 1, True], [3, 384, 384, 1, False]],
+    ],
+}
+TYPES = {"pp_lcnet": "PPLCNet", "pp_lcnet_v3": "PPLCNetV3", "pp_lcnet_v4": "PPLCNetV4"}
+
+
+def stages(c: ModelConfig, name: str) -> list[list[Entry]]:
+    """Of each block: kernel, widths in and out, stride, and whether channels are weighed."""
+    found = block_lists(c, "block_configs", BLOCKS[name], 5)
+    if len(found) != len(BLOCKS[name]):
+        raise c.error("block_configs", f"{len(found)} stages", f"{len(BLOCKS[name])} stages")
+    return found
+
+
+def features(c: ModelConfig, stem: Dim | None = None) -> tuple[Dim, ...]:
+    """The width that is reported of stem and stages: not rounded, as the convolutions' are."""
+    found = [c.dim("stem_channels", default=16) if stem is None else stem]
+    for blocks in stages(c, TYPES[str(c.model_type)]):
+        width, scale = blocks[-1][2], c.number("scale", default=1.0)
+        scaled = Dim(int(int(width) * scale), "int(scale * width)", definition="of the last block")
+        found.append(width if scale == 1 else scaled)
+    return tuple(found)
+
+
+def _act(c: ModelConfig) -> str:
+    return c.text("hidden_act", default="hardswish") or "hardswish"
+
+
+def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
+    reduction = c.dim("reduction", default=4)
+    return squeeze_excitation(name, channels, reduction) if weighed else Activation("Identity")
+
+
+def separable(name: str, c: ModelConfig, entry: Entry) -> Module:
+    """One block of PP-LCNet: 9·C + C·D weights."""
+    kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
+    return Module(
+        f"{name}DepthwiseSeparableConvLayer",
+        depthwise_convolution=conv_layer(name, inputs, inputs, kernel, groups=inputs, act=_act(c)),
+        squeeze_excitation_module=_weighed(name, c, inputs, entry[4]),
+        pointwise_convolution=conv_layer(name, inputs, outputs, 1, act=_act(c)),
+    )
+
+
+def branches(
+    name: str, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, stride: Dim, groups: Dim
+) -> Module:
+    """Several convolutions of one size, one of a point and the input itself, all added."""
+    count = c.count("conv_symmetric_num", default=4)
+    same = int(inputs) == int(outputs) and int(stride) == 1
+    symmetric = conv_layer(name, inputs, outputs, kernel, groups=groups)
+    point = conv_layer(name, inputs, outputs, 1, groups=groups)
+    return Module(
+        f"{name}LearnableRepLayer",
+        identity=BatchNorm(inputs) if same else None,
+        conv_symmetric=ModuleList([symmetric] * int(count)),
+        conv_small_symmetric=point if int(kernel) > 1 else None,
+        lab=affine(name),
+        act=Module(f"{name}ActLearnableAffineBlock", act=rectifier(_act(c)), lab=affine(name)),
+        component=Component.CONV,
+    )
+
+
+def separable_branches(name: str, c: ModelConfig, entry: Entry) -> Module:
+    """One block of V3."""
+    kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
+    one = Dim(1)
+    return Module(
+        f"{name}DepthwiseSeparableConvLayer",
+        depthwise_convolution=branches(name, c, inputs, inputs, kernel, entry[3], inputs),
+        squeeze_excitation_module=_weighed(name, c, inputs, entry[4]),
+        pointwise_convolution=branches(name, c, inputs, outputs, one, one, one),
+    )
+
+
+def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
+    """One block of V4: without a norm where it neither widens nor shrinks."""
+    kernel, inputs, outputs, stride, weighed = entry
+    same = int(inputs) == int(outputs) and int(stride) == 1
+    token = conv_layer(name, inputs, inputs, kernel, groups=inputs, learned=False)
+    return Module(
+        f"{name}DepthwiseSeparableConvLayer",
+        token_conv=Conv(inputs, outputs, kernel, groups=inputs) if same else token,
+        token_squeeze_excitation=_weighed(name, c, inputs, weighed),
+        channel_conv1=conv_layer(name, inputs, inputs * 2, 1, learned=False),
+        channel_act_fn=activation("gelu"),
+        channel_conv2=conv_layer(name, inputs * 2, outputs, 1, learned=False),
+        component=Component.CONV,
+    )
+
+
+_BUILT: dict[str, tuple[str, Callable[[str, ModelConfig, Entry], Module]]] = {
+    "PPLCNet": ("layers", separable),
+    "PPLCNetV3": ("layers", separable_branches),
+    "PPLCNetV4": ("blocks", token_and_channels),
+}
+
+
+def _stem(name: str, c: ModelConfig) -> Module:
+    if name != "PPLCNetV4":
+        outputs = divisible(c, c.dim("stem_channels", default=16))
+        return conv_layer(name, 3, outputs, 3, act=_act(c) if name == "PPLCNet" else None)
+    form = c.text("stem_type", default="large")
+    if form == "large":
+        made = stem(name, c, (3, 48, 96), "relu")
+        return Module(f"{name}LargeStem", dict(made), component=Component.CONV)
+    if form != "small":
+        raise c.error("stem_type", form, "large or small")
+    sizes = c.dims("stem_channels", default=(3, 48, 96))
+    if len(sizes) < 3:
+        raise c.error("stem_channels", c.raw("stem_channels"), "three widths")
+    return Module(
+        f"{name}SmallStem",
+        conv1=conv_layer(name, sizes[0], sizes[1], 3, learned=False),
+        act_fn=activation("gelu"),
+        conv2=conv_layer(name, sizes[1], sizes[2], 3, learned=False),
+        component=Component.CONV,
+    )
+
+
+def encoder(name: str, c: ModelConfig) -> Module:
+    attribute, build = _BUILT[name]
+    blocks = [
+        Module(f"{name}Block", {attribute: ModuleList(build(name, c, entry) for entry in entries)})
+        for entries in stages(c, name)
+    ]
+    return Module(f"{name}Encoder", convolution=_stem(name, c), blocks=Layers(blocks))
+
+
+def backbone(name: str, c: ModelConfig) -> Module:
+    return Module(f"{name}Backbone", encoder=encoder(name, c), part="vision")
+
+
+def image_classification(c: ModelConfig) -> Module:
+    name, wide = "PPLCNet", c.dim("class_expand", default=1280)
+    last = divisible(c, stages(c, name)[-1][-1][2])
+    return Module(
+        f"{name}ForImageClassification",
+        encoder=encoder(name, c),
+        avg_pool=Activation("AdaptiveAvgPool2d"),
+        last_convolution=Conv(last, wide, 1, bias=False),
+        act_fn=rectifier(_act(c)),
+        flatten=Activation("Flatten"),
+        head=Linear(wide, c.num_labels, component=Component.HEAD, kind="classifier"),
+        part="vision",
+    )
+
+
+for model_type, prefix in TYPES.items():
+    classes: dict[str, Builder] = {f"{prefix}Backbone": partial(backbone, prefix)}
+    if prefix == "PPLCNet":
+        classes[f"{prefix}ForImageClassification"] = image_classification
+    hands_on(model_type, lambda c: staged(c, features(c)))
+    register(model_type, classes, base=f"{prefix}Backbone", category="vision")

@@ -1,0 +1,277 @@
+"""PP-OCRv5 and v6 (PaddleOCR 2025): text found in a picture, and text read from a line.
+Source of shapes: transformers/models/pp_ocrv5_mobile_det and its siblings.
+
+A backbone of convolutions; finders add its maps and draw where text is, readers have two layers of
+attention over the line (the tiny one: two convolutions) and score every character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..core.records import dataclass
+from ..layers.backbones import backbone
+from ..layers.blocks import activation
+from ..layers.convolutions import conv_layer, divisible
+from ..layers.vision import scaled
+from ..trees.catalog import auto_class, register
+from ..trees.modules import (
+    Activation,
+    BatchNorm,
+    Conv,
+    Dropout,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+)
+from .hgnet_v2 import per_stage
+from .pp_lcnet import stages
+
+_HEAD = Component.HEAD
+_LCNET: dict[str, Any] = {
+    "model_type": "pp_lcnet_v3", "scale": 0.75, "divisor": 16,
+    "out_features": ["stage2", "stage3", "stage4", "stage5"], "out_indices": [2, 3, 4, 5],
+}  # fmt: skip
+_HGNET: dict[str, Any] = {
+    "model_type": "hgnet_v2", "out_features": ["stage1", "stage2", "stage3", "stage4"],
+    "stage_downsample": [True] * 4,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ocr:
+    """What the siblings differ in: names, the section that stands for none, and the parts."""
+
+    name: str
+    section: dict[str, Any]
+    head: Callable[[Ocr, ModelConfig], Module]
+    task: str = "TextRecognition"
+    neck: Callable[[Ocr, ModelConfig], dict[str, Module]] | None = None
+    characters: int = 18385
+    kernel: tuple[int, int] = (1, 3)
+
+
+def section(o: Ocr, c: ModelConfig) -> ModelConfig:
+    """The backbone's config; a backbone of a repo or of timm is not known."""
+    if c.has("backbone") and not c.has("backbone_config"):
+        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
+    found = c.section("backbone_config", default=o.section)
+    return found.read_as(str(found.raw("model_type") or o.section["model_type"]))
+
+
+# ---- text in a picture
+
+
+def _excitation(o: Ocr, c: ModelConfig, width: Dim) -> Module:
+    narrow = width // c.dim("reduction", default=4)
+    return Module(
+        f"{o.name}SqueezeExcitationModule",
+        avg_pool=Activation("AdaptiveAvgPool2d"),
+        conv1=Conv(width, narrow, 1),
+        conv2=Conv(narrow, width, 1),
+        act_fn=Activation("ReLU"),
+    )
+
+
+def _maps(c: ModelConfig) -> tuple[Dim, ...]:
+    return c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
+
+
+def _residual(o: Ocr, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: int) -> Module:
+    return Module(
+        f"{o.name}ResidualSqueezeExcitationLayer",
+        in_conv=Conv(inputs, outputs, kernel, bias=False),
+        squeeze_excitation_block=_excitation(o, c, outputs),
+    )
+
+
+def _separable(o: Ocr, c: ModelConfig, width: Dim) -> Module:
+    kernel = c.dim("dilated_kernel_size", default=7)
+    return Module(
+        f"{o.name}DepthwiseSeparableConvLayer",
+        depthwise_convolution=Conv(width, width, kernel, groups=width),
+        squeeze_excitation_module=_excitation(o, c, width // 4),
+        pointwise_convolution=Conv(width, width // 4, 1, bias=False),
+    )
+
+
+def fusion(o: Ocr, c: ModelConfig, *, last: Callable[[Dim], Module]) -> Module:
+    """Every map at one width, then at a quarter of it."""
+    d, sizes = c.dim("neck_out_channels", default=96), _maps(c)
+    return Module(
+        f"{o.name}Neck",
+        insert_conv=ModuleList(_residual(o, c, size, d, 1) for size in sizes),
+        input_conv=ModuleList([last(d)] * len(sizes)),
+        component=Component.CONV,
+    )
+
+
+def mobile_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
+    reported, sizes = backbone(section(o, c), default_type="pp_lcnet_v3")[1], _maps(c)
+    if len(sizes) < len(reported):
+        raise c.error("layer_list_out_channels", len(sizes), f"{len(reported)} widths")
+    pairs = zip(reported, sizes, strict=False)
+    return {
+        "layer": ModuleList(Conv(seen, size, 1) for seen, size in pairs),
+        "neck": fusion(o, c, last=lambda d: _residual(o, c, d, d // 4, 3)),
+    }
+
+
+def small_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
+    return {"neck": fusion(o, c, last=lambda d: _separable(o, c, d))}
+
+
+def _normed(o: Ocr, convolution: Module, width: Dim) -> Module:
+    return Module(
+        f"{o.name}ConvBatchnormLayer",
+        convolution=convolution,
+        norm=BatchNorm(width),
+        act_fn=Activation("ReLU"),
+    )
+
+
+def map_head(o: Ocr, c: ModelConfig) -> Module:
+    """Four times as large as the maps, one channel."""
+    d, kernels = c.dim("neck_out_channels", default=96), c.dims("kernel_list", default=(3, 2, 2))
+    if len(kernels) < 3:
+        raise c.error("kernel_list", c.raw("kernel_list"), "three kernels")
+    quarter = d // 4
+    up = Conv(quarter, quarter, kernels[1], stride=2, transposed=True, component=_HEAD)
+    return Module(
+        f"{o.name}Head",
+        conv_down=_normed(o, Conv(d, quarter, kernels[0], bias=False, component=_HEAD), quarter),
+        conv_up=_normed(o, up, quarter),
+        conv_final=Conv(quarter, 1, kernels[2], stride=2, transposed=True, component=_HEAD),
+        component=_HEAD,
+    )
+
+
+# ---- text of a line
+
+
+def _width(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=120)
+
+
+def layer(o: Ocr, c: ModelConfig) -> Module:
+    d, eps = _width(c), c.number("layer_norm_eps", default=1e-6)
+    inner = scaled(c, d, "mlp_ratio", default=2.0)
+    c.divided(d, c.dim("num_attention_heads", default=8), "hidden_size", "num_attention_heads")
+    return Module(
+        f"{o.name}Block",
+        self_attn=Module(
+            f"{o.name}Attention",
+            qkv=Linear(d, 3 * d, bias=c.flag("qkv_bias", default=True), kind="qkv"),
+            projection=Linear(d, d, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        layer_norm1=LayerNorm(d, eps=eps),
+        mlp=Module(
+            f"{o.name}MLP",
+            fc1=Linear(d, inner, kind="up"),
+            activation=activation(c.text("hidden_act", default="silu")),
+            fc2=Linear(inner, d, kind="down"),
+            drop=Dropout(0.0),
+            component=Component.MLP,
+        ),
+        layer_norm2=LayerNorm(d, eps=eps),
+    )
+
+
+def _last(o: Ocr, c: ModelConfig) -> Dim:
+    """The width of the backbone's last stage."""
+    found = section(o, c)
+    if found.kind == "pp_lcnet_v3" and o.name == "PPOCRV5MobileRec":
+        return divisible(found, stages(found, "PPLCNetV3")[-1][-1][2])
+    if found.kind == "pp_lcnet_v4" and "V6" in o.name:
+        return stages(found, "PPLCNetV4")[-1][-1][2]
+    if found.kind == "hgnet_v2" and o.name == "PPOCRV5ServerRec":
+        return per_stage(found)["stage_out_channels"][-1]
+    raise c.error("backbone_config.model_type", found.kind, str(o.section["model_type"]))
+
+
+def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> Module:
+    """Convolutions around layers of attention."""
+    d, seen, act = _width(c), _last(o, c), c.text("hidden_act", default="silu")
+    kernel = c.dims("conv_kernel_size", default=o.kernel)
+    if len(kernel) != 2:
+        raise c.error("conv_kernel_size", c.raw("conv_kernel_size"), "rows and columns")
+    if "V6" in o.name:
+        to = partial(conv_layer, o.name, act=act, component=at)
+        point = to(seen, d, 1)
+        convolutions = [point, point, to(d, d, kernel, groups=d)]
+    else:
+        narrow, to = seen // 8, partial(conv_layer, o.name, act="silu", component=at)
+        point = to(narrow, d, 1)
+        ends = [to(d, seen, 1), to(2 * seen, narrow, kernel), point]
+        convolutions = [to(seen, narrow, kernel), point, *ends]
+    return Module(
+        f"{o.name}EncoderWithSVTR",
+        conv_block=ModuleList(convolutions),
+        svtr_block=Layers.of(c.count("depth", default=2), layer(o, c)),
+        norm=LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6)),
+        part="vision",
+    )
+
+
+def _characters(o: Ocr, c: ModelConfig) -> Module:
+    count = c.dim("head_out_channels", default=o.characters)
+    return Linear(_width(c), count, component=_HEAD, kind="lm_head")
+
+
+def line_head(o: Ocr, c: ModelConfig) -> Module:
+    return Module(f"{o.name}Head", encoder=encoder(o, c, at=_HEAD), head=_characters(o, c))
+
+
+def tiny_head(o: Ocr, c: ModelConfig) -> Module:
+    seen = _last(o, c)
+    return Module(
+        f"{o.name}Head",
+        conv1=Conv(seen, seen, 5, dims=1, groups=seen, bias=False, component=_HEAD),
+        norm1=BatchNorm(seen, dims=1),
+        conv2=Conv(seen, seen, 1, dims=1, bias=False, component=_HEAD),
+        norm2=BatchNorm(seen, dims=1),
+        act_fn=Activation("Hardswish"),
+        fc1=Linear(seen, _width(c), component=_HEAD),
+        fc2=_characters(o, c),
+    )
+
+
+# ---- classes
+
+
+def model(o: Ocr, c: ModelConfig) -> Module:
+    found = section(o, c)
+    network = auto_class(found, "Backbone", default_type=o.section["model_type"], part="vision")
+    more = o.neck(o, c) if o.neck else {}
+    return Module(f"{o.name}Model", {"backbone": network, **more}, part="vision")
+
+
+def whole(o: Ocr, c: ModelConfig) -> Module:
+    return Module(f"{o.name}For{o.task}", model=model(o, c), head=o.head(o, c), part="vision")
+
+
+_V4 = {"model_type": "pp_lcnet_v4"}
+_DETECTION = "ObjectDetection"
+for model_type, ocr in {
+    "pp_ocrv5_mobile_det": Ocr("PPOCRV5MobileDet", _LCNET, map_head, _DETECTION, mobile_neck),
+    "pp_ocrv6_small_det": Ocr("PPOCRV6SmallDet", _V4, map_head, _DETECTION, small_neck),
+    "pp_ocrv5_mobile_rec": Ocr("PPOCRV5MobileRec", _LCNET, line_head),
+    "pp_ocrv5_server_rec": Ocr("PPOCRV5ServerRec", _HGNET, line_head),
+    "pp_ocrv6_small_rec": Ocr("PPOCRV6SmallRec", _V4, line_head, characters=18714, kernel=(1, 7)),
+    "pp_ocrv6_tiny_rec": Ocr("PPOCRV6TinyRec", _V4, tiny_head, characters=6625),
+}.items():
+    classes = {
+        f"{ocr.name}For{ocr.task}": partial(whole, ocr),
+        f"{ocr.name}Model": partial(model, ocr),
+    }
+    if ocr.head is line_head:
+        classes[f"{ocr.name}EncoderWithSVTR"] = partial(encoder, ocr)
+    register(model_type, classes, base=f"{ocr.name}Model", base_prefix="model", category="vision")

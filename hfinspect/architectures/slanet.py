@@ -1,0 +1,168 @@
+"""SLANet and SLANeXt (PaddleOCR 2022; 2025): the structure of a table in a picture.
+Source of shapes: transformers/models/slanet and slanext.
+
+A backbone, whose maps a path down and up mixes, or SAM's image encoder; then a recurrent cell that
+looks at the picture and writes one tag of the table after the other.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.composing import Part, composed
+from ..layers.convolutions import conv_layer
+from ..trees.catalog import auto_class, register, register_part
+from ..trees.modules import Activation, Conv, Linear, Module, ModuleList, Weight
+from . import sam
+from .pp_lcnet import TYPES as LCNETS
+from .pp_lcnet import features
+
+_NAME = "SLANet"
+#: What the config class makes of an absent backbone_config.
+BACKBONE = {
+    "model_type": "pp_lcnet", "divisor": 16,
+    "out_features": ["stage2", "stage3", "stage4", "stage5"], "out_indices": [2, 3, 4, 5],
+}  # fmt: skip
+
+
+# ---- the picture
+
+
+def _seen(c: ModelConfig, default: int) -> Dim:
+    return c.dim("post_conv_out_channels", default=default)
+
+
+def _act(c: ModelConfig) -> str:
+    return c.text("hidden_act", default="hardswish") or "hardswish"
+
+
+def separable(c: ModelConfig, d: Dim) -> Module:
+    """A convolution of each channel on its own, then of all channels at a point."""
+    kernel, act = c.dim("csp_kernel_size", default=5), _act(c)
+    return Module(
+        f"{_NAME}DepthwiseSeparableConvLayer",
+        depthwise_convolution=conv_layer(_NAME, d, d, kernel, groups=d, act=act),
+        squeeze_excitation_module=Activation("Identity"),
+        pointwise_convolution=conv_layer(_NAME, d, d, 1, act=act),
+    )
+
+
+def mixing(c: ModelConfig, d: Dim) -> Module:
+    """Two maps next to each other to one, in two halves."""
+    half, act = d // 2, _act(c)
+    point = conv_layer(_NAME, half, half, 1, act=act)
+    bottleneck = Module(f"{_NAME}Bottleneck", conv1=point, conv2=separable(c, half))
+    return Module(
+        f"{_NAME}CSPLayer",
+        conv1=conv_layer(_NAME, 2 * d, half, 1, act=act),
+        conv2=conv_layer(_NAME, 2 * d, half, 1, act=act),
+        conv3=conv_layer(_NAME, 2 * half, d, 1, act=act),
+        bottlenecks=ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1))),
+    )
+
+
+def pixels(c: ModelConfig) -> Module:
+    """The backbone and the path down and up through its maps, the first two left out."""
+    section = c.section("backbone_config", default=BACKBONE)
+    if c.has("backbone") and not c.has("backbone_config"):
+        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
+    if section.model_type not in (None, *LCNETS):
+        raise section.error("model_type", section.model_type, f"one of {', '.join(LCNETS)}")
+    network = auto_class(section, "Backbone", default_type="pp_lcnet", part="vision")
+    sizes = features(section.read_as(section.model_type or "pp_lcnet"), Dim(0))[2:]
+    d, steps = _seen(c, 96), len(sizes) - 1
+    at = Component.PROJECTOR
+    widened = [conv_layer(_NAME, size, d, 1, act=_act(c), component=at) for size in sizes]
+    return Module(
+        f"{_NAME}Backbone",
+        vision_backbone=network,
+        post_csp_pan=Module(
+            f"{_NAME}CSPPAN",
+            channel_projector=ModuleList(widened),
+            upsample=Activation("Upsample"),
+            top_down_blocks=ModuleList([mixing(c, d)] * steps),
+            downsamples=ModuleList([separable(c, d)] * steps),
+            bottom_up_blocks=ModuleList([mixing(c, d)] * steps),
+            component=Component.CONV,
+        ),
+        part="vision",
+    )
+
+
+def tower(c: ModelConfig) -> Module:
+    """SAM's image encoder, at half the resolution."""
+    inputs = c.dim("post_conv_in_channels", default=256)
+    return Module(
+        "SLANeXtBackbone",
+        vision_tower=vision_encoder(c.section("vision_config")),
+        post_conv=Conv(inputs, _seen(c, 512), 3, bias=False),
+        part="vision",
+    )
+
+
+def vision_encoder(c: ModelConfig) -> Module:
+    return sam.smaller_encoder(c, "SLANeXt")
+
+
+# ---- the tags
+
+
+def gru_cell(inputs: Dim, hidden: Dim) -> Module:
+    """Three gates, each of weights (H, inputs) and (H, H) and two biases."""
+    return Module(
+        "GRUCell",
+        weight_ih=Weight(3 * hidden, inputs),
+        weight_hh=Weight(3 * hidden, hidden),
+        bias_ih=Weight(3 * hidden),
+        bias_hh=Weight(3 * hidden),
+        component=Component.OTHER,
+    )
+
+
+def tags(name: str, seen: int, hidden: int, c: ModelConfig) -> Module:
+    """The cell, fed with what it looks at and with the last tag, and the scores of the next."""
+    inputs, h = _seen(c, seen), c.dim("hidden_size", default=hidden)
+    count = c.dim("out_channels", default=50)
+    return Module(
+        f"{name}SLAHead",
+        structure_attention_cell=Module(
+            f"{name}AttentionGRUCell",
+            input_to_hidden=Linear(inputs, h, bias=False, kind="key"),
+            hidden_to_hidden=Linear(h, h, kind="query"),
+            score=Linear(h, 1, bias=False),
+            rnn=gru_cell(inputs + count, h),
+            component=Component.ATTENTION,
+        ),
+        structure_generator=Module(
+            f"{name}MLP",
+            fc1=Linear(h, h, component=Component.HEAD),
+            fc2=Linear(h, count, component=Component.HEAD, kind="lm_head"),
+            act_fn=Activation("Identity"),
+        ),
+        part="text",
+    )
+
+
+for model_type, name, picture, sizes in (
+    ("slanet", "SLANet", pixels, (96, 256)),
+    ("slanext", "SLANeXt", tower, (512, 512)),
+):
+    head = partial(tags, name, *sizes)
+    parts: dict[str, Part] = {"backbone": picture, "head": head}
+    register(
+        model_type,
+        composed(
+            {
+                f"{name}ForTableRecognition": parts,
+                f"{name}Backbone": picture,
+                f"{name}SLAHead": head,
+            },
+            part="vision",
+        ),
+        base=f"{name}Backbone",
+        category="vision",
+    )
+register_part("slanext_vision", "SLANeXtVisionEncoder", vision_encoder, "vision")

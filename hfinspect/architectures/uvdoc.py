@@ -1,0 +1,111 @@
+"""UVDoc (Verhoeven et al. 2023): how a photographed page is bent.
+Source of shapes: transformers/models/uvdoc/modeling_uvdoc.py.
+
+Residual blocks, branches of ever wider steps over what they give, and a map of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.convolutions import Entry, block_lists, conv_layer, entry_lists
+from ..trees.catalog import register_part
+from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
+
+_NAME, _HEAD = "UVDoc", Component.HEAD
+HEAD = ((3, 32), (32, 32))
+RESNET: Sequence[Sequence[Sequence[object]]] = (
+    ((32, 32, 1, False), *[(32, 32, 3, False)] * 2),
+    ((32, 64, 1, True), *[(64, 64, 3, False)] * 3),
+    ((64, 128, 1, True), *[(128, 128, 3, False)] * 5),
+)
+BRIDGES: Sequence[Sequence[Sequence[object]]] = tuple(
+    tuple((128, step) for step in steps)
+    for steps in ((1,), (2,), (5,), (8, 3, 2), (12, 7, 4), (18, 12, 6))
+)
+
+
+def _kernel(c: ModelConfig) -> int:
+    return c.dim("kernel_size", default=5)
+
+
+def block(c: ModelConfig, entry: Entry) -> Module:
+    """Two convolutions, and one more on the way around them where the map shrinks."""
+    inputs, outputs, _, smaller = entry
+
+    def layer(before: int, act: str | None) -> Module:
+        return conv_layer(_NAME, before, outputs, _kernel(c), bias=True, act=act)
+
+    return Module(
+        f"{_NAME}ResidualBlock",
+        conv_down=layer(inputs, None) if smaller else Activation("Identity"),
+        conv_start=layer(inputs, "relu"),
+        conv_final=layer(outputs, None),
+        act_fn=Activation("ReLU"),
+    )
+
+
+def bridge(c: ModelConfig) -> Module:
+    """Each branch: convolutions of one width, with steps between the points they see."""
+    branches = [
+        Module(
+            f"{_NAME}BridgeBlock",
+            blocks=Layers(conv_layer(_NAME, width, width, act="relu") for width, _ in entries),
+        )
+        for entries in block_lists(c, "stage_configs", BRIDGES, 2)
+    ]
+    return Module(f"{_NAME}Bridge", bridge=ModuleList(branches))
+
+
+def backbone(c: ModelConfig) -> Module:
+    head = [
+        conv_layer(_NAME, inputs, outputs, _kernel(c), act="relu")
+        for inputs, outputs in entry_lists(c, "resnet_head", HEAD, 2)
+    ]
+    stages = [
+        Module(f"{_NAME}ResNetStage", layers=Layers([block(c, entry) for entry in entries]))
+        for entries in block_lists(c, "resnet_configs", RESNET, 4)
+    ]
+    resnet = Module(f"{_NAME}ResNet", resnet_head=ModuleList(head), resnet_down=ModuleList(stages))
+    return Module(f"{_NAME}Backbone", resnet=resnet, bridge=bridge(c), part="vision")
+
+
+def points(c: ModelConfig) -> Module:
+    """Two numbers for each place: where on the page it is."""
+    found = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)
+    if len(found) < 2:
+        raise c.error("out_point_positions2D", c.raw("out_point_positions2D"), "two pairs")
+    act = c.text("hidden_act", default="prelu")
+    (inputs, inner, *_), (before, outputs, *_) = found[:2]
+    return Module(
+        f"{_NAME}PointPositions2D",
+        conv_down=conv_layer(_NAME, inputs, inner, _kernel(c), act=act, component=_HEAD),
+        conv_up=Conv(before, outputs, _kernel(c), component=_HEAD),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    section = c.section("backbone_config")
+    if section.model_type not in (None, "uvdoc_backbone"):
+        raise section.error("model_type", section.model_type, "uvdoc_backbone")
+    if c.has("backbone") and not c.has("backbone_config"):
+        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
+    ends = c.dims("bridge_connector", default=(128, 128))
+    if len(ends) < 2:
+        raise c.error("bridge_connector", c.raw("bridge_connector"), "two widths")
+    branches = len(block_lists(section, "stage_configs", BRIDGES, 2))
+    head = Module(
+        f"{_NAME}Head",
+        bridge_connector=conv_layer(
+            _NAME, ends[0] * branches, ends[1], 1, act="relu", component=_HEAD
+        ),
+        out_point_positions2D=points(c),
+        component=_HEAD,
+    )
+    return Module(f"{_NAME}Model", backbone=backbone(section), head=head, part="vision")
+
+
+register_part("uvdoc", f"{_NAME}Model", model, "vision")
+register_part("uvdoc_backbone", f"{_NAME}Backbone", backbone, "vision")

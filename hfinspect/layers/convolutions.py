@@ -1,0 +1,142 @@
+"""What convolutional backbones for documents and detectors share (PaddlePaddle's HGNet, LCNet).
+
+A convolution, its batch norm, and a learned scale and offset behind the activation; squeeze and
+excitation; and the lists of lists that say how their stages are built.
+Sources: transformers/models/{hgnet_v2,pp_lcnet,pp_lcnet_v3,pp_lcnet_v4}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component
+from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
+from ..core.dims import Dim, named
+from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Weight
+from .blocks import activation
+from .vision import MAX_RATIO
+
+#: One block: the numbers and switches that its list has.
+Entry = tuple[Dim, ...]
+
+
+def affine(name: str) -> Module:
+    """One scale and one offset for all channels."""
+    return Module(
+        f"{name}LearnableAffineBlock",
+        scale=Weight(1, kind="scale"),
+        bias=Weight(1, kind="scale"),
+        component=Component.NORM,
+    )
+
+
+def conv_layer(
+    name: str,
+    inputs: int,
+    outputs: int,
+    kernel: int | Sequence[int] = 3,
+    *,
+    groups: int = 1,
+    bias: bool = False,
+    act: str | None = None,
+    learned: bool | None = None,
+    component: Component = Component.CONV,
+) -> Module:
+    """Convolution, batch norm and activation; with ``learned`` (None: the family has none) a scale
+    and an offset behind the activation."""
+    made = Conv(inputs, outputs, kernel, groups=groups, bias=bias, component=component)
+    by = affine(name) if act and learned else Activation("Identity")
+    return Module(
+        f"{name}ConvLayer",
+        {
+            "convolution": made,
+            "normalization": BatchNorm(outputs),
+            "activation": rectifier(act) if act else Activation("Identity"),
+            "lab": None if learned is None else by,
+        },
+        component=component,
+    )
+
+
+def rectifier(name: str | None) -> Module:
+    """The activation; of all of them PReLU alone has a tensor, its slope."""
+    slope = Module("PReLU", weight=Weight(1, kind="scale"), component=Component.NORM)
+    return slope if name == "prelu" else activation(name)
+
+
+def squeeze_excitation(name: str, channels: Dim, reduction: Dim) -> Module:
+    """A weight for each channel, from the mean of all: 2·C²/r weights and C/r + C biases."""
+    narrow = channels // reduction
+    convolutions = ModuleList(
+        [
+            Conv(channels, narrow, 1),
+            Activation("ReLU"),
+            Conv(narrow, channels, 1),
+            Activation("Hardsigmoid"),
+        ]
+    )
+    return Module(
+        f"{name}SqueezeExcitationModule",
+        avg_pool=Activation("AdaptiveAvgPool2d"),
+        convolutions=convolutions,
+        component=Component.CONV,
+    )
+
+
+def entry_lists(
+    c: ModelConfig, key: str, default: Sequence[Sequence[object]], width: int
+) -> list[Entry]:
+    """A list of blocks, each a list of ``width`` sizes and switches; where a list stands in place
+    of a size (a stride of rows and columns), 0 unless its numbers are the same.
+
+    Raises ConfigError for what has another form.
+    """
+    value = c.raw(key)
+    return _entries(c, key, default if value is None else value, width)
+
+
+def block_lists(
+    c: ModelConfig, key: str, default: Sequence[Sequence[Sequence[object]]], width: int
+) -> list[list[Entry]]:
+    """A list of stages, each of them such a list. Raises ConfigError."""
+    stages = c.raw(key)
+    stages = default if stages is None else stages
+    if not isinstance(stages, (list, tuple)) or len(stages) > MAX_COUNT:
+        raise c.error(key, stages, "a list of stages, each a list of blocks")
+    return [_entries(c, f"{key}[{i}]", blocks, width) for i, blocks in enumerate(stages)]
+
+
+def _entries(c: ModelConfig, key: str, blocks: object, width: int) -> list[Entry]:
+    if not isinstance(blocks, (list, tuple)) or not 0 < len(blocks) <= MAX_COUNT:
+        raise c.error(key, blocks, f"a list of blocks of {width} entries")
+    found = []
+    for j, entries in enumerate(blocks):
+        at = f"{key}[{j}]"
+        if not isinstance(entries, (list, tuple)) or len(entries) != width:
+            raise c.error(at, entries, f"{width} entries")
+        found.append(tuple(_entry(c, f"{at}[{k}]", entry) for k, entry in enumerate(entries)))
+    return found
+
+
+def _entry(c: ModelConfig, key: str, value: object) -> Dim:
+    if isinstance(value, (list, tuple)):
+        numbers = {_entry(c, key, number) for number in value}
+        return numbers.pop() if len(numbers) == 1 else exact(0)
+    if not isinstance(value, int) or not 0 <= value <= MAX_DIM:
+        raise c.error(key, value, "a size, or true or false")
+    return Dim(int(value), c.path + key)
+
+
+def divisible(c: ModelConfig, size: Dim) -> Dim:
+    """``size`` times ``scale``, rounded to a multiple of ``divisor`` but not down by more than a
+    tenth (make_divisible)."""
+    scale, divisor = c.number("scale", default=1.0), c.dim("divisor", default=8)
+    if not 0 < scale <= MAX_RATIO:
+        raise c.error("scale", scale, f"above 0 and at most {MAX_RATIO:,}")
+    value = int(size) * (int(scale) if scale.is_integer() else scale)
+    rounded = max(int(divisor), int(value + int(divisor) / 2) // int(divisor) * int(divisor))
+    rounded += int(divisor) if rounded < 0.9 * value else 0
+    if rounded == int(size):
+        return size
+    meaning = f"{scale:g} times {int(size)}, rounded to a multiple of {int(divisor)}"
+    return named(rounded, f"divisible(scale * {size.expr})", meaning)
