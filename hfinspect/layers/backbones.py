@@ -29,7 +29,7 @@ def backbone(c: ModelConfig, *, default_type: str) -> tuple[Module, tuple[Dim, .
 
 
 def staged(c: ModelConfig, sizes: Sequence[Dim], stages: int | None = None) -> tuple[Dim, ...]:
-    """Of the widths of the stem and of each stage those that the config asks for; ``stages`` is
+    """Of the widths of the stem and of each stage those that the config chooses; ``stages`` is
     how many it names, where that is another number."""
     count = len(sizes) - 1 if stages is None else stages
     chosen = chosen_stages(c, ["stem", *(f"stage{i}" for i in range(1, count + 1))])
