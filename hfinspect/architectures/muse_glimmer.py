@@ -118,29 +118,32 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- both
 
 
-def model(c: ModelConfig) -> Module:
-    text = c.section("text_config")
+def projections(c: ModelConfig, hidden: Dim, adapter: str) -> dict[str, Module]:
+    """From merged patches to the width of the text."""
     width = c.dim("projector_hidden_size", default=4096)
-    return Module(
-        "MuseGlimmerModel",
-        vision_tower=vision_model(c.section("vision_config")),
-        language_model=text_model(text),
-        vision_adapter=Module(
-            "MuseGlimmerVisionAdapter",
+    linear = Linear(width, hidden, bias=False, component=Component.PROJECTOR)
+    linear.part = "projector"
+    return {
+        "vision_adapter": Module(
+            adapter,
             fc1=Linear(c.dim("out_hidden_size", default=6144), width, bias=False),
             act=activation(c.text("projector_hidden_act", default="gelu")),
             fc2=Linear(width, width, bias=False),
             component=Component.PROJECTOR,
             part="projector",
         ),
-        vision_projection=_projection(width, _hidden(text)),
-    )
+        "vision_projection": linear,
+    }
 
 
-def _projection(width: Dim, hidden: Dim) -> Module:
-    linear = Linear(width, hidden, bias=False, component=Component.PROJECTOR)
-    linear.part = "projector"
-    return linear
+def model(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    parts = {
+        "vision_tower": vision_model(c.section("vision_config")),
+        "language_model": text_model(text),
+    }
+    joined = projections(c, _hidden(text), "MuseGlimmerVisionAdapter")
+    return Module("MuseGlimmerModel", {**parts, **joined})
 
 
 def conditional_generation(c: ModelConfig) -> Module:

@@ -10,16 +10,22 @@ from ..core.config import ModelConfig
 from ..trees import timm
 from ..trees.catalog import find_class, register
 from ..trees.modules import Module
+from . import fastvit
 
 
 def timm_model(c: ModelConfig, classes: int) -> Module:
     """The tree of the architecture that a config names."""
     name = c.text("architecture", default="resnet50") or ""
+    args = c.section("model_args")
+    merged = set(args.values) == {"inference_mode"} and args.flag("inference_mode", default=False)
+    if merged and name.partition(".")[0] == fastvit.NAME and int(classes) == 0:
+        return fastvit.merged_model()
     family = find_class(name)
     if family is None or family.source != "timm":
         raise timm.unknown(name)
-    args = {"model_args": c.raw("model_args")} if c.has("model_args") else {}
-    found = {"model_type": timm.WRAPPER, "num_classes": int(classes), **args}
+    found: dict[str, object] = {"model_type": timm.WRAPPER, "num_classes": int(classes)}
+    if c.has("model_args"):
+        found["model_args"] = c.raw("model_args")
     return family.classes[name](ModelConfig(found))
 
 

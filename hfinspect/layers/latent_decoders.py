@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..trees.modules import Module
 from .blocks import layer_types
 from .decoders import Decoder
@@ -35,19 +36,24 @@ def latent(
     return attention
 
 
+def expert_count(c: ModelConfig, default: int, *, rerouted: bool = False) -> Dim:
+    """``n_routed_experts``. ``rerouted``: the config class puts ``num_experts`` in its place,
+    before it puts the alias ``num_local_experts`` there."""
+    names = ("n_routed_experts", "num_local_experts", "num_experts")
+    first = rerouted and c.given.get("num_local_experts") is None
+    return c.count(*(("num_experts", *names[:2]) if first else names), default=default)
+
+
 def routed(
     inner: int, count: int, per_token: int, *, router: str = "TopkRouter", rerouted: bool = False
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """``count`` experts of width ``inner`` behind a corrected router, and a shared one.
 
-    ``rerouted``: the config class puts ``num_experts`` in the place of ``n_routed_experts``, before
-    it puts the alias ``num_local_experts`` there."""
-    names = ("n_routed_experts", "num_local_experts", "num_experts")
+    ``rerouted``: see ``expert_count``."""
 
     def moe(d: Decoder, c: ModelConfig) -> Module:
         h, width = d.width(c), c.dim("moe_intermediate_size", default=inner)
-        first = rerouted and c.given.get("num_local_experts") is None
-        experts = c.count(*(("num_experts", *names[:2]) if first else names), default=count)
+        experts = expert_count(c, count, rerouted=rerouted)
         return routed_and_shared(
             d.name,
             h,

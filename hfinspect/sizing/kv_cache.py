@@ -158,6 +158,10 @@ def unknown_layouts(layers: Sequence[KeptLayer], engine: str = "logical") -> tup
             if engine == "transformers-static"
             else f"how {engine} holds compressed keys is not known here"
         )
+    if engine not in ("logical", "transformers") and any(
+        item.prompt for layer in layers for item in layer.keys_values
+    ):
+        reasons.append(f"how {engine} holds a prompt apart from what follows is not known here")
     if engine == "transformers-static" and not all(layer.static for layer in layers):
         reasons.append(
             "transformers 5.23 fills a cache of its own, not the StaticCache it is given"
@@ -212,13 +216,18 @@ def cache_size(
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
     cross = sum(group.nbytes for group in groups if group.rows and not group.grows)
+    rows = [item for layer in layers for item in layer.keys_values]
     prompts = sum(
         bytes_of_rows(item, int(item.before), held.dtype, engine, held.heads)
-        for layer in layers
-        for item in layer.keys_values
+        for item in rows
         if item.before
     )
-    has_cross = any(item.cross for layer in layers for item in layer.keys_values)
+    apart = sum(
+        bytes_of_rows(item, _rows(item, None, engine, held), held.dtype, engine, held.heads)
+        for item in rows
+        if item.prompt
+    )
+    has_cross = any(item.cross for item in rows)
     growing = [item for item in layers if any(not one.cross for one in item.keys_values)]
     full = {
         window_full(engine, item.window, held.batch, held.settings)
@@ -233,8 +242,8 @@ def cache_size(
         batch=held.batch,
         dtype=held.dtype,
         nbytes=kv + state,
-        kv_bytes=kv,
-        state_bytes=state,
+        kv_bytes=kv - apart,
+        state_bytes=state + apart,
         fixed=(state + cross) // held.batch + prompts,
         per_token=_growth(growing, engine, held, held.tokens),
         per_token_first=first,
@@ -409,6 +418,8 @@ def _label(item: KeysValues) -> str:
         return f"{item.name} keys"
     if item.latent:
         return "latent"
+    if item.prompt:
+        return "keys and values of the prompt"
     return "keys and values of the encoder" if item.cross else "keys and values"
 
 

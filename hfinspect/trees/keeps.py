@@ -21,7 +21,9 @@ class KeysValues:
     ``dtype`` None is that of the cache. ``every``: so many tokens share a row, which no window
     ends; ``of`` says whose rows these are: ``groups`` that are full, the ``rest`` of tokens in no
     full one yet, or the tokens of the ``last`` full one, which the next still needs. ``before``:
-    rows of a prompt of the model's own, in front of the tokens.
+    rows of a prompt of the model's own, in front of the tokens. ``prompt``: rows of the tokens that
+    were read before any was generated, which no window of generated ones ends; transformers keeps
+    them apart, and they count as a state.
     """
 
     key: int
@@ -35,6 +37,7 @@ class KeysValues:
     every: int = 1
     of: Literal["groups", "rest", "last"] = "groups"
     before: int = 0
+    prompt: bool = False
 
     def rows_of_groups(self, tokens: int) -> int:
         """Rows of one sequence of so many tokens, where ``every`` share one."""

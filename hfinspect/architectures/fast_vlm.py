@@ -1,0 +1,30 @@
+"""FastVLM (Vasu et al. 2025). Source of shapes: transformers/models/fast_vlm.
+
+A network of timm, FastViT with merged branches, LLaVA's projector and Qwen2.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.multimodal import Joined, nested, two_layers
+from ..trees.modules import Module
+
+VISION = {
+    "architecture": "fastvit_mci3", "hidden_size": 3072, "model_args": {"inference_mode": True},
+}  # fmt: skip
+TEXT = {
+    "hidden_size": 3584, "vocab_size": 152128, "intermediate_size": 18944,
+    "num_attention_heads": 28, "num_key_value_heads": 4, "num_hidden_layers": 28,
+}  # fmt: skip
+
+
+def _projector(j: Joined, c: ModelConfig, _width: Dim, text: Dim) -> Module:
+    """The section says the width, which timm's network does not have under that name."""
+    return two_layers(j, c, nested(c, "vision_config", **VISION).dim("hidden_size"), text)
+
+
+Joined(
+    "FastVlm", "timm_wrapper", "qwen2", projector=_projector, vision_defaults=VISION,
+    text_defaults=TEXT, tied=False, text_ties=True, inside=True,
+).register("fast_vlm")  # fmt: skip

@@ -1,0 +1,120 @@
+"""Qianfan-OCR (Baidu 2026). Source of shapes: transformers/models/qianfan_ocr.
+
+InternVL with Qwen3. Files have the names of InternVL's own code; of the whole model a save also
+renames the text model's layers, which released files do not.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.multimodal import decoder, lm_head
+from ..trees.catalog import register, register_part
+from ..trees.modules import Linear, Module
+from . import internvl
+
+
+def _vision(c: ModelConfig) -> ModelConfig:
+    return c.with_defaults(attention_bias=True)
+
+
+def vision_model(c: ModelConfig) -> Module:
+    """As in memory: InternVL's layers without the module around them."""
+    tower = renamed(internvl.vision_model(_vision(c)), "InternVL", "QianfanOCR")
+    layers = tower["encoder"]
+    assert isinstance(layers, Module)
+    embeddings, norm = tower["embeddings"], tower["layernorm"]
+    return Module(
+        "QianfanOCRVisionModel",
+        embeddings=embeddings,
+        layernorm=norm,
+        layers=layers["layer"],
+        part="vision",
+    )
+
+
+def _tower(c: ModelConfig) -> Module:
+    """As in whole files: q, k and v in one matrix, norms of q and k where they are in memory."""
+    tower = vision_model(c)
+    embeddings, layers = tower["embeddings"], tower["layers"]
+    assert isinstance(embeddings, Module) and isinstance(layers, Module)
+    patches = embeddings["patch_embeddings"]
+    assert isinstance(patches, Module)
+    embeddings.children["patch_embeddings"] = patches["projection"]
+    old = {
+        "cls_token": "class_embedding",
+        "patch_embeddings": "patch_embedding",
+        "position_embeddings": "position_embedding",
+        "lambda_1": "ls1", "lambda_2": "ls2", "layernorm_before": "norm1",
+        "layernorm_after": "norm2", "attention": "attn",
+    }  # fmt: skip
+    h, bias = c.dim("hidden_size", default=1024), c.flag("attention_bias", default=True)
+    for block in {id(at): at for at in (embeddings, *layers.children.values())}.values():
+        assert isinstance(block, Module)
+        block.children = {old.get(name, name): part for name, part in block.children.items()}
+        attention = block.children.get("attn")
+        if isinstance(attention, Module):
+            norms = Module("Norms", q_norm=attention["q_norm"], k_norm=attention["k_norm"])
+            block.children["attention"] = norms
+            attention.children = {
+                "qkv": Linear(h, 3 * h, bias=bias, kind="qkv"),
+                "proj": attention["projection_layer"],
+            }
+    tower.children = {
+        "embeddings": embeddings,
+        "layernorm": tower["layernorm"],
+        "encoder": Module("ModuleList", layers=layers),
+    }
+    return tower
+
+
+def _text(c: ModelConfig) -> Module:
+    text = decoder(c, "qwen3").base
+    inner = Module("ModuleList", layers=text["layers"])
+    text.children = {
+        ("encoder" if name == "layers" else name): (inner if name == "layers" else part)
+        for name, part in text.children.items()
+    }
+    return text
+
+
+def model(c: ModelConfig) -> Module:
+    vision = c.section("vision_config")
+    joined = internvl.projector(c, decoder(c, "qwen3").hidden)
+    return Module(
+        "QianfanOCRModel",
+        vision_tower=_tower(vision),
+        multi_modal_projector=renamed(joined, "InternVL", "QianfanOCR"),
+        language_model=_text(c),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = decoder(c, "qwen3")
+    parts = model(c).children
+    joined = parts["multi_modal_projector"]
+    assert isinstance(joined, Module)
+    numbered = {"layer_norm": "0", "linear_1": "1", "act": "2", "linear_2": "3"}
+    joined.children = {numbered[name]: part for name, part in joined.children.items()}
+    tied = c.flag("tie_word_embeddings", default=False)
+    return Module(
+        "QianfanOCRForConditionalGeneration",
+        vision_model=parts["vision_tower"],
+        mlp1=joined,
+        language_model=Module(
+            text.class_name,
+            model=parts["language_model"],
+            lm_head=lm_head(text, "language_model.model.embed_tokens.weight" if tied else None),
+            part="text",
+        ),
+    )
+
+
+register_part("qianfan_ocr_vision", "QianfanOCRVisionModel", vision_model, "vision")
+register(
+    "qianfan_ocr",
+    {"QianfanOCRForConditionalGeneration": generation, "QianfanOCRModel": model},
+    base="QianfanOCRModel",
+    aliases={"language_model.model.layers.": "language_model.model.encoder.layers."},
+    category="multimodal",
+)

@@ -1,0 +1,201 @@
+"""Unlimited-OCR (Baidu 2026). Source of shapes: transformers/models/unlimited_ocr.
+
+SAM's tower with two more convolutions, CLIP's over its output, side by side into one projector;
+a decoder with grouped attention and shared experts, which looks at all of the prompt and at a
+window of what it generated. Files have the names of DeepSeek-OCR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.blocks import Heads, grouped_attention, layer_types
+from ..layers.decoders import Decoder, pre_norm
+from ..layers.experts import routed_and_shared, router, shared_width
+from ..layers.heads import lm_head
+from ..layers.latent_decoders import listed_kinds
+from ..layers.vision import plain_mlp, position_table
+from ..layers.windows import windows
+from ..trees.catalog import register, register_part
+from ..trees.keeps import KeysValues
+from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Sequential, Weight
+from . import sam
+from .llama import LLAMA
+
+# ---- vision
+
+
+def sam_model(c: ModelConfig) -> Module:
+    """SAM's encoder under the names of its own code."""
+    tower = sam.vision_encoder(c.with_defaults(mlp_dim=3072))
+    out, more = c.dim("output_channels", default=256), c.dims(
+        "downsample_channels", default=(512, 1024)
+    )  # fmt: skip
+    if len(more) < 2:
+        raise c.error("downsample_channels", list(map(int, more)), "two widths")
+    old = {name: part for name, part in tower.children.items() if isinstance(part, Module)}
+    for layer in old["layers"].children.values():
+        assert isinstance(layer, Module)
+        layer.children = {
+            name.replace("layer_norm", "norm"): part for name, part in layer.children.items()
+        }
+    return Module(
+        "UnlimitedOcrSamVisionEncoder",
+        pos_embed=tower.children.get("pos_embed"),
+        patch_embed=Module("UnlimitedOcrSamPatchEmbeddings", proj=old["patch_embed"]["projection"]),
+        blocks=old["layers"],
+        neck=Sequential(
+            *(part for part in old["neck"].children.values() if isinstance(part, Module)),
+            class_name="UnlimitedOcrSamVisionNeck",
+        ),
+        net_2=Conv(out, more[0], 3, bias=False, stride=2),
+        net_3=Conv(more[0], more[1], 3, bias=False, stride=2),
+        part="vision",
+    )
+
+
+def vision_encoder(c: ModelConfig) -> Module:
+    """CLIP's tower, whose patches are SAM's output."""
+    h, inner = c.dim("hidden_size", default=1024), c.dim("intermediate_size", default=4096)
+    eps = c.number("layer_norm_eps", default=1e-5)
+    side = c.dim("image_size", default=224) // c.dim("patch_size", default=14)
+    layer = Module(
+        "UnlimitedOcrEncoderLayer",
+        self_attn=Module(
+            "UnlimitedOcrAttention",
+            qkv_proj=Linear(h, 3 * h, kind="qkv"),
+            out_proj=Linear(h, h, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        layer_norm1=LayerNorm(h, eps=eps),
+        mlp=plain_mlp("UnlimitedOcrMLP", h, inner, act=c.text("hidden_act", default="quick_gelu")),
+        layer_norm2=LayerNorm(h, eps=eps),
+    )
+    layers = Layers.of(c.count("num_hidden_layers", default=24), layer)
+    return Module(
+        "UnlimitedOcrVisionEncoder",
+        embeddings=Module(
+            "UnlimitedOcrVisionEmbeddings",
+            class_embedding=Weight(h, kind="class_token"),
+            position_embedding=position_table(side * side + 1, h),
+            component=Component.EMBEDDING,
+        ),
+        pre_layrnorm=LayerNorm(h, eps=eps),
+        transformer=Module("UnlimitedOcrEncoder", layers=layers),
+        part="vision",
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    return Module(
+        "UnlimitedOcrVisionModel",
+        sam_encoder=sam_model(c.section("sam_config")),
+        vision_encoder=vision_encoder(c.section("encoder_config")),
+        part="vision",
+    )
+
+
+# ---- text
+
+
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=896)
+    count = c.count("n_routed_experts", "num_experts", default=64)
+    return routed_and_shared(
+        d.name, h, inner, count=count, per_token=c.dim("num_experts_per_tok", default=6),
+        shared=shared_width(c, inner, default=2), act=d.act(c), class_name=f"{d.name}Moe",
+        gate=router(f"{d.name}TopkRouter", h, count), bias=c.flag("mlp_bias", default=False),
+    )  # fmt: skip
+
+
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, bool]]:
+    """Dense or sparse, and whether the prompt is kept apart."""
+    first = int(c.count("first_k_dense_replace", default=1))
+    mlps = listed_kinds(c, layers, lambda i: "sparse" if i >= first else "dense")
+    looks = layer_types(c, layers, lambda _: "reference_sliding_attention")
+    return [
+        (mlp, look == "reference_sliding_attention") for mlp, look in zip(mlps, looks, strict=True)
+    ]
+
+
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    """The config class computes the width of a head; a ``head_dim`` is not read."""
+    query = c.dim("num_attention_heads", default=10)
+    named = "num_key_value_heads" in c.values
+    groups = c.dim("num_key_value_heads", default=query if named else 10)
+    heads = Heads(query, groups, c.divided(d.width(c), query, "head", "num_attention_heads"))
+    return grouped_attention(
+        f"{d.name}Attention", d.width(c), heads, bias=c.flag("attention_bias", default=False)
+    )
+
+
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, bool]) -> Module:
+    block = pre_norm(d, c, kind[0])
+    attention = block["self_attn"]
+    assert isinstance(attention, Module) and attention.keeps
+    row = attention.keeps[0]
+    if kind[1] and isinstance(row, KeysValues):
+        attention.keeps = (KeysValues(row.key, row.value, heads=row.heads, prompt=True),)
+    return block
+
+
+TEXT = LLAMA.like(
+    "UnlimitedOcrText", vocab_size=129280, hidden_size=1280, intermediate_size=6848,
+    num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=_attention,
+    moe=_moe, kinds=_kinds, layer=_layer, windows=lambda c: windows(c, 128),
+)  # fmt: skip
+
+
+# ---- together
+
+
+def _text(c: ModelConfig) -> ModelConfig:
+    """Older files have it under ``language_config``."""
+    named = c.has("text_config") or not c.has("language_config")
+    return c.section("text_config" if named else "language_config").read_as("unlimited_ocr_text")
+
+
+def model(c: ModelConfig) -> Module:
+    vision, text = c.section("vision_config"), TEXT.model(_text(c))
+    tower, h = vision_model(vision).children, TEXT.width(_text(c))
+    joined = vision.section("sam_config").dims("downsample_channels", default=(512, 1024))[-1]
+    seen = joined + vision.section("encoder_config").dim("hidden_size", default=1024)
+    layers = Linear(seen, h)
+    mark = Weight(h, component=Component.EMBEDDING)
+    return Module(
+        "UnlimitedOcrModel",
+        {
+            "sam_model": tower["sam_encoder"],
+            "vision_model": tower["vision_encoder"],
+            "projector": Module(
+                "Linear", layers=layers, component=Component.PROJECTOR, part="projector"
+            ),
+            **text.children,
+            "view_seperator": mark,
+            "image_newline": mark,
+        },
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = _text(c)
+    head = lm_head(
+        c, TEXT.width(text), TEXT.size(text, "vocab_size"), tied_default=False,
+        tied_to="model.embed_tokens.weight",
+    )  # fmt: skip
+    return Module("UnlimitedOcrForConditionalGeneration", model=model(c), lm_head=head)
+
+
+register_part("unlimited_ocr_text", "UnlimitedOcrTextModel", TEXT.model, "text decoder")
+register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", vision_model, "vision")
+register_part("unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", sam_model, "vision")
+register_part("unlimited_ocr_vision_encoder", "UnlimitedOcrVisionEncoder", vision_encoder, "vision")
+register(
+    "unlimited_ocr",
+    {"UnlimitedOcrForConditionalGeneration": generation, "UnlimitedOcrModel": model},
+    base="UnlimitedOcrModel",
+    base_prefix="model",
+    category="multimodal",
+)
