@@ -87,16 +87,25 @@ def local_decoder(c: ModelConfig) -> Module:
     )
 
 
-def global_transformer(c: ModelConfig, incoming: Dim) -> Module:
-    """``incoming`` is the width of the encoder's patches; projected where it is another."""
+def global_transformer(c: ModelConfig, incoming: Dim | None) -> Module:
+    """``incoming`` is the width of the encoder's patches; None where nothing projects them."""
     h = c.dim("hidden_size", default=2048)
-    projection = Linear(incoming, h, bias=False, component=Component.PROJECTOR)
+    projected = None
+    if incoming is not None:
+        projected = Linear(incoming, h, bias=False, component=Component.PROJECTOR)
     return Module(
         "BltGlobalTransformer",
         layers=Layers.of(c.count("num_hidden_layers", default=25), transformer(c, h, 16, 5632)),
         rotary_emb=Activation("BltRotaryEmbedding"),
-        token_embedding_projection=Activation("Identity") if incoming == h else projection,
+        token_embedding_projection=projected or Activation("Identity"),
     )
+
+
+def only_global(c: ModelConfig) -> Module:
+    """A composite writes the width of its encoder's patches into the section; alone, there is
+    no projection."""
+    key = "encoder_cross_output_size"
+    return global_transformer(c, c.dim(key) if c.has(key) else None)
 
 
 def patcher(c: ModelConfig) -> Module:
@@ -118,12 +127,13 @@ def model(c: ModelConfig) -> Module:
     groups = c.dims("encoder_hash_byte_group_size", default=sizes) or sizes
     tables = c.dim("encoder_hash_byte_group_nb_functions", default=1) * len(groups)
     rows = c.dim("encoder_hash_byte_group_vocab", default=500002) * tables
-    incoming = width * c.dim("cross_attn_k", default=2)
+    incoming, whole = width * c.dim("cross_attn_k", default=2), c.section("global_config")
+    projected = None if incoming == whole.dim("hidden_size", default=2048) else incoming
     patches = c.flag("patch_in_forward", default=True)
     return Module(
         "BltModel",
         local_encoder=local_encoder(encoder),
-        global_transformer=global_transformer(c.section("global_config"), incoming),
+        global_transformer=global_transformer(whole, projected),
         local_decoder=local_decoder(c.section("decoder_config")),
         encoder_hash_tok_embedding=Embedding(rows, width),
         patcher=patcher(c.section("patcher_config")) if patches else None,
@@ -157,3 +167,6 @@ register(
     category="text decoder",
 )
 register_part("blt_patcher", "BltPatcher", patcher, "text decoder")
+register_part("blt_local_encoder", "BltLocalEncoder", local_encoder, "text decoder")
+register_part("blt_local_decoder", "BltLocalDecoder", local_decoder, "text decoder")
+register_part("blt_global_transformer", "BltGlobalTransformer", only_global, "text decoder")

@@ -5,11 +5,13 @@ Source of shapes: transformers/models/cohere_compass/modeling_cohere_compass.py.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..core.config import ModelConfig
 from ..layers.decoders import grouped
 from ..layers.heads import causal_lm, sequence_classification, to_words
 from ..layers.windows import windows
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Module
 from .cohere import COHERE
 from .qwen3_vl import vision_model
@@ -71,4 +73,7 @@ register(
     base="CohereCompassModel",
     base_prefix="model",
     category="multimodal",
+)
+register_part(
+    "cohere_compass_vision", f"{_NAME}VisionModel", partial(vision_model, _NAME), "vision"
 )

@@ -12,7 +12,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, layer_overrides, layer_types
 from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..layers.vision import bounded
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -100,7 +101,7 @@ def vision_block(c: ModelConfig, mlp: Module) -> Module:
 def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
     """Experts and how many serve a token, for each layer; None where it is dense."""
     per_token = c.dim("num_experts_per_tok", "capacity_factor", default=2)
-    usual = c.dim("num_local_experts", default=64)
+    usual = c.count("num_local_experts", default=64)
     listed = c.raw("pyramid_num_routed")
     if listed is None and not c.has("mlp_layer_types"):
         listed = _PYRAMID
@@ -112,6 +113,7 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
             raise c.error(
                 "pyramid_num_routed", f"{len(counts)} entries", f"one per {layers} layers"
             )
+        bounded(c, "pyramid_num_routed", counts)
         return [(count, min(per_token, count)) if count > 0 else None for count in counts]
     found: list[tuple[Dim, Dim] | None] = []
     for i, kind in enumerate(layer_types(c, layers, lambda _: "dense", key="mlp_layer_types")):
@@ -232,16 +234,20 @@ def _text(c: ModelConfig) -> ModelConfig:
     return c.section("text_config") if c.has("text_config") else c
 
 
+def audio_model(c: ModelConfig) -> Module:
+    audio = _audio(c)
+    return Module(
+        f"{_NAME}AudioModel",
+        dots_encoder=audio_encoder(audio),
+        audio_adapter=audio_adapter(audio),
+        part="audio",
+    )
+
+
 def towers(c: ModelConfig) -> dict[str, Module]:
-    audio = _audio(c.section("audio_config"))
     return {
         "vision_encoder": vision_model(c.section("vision_config")),
-        "audio_encoder": Module(
-            f"{_NAME}AudioModel",
-            dots_encoder=audio_encoder(audio),
-            audio_adapter=audio_adapter(audio),
-            part="audio",
-        ),
+        "audio_encoder": audio_model(c.section("audio_config")),
     }
 
 
@@ -272,3 +278,5 @@ register(
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )
+register_part("dots3_note_vision_encoder", f"{_NAME}VisionModel", vision_model, "vision")
+register_part("dots3_note_audio_encoder", f"{_NAME}AudioModel", audio_model, "audio")

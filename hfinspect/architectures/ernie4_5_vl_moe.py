@@ -14,10 +14,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads, layer_types
-from ..layers.experts import router
+from ..layers.experts import router, stacked_experts
 from ..layers.heads import to_words
 from ..layers.vision import scaled
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
     Embedding,
@@ -92,33 +92,61 @@ def moe(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig, kind: str) -> Module:
+def moe_alone(c: ModelConfig) -> Module:
+    """What a save of the text model alone has: the names in memory, each set of experts stacked."""
+    h, shared = _hidden(c), c.count("moe_num_shared_experts", default=2)
+    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
+    used = int(c.count("moe_k", "num_experts_per_tok", default=6))
+
+    def one_set(inner: Dim, active: int) -> Module:
+        gate = router(f"{_NAME}MoeTopKRouter", h, count)
+        gate.children["moe_statics"] = Module(
+            f"{_NAME}MoeStatics", e_score_correction_bias=Weight(exact(1), count)
+        )
+        stacked = stacked_experts(f"{_NAME}MoeExperts", count, active, h, inner)
+        return Module(f"{_NAME}SparseMoeBlock", gate=gate, experts=stacked)
+
+    words, patches = _widths(c)
+    return Module(
+        f"{_NAME}MoeBlock",
+        text_moe=one_set(words, used),
+        vision_moe=one_set(patches, 0),
+        shared_experts=_mlp(c, words * shared, "shared_expert") if shared else None,
+        component=Component.MLP,
+    )
+
+
+def layer(c: ModelConfig, kind: str, routed: Builder = moe) -> Module:
     h, bias = _hidden(c), c.flag("use_bias", default=False)
     heads = grouped_heads(c, h, heads=20, kv=4)
     dense = c.dim("intermediate_size", default=12288)
     return Module(
         f"{_NAME}DecoderLayer",
         self_attn=grouped_attention(f"{_NAME}TextAttention", h, heads, bias=bias),
-        mlp=moe(c) if kind == "sparse" else _mlp(c, dense),
+        mlp=routed(c) if kind == "sparse" else _mlp(c, dense),
         input_layernorm=_norm(c),
         post_attention_layernorm=_norm(c),
     )
 
 
-def decoder(c: ModelConfig) -> dict[str, Module]:
+def decoder(c: ModelConfig, routed: Builder = moe) -> dict[str, Module]:
     kinds = layer_types(
         c,
         int(c.count("num_hidden_layers", default=28)),
         lambda i: "sparse" if i else "dense",
         key="mlp_layer_types",
     )
-    built = {kind: layer(c, kind) for kind in set(kinds)}
+    built = {kind: layer(c, kind, routed) for kind in set(kinds)}
     return {
         "embed_tokens": Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
         "layers": Layers(built[kind] for kind in kinds),
         "norm": _norm(c),
         "rotary_emb": Activation(f"{_NAME}TextRotaryEmbedding"),
     }
+
+
+def text_alone(c: ModelConfig) -> Module:
+    return Module(f"{_NAME}TextModel", dict(decoder(c, moe_alone)))
 
 
 # ---- vision
@@ -250,4 +278,20 @@ register(
         "vision_model.": "model.vision_model.",
     },
     category="multimodal",
+)
+# Each class has an older name too, which transformers goes on to know.
+register(
+    "ernie4_5_vl_moe_text",
+    {f"{_NAME}TextModel": text_alone, "Ernie4_5_VL_MoeTextModel": text_alone},
+    base=f"{_NAME}TextModel",
+    category="text decoder",
+)
+register(
+    "ernie4_5_vl_moe_vision",
+    {
+        f"{_NAME}VisionTransformerPretrainedModel": vision_model,
+        "Ernie4_5_VL_MoeVisionTransformerPretrainedModel": vision_model,
+    },
+    base=f"{_NAME}VisionTransformerPretrainedModel",
+    category="vision",
 )

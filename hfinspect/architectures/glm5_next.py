@@ -15,7 +15,7 @@ from ..layers.blocks import gated_mlp, layer_types
 from ..layers.composing import renamed
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import (
     Conv,
@@ -228,3 +228,5 @@ register(
     base_prefix="model",
     category="multimodal",
 )
+register_part("glm5_next_text", f"{_TEXT}Model", text_model, "text decoder")
+register_part("glm5_next_vision", f"{_NAME}VisionModel", vision_model, "vision")

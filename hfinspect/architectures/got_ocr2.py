@@ -15,7 +15,7 @@ from ..layers.blocks import activation
 from ..layers.heads import lm_head
 from ..layers.multimodal import LLAVA_ALIASES
 from ..layers.vision import pair, patch_conv
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 
 #: What the config class sets where the text section is left out.
@@ -149,3 +149,4 @@ register(
     aliases=LLAVA_ALIASES,
     category="multimodal",
 )
+register_part("got_ocr2_vision", "GotOcr2VisionEncoder", vision_model, "vision")

@@ -11,9 +11,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.composing import respelled
 from ..layers.heads import to_words
 from ..layers.vision import patch_conv, position_table
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -28,6 +29,9 @@ from ..trees.modules import (
 )
 
 _NAME = "HunYuanVL"
+#: Parts of the tower in the files of the whole -> transformers' own names for them.
+_NORMS = {"input_layernorm": "layer_norm1", "post_attention_layernorm": "layer_norm2"}
+_ALONE = {"dense_h_to_4h": "fc1", "dense_4h_to_h": "fc2", "perceive": "patch_merger"}
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:
@@ -172,13 +176,20 @@ def base(c: ModelConfig) -> Module:
     decoder = text_model(text)
     decoder.class_name = f"{_NAME}TextModel"
     tower = vision_model(c.section("vision_config"), _hidden(text))
-    spelled = {"input_layernorm": "layer_norm1", "post_attention_layernorm": "layer_norm2"}
-    layers = tower["layers"]
-    assert isinstance(layers, Module)
-    for block in layers.children.values():
-        assert isinstance(block, Module)
-        block.children = {spelled.get(name, name): part for name, part in block.children.items()}
+    respelled(tower, _NORMS)
     return Module(f"{_NAME}Model", language_model=decoder, vision_tower=tower)
+
+
+def tower_alone(c: ModelConfig) -> Module:
+    """All names are those of transformers' own attributes."""
+    tower = vision_model(c, c.dim("text_hidden_size", default=3072))
+    respelled(tower, _NORMS | _ALONE)
+    merger = tower["patch_merger"]
+    assert isinstance(merger, Module)
+    squares = merger.children.pop("proj")
+    assert isinstance(squares, Module)
+    merger.children |= {"proj_conv": squares["0"], "proj_out": squares["2"]}
+    return tower
 
 
 register(
@@ -188,3 +199,4 @@ register(
     aliases={"model.language_model.": "model.", "model.vision_tower.": "vit."},
     category="multimodal",
 )
+register_part("hunyuan_vl_vision", f"{_NAME}VisionTransformer", tower_alone, "vision")

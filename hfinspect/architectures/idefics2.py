@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.multimodal import Decoder, decoder, lm_head
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Layers, Linear, Module, RMSNorm, Weight
 from .idefics3 import vision_model
 
@@ -26,8 +26,9 @@ def _mlp(inputs: int, inner: int, outputs: int, act: str | None) -> Module:
     )
 
 
-def resampler(c: ModelConfig, hidden: Dim) -> Module:
-    """Latents attend to the patches and to themselves, layer by layer."""
+def resampler(c: ModelConfig, hidden: Dim, *, alone: bool = False) -> Module:
+    """Latents attend to the patches and to themselves, layer by layer. All of it is a projector of
+    the composite; ``alone``, its parts are what they are."""
     head = c.dim("resampler_head_dim", default=96)
     query = c.dim("resampler_n_heads", default=16) * head
     kv = c.dim("num_key_value_heads", default=4) * head
@@ -35,6 +36,8 @@ def resampler(c: ModelConfig, hidden: Dim) -> Module:
     def norm() -> Module:
         return RMSNorm(hidden, class_name="Idefics2RMSNorm")
 
+    mlp = _mlp(hidden, 4 * hidden, hidden, c.text("hidden_act", default="silu"))
+    mlp.component = Component.MLP if alone else None
     layer = Module(
         "Idefics2PerceiverLayer",
         input_latents_norm=norm(),
@@ -45,13 +48,18 @@ def resampler(c: ModelConfig, hidden: Dim) -> Module:
             k_proj=Linear(hidden, kv, bias=False, kind="key"),
             v_proj=Linear(hidden, kv, bias=False, kind="value"),
             o_proj=Linear(query, hidden, bias=False, kind="output"),
+            component=Component.ATTENTION if alone else None,
         ),
         post_attention_layernorm=norm(),
-        mlp=_mlp(hidden, 4 * hidden, hidden, c.text("hidden_act", default="silu")),
+        mlp=mlp,
     )
     return Module(
         "Idefics2PerceiverResampler",
-        latents=Weight(c.dim("resampler_n_latents", default=64), hidden),
+        latents=Weight(
+            c.dim("resampler_n_latents", default=64),
+            hidden,
+            component=Component.EMBEDDING if alone else None,
+        ),
         layers=Layers.of(c.count("resampler_depth", default=3), layer),
         norm=norm(),
     )
@@ -92,6 +100,14 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
+def vision_alone(c: ModelConfig) -> Module:
+    return vision_model("Idefics2", c, width=768)
+
+
+def resampler_alone(c: ModelConfig) -> Module:
+    return resampler(c, c.dim("hidden_size", default=4096), alone=True)
+
+
 register(
     "idefics2",
     {"Idefics2ForConditionalGeneration": generation, "Idefics2Model": base},
@@ -99,3 +115,5 @@ register(
     base_prefix="model",
     category="multimodal",
 )
+register_part("idefics2_vision", "Idefics2VisionTransformer", vision_alone, "vision")
+register_part("idefics2_perceiver", "Idefics2PerceiverResampler", resampler_alone, "multimodal")

@@ -10,12 +10,18 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.composing import respelled
 from ..layers.vision import clip_attention, scaled
-from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
+from ..trees.catalog import register, register_part
+from ..trees.modules import LayerNorm, Layers, Linear, Module, Parameter, Weight, each_module
 from . import inkling2_text
 
 _NAME = "Inkling2"
+#: Parts of a layer in the files of the whole -> transformers' own names for them.
+_ALONE = {
+    "ln_1": "layernorm_before", "ln_2": "layernorm_after", "ls_1": "lambda_1", "ls_2": "lambda_2",
+    "c_fc": "fc1", "c_proj": "fc2",
+}  # fmt: skip
 
 
 def _norm(c: ModelConfig, h: Dim) -> Module:
@@ -105,9 +111,9 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
-def base(c: ModelConfig) -> Module:
-    """A save of it alone has the names of transformers' own attributes for the tower."""
-    tower = vision_model(c.section("vision_config"))
+def tower_in_memory(c: ModelConfig) -> Module:
+    """With transformers' own names for the parts of the tower."""
+    tower = vision_model(c)
     backbone = tower["backbone"]
     assert isinstance(backbone, Module)
     spelled = {"ln_pre": "pre_layernorm"}
@@ -122,11 +128,31 @@ def base(c: ModelConfig) -> Module:
         **{spelled.get(name, name): child for name, child in backbone.children.items()},
         "merger": merger,
     }
+    return tower
+
+
+def base(c: ModelConfig) -> Module:
+    """A save of it alone has the names of transformers' own attributes for the tower."""
     return Module(
         f"{_NAME}Model",
         language_model=inkling2_text.model(c.section("text_config")),
-        vision_tower=tower,
+        vision_tower=tower_in_memory(c.section("vision_config")),
     )
+
+
+def tower_alone(c: ModelConfig) -> Module:
+    """As in memory, inside the layers too."""
+    tower = respelled(tower_in_memory(c), _ALONE)
+    for module in each_module(tower):
+        for scale in ("lambda_1", "lambda_2"):
+            if scale in module.children:
+                inner = module[scale]
+                assert isinstance(inner, Module)
+                module.children[scale] = inner["gamma"]
+        table = module.children.get("position_embedding")
+        if isinstance(table, Parameter):
+            module.children["position_embedding"] = Module("Embedding", weight=table)
+    return tower
 
 
 register(
@@ -135,3 +161,4 @@ register(
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )
+register_part("inkling2_vision", f"{_NAME}VisionModel", tower_alone, "vision")

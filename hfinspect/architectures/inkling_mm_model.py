@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
 from ..layers.heads import classifier
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Linear, Module, Parameter, RMSNorm, Weight
+from ..trees.catalog import register, register_part
+from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
 from . import inkling_text
 
 _NAME = "Inkling"
@@ -250,9 +251,42 @@ def base(c: ModelConfig) -> Module:
     )
 
 
+def _text_width(c: ModelConfig) -> Dim:
+    return c.dim("text_hidden_size", "hidden_size", default=6144)
+
+
+def _projection(weight: Parameter) -> Module:
+    return Module("Linear", weight=weight, component=Component.PROJECTOR)
+
+
+def vision_alone(c: ModelConfig) -> Module:
+    """Step by step, as transformers itself has it."""
+    tower = vision_model(c, c.dim("text_hidden_size", default=6144))
+    folding = _module(tower["layers"]).children
+    steps = [
+        Module(
+            f"{_NAME}VisionEncoderLayer",
+            projection=_projection(_weight(folding[f"linear_{i}"])),
+            layer_norm=folding.get(f"norm_{i}"),
+        )
+        for i in range(sum(name.startswith("linear_") for name in folding))
+    ]
+    tower.children = {"encoder_layers": Layers(steps), "final_norm": tower["final_norm"]}
+    return tower
+
+
+def audio_alone(c: ModelConfig) -> Module:
+    tower = audio_model(c, _text_width(c))
+    table = Module(f"{_NAME}AudioModelEmbeddings", embed_audio_tokens=tower["encoder"])
+    tower.children = {"embed_audio_tokens": table, "norm": tower["final_norm"]}
+    return tower
+
+
 register(
     "inkling_mm_model",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )
+register_part("inkling_vision", f"{_NAME}VisionModel", vision_alone, "vision")
+register_part("inkling_audio", f"{_NAME}AudioModel", audio_alone, "audio")

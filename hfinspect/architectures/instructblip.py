@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..trees.catalog import Builder, auto_class, auto_model, register
+from ..trees.catalog import Builder, auto_class, auto_model, register, register_part
 from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Parameter, Weight
 from . import blip_2
 from .encoder_decoder import width_of
@@ -80,12 +80,16 @@ def register_instructblip(name: str, model_type: str) -> None:
         own = c.section("vision_config") if c.has("vision_config") else c
         return renamed(blip_2.vision_model(own), "Blip2", name)
 
+    def only_qformer(c: ModelConfig) -> Module:
+        return renamed(qformer(c, c.dim("encoder_hidden_size", default=1408)), "Blip2", name)
+
     classes: dict[str, Builder] = {
         f"{name}ForConditionalGeneration": generation,
         f"{name}Model": base,
         f"{name}VisionModel": vision,
     }
     register(model_type, classes, base=f"{name}Model", category="multimodal")
+    register_part(f"{model_type}_qformer", f"{name}QFormerModel", only_qformer, "multimodal")
 
 
 register_instructblip("InstructBlip", "instructblip")

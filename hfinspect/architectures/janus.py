@@ -25,7 +25,7 @@ from ..layers.vision import (
     position_table,
     scaled,
 )
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Conv,
     Embedding,
@@ -233,3 +233,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
+register_part("janus_vqgan", "JanusVQVAE", vq_model, "vision")

@@ -19,7 +19,7 @@ from ..layers.vision import (
     patch_count,
     position_table,
 )
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 # ---- text
@@ -137,10 +137,18 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
+def only_text(c: ModelConfig) -> Module:
+    return Module("Kosmos2TextModel", model=text_transformer(c))
+
+
+def text_alone(c: ModelConfig) -> Module:
+    return text_lm(c, tied_to="model.embed_tokens.weight" if c.tied(default=True) else None)
+
+
 def base(c: ModelConfig) -> Module:
     return Module(
         "Kosmos2Model",
-        text_model=Module("Kosmos2TextModel", model=text_transformer(c.section("text_config"))),
+        text_model=only_text(c.section("text_config")),
         vision_model=vision_model(c.section("vision_config")),
         image_to_text_projection=projection(c),
     )
@@ -152,3 +160,10 @@ register(
     base="Kosmos2Model",
     category="multimodal",
 )
+register(
+    "kosmos_2_text_model",
+    {"Kosmos2TextModel": only_text, "Kosmos2TextForCausalLM": text_alone},
+    base="Kosmos2TextModel",
+    category="text decoder",
+)
+register_part("kosmos_2_vision_model", "Kosmos2VisionModel", vision_model, "vision")

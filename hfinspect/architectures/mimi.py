@@ -148,16 +148,30 @@ def resampling(c: ModelConfig) -> int | None:
     return None if after == before else int(before / after)
 
 
+def _resamplers(c: ModelConfig) -> tuple[Module | None, Module | None]:
+    """What thins frames out, and what brings them back; nothing at the codec's own rate."""
+    h, stride, groups = c.dim("hidden_size"), resampling(c), c.dim("upsample_groups")
+    if stride is None:
+        return None, None
+    if not stride:
+        raise c.error("frame_rate", c.raw("frame_rate"), "at most the codec's own rate")
+    c.divided(h, groups, "hidden_size", "upsample_groups")
+    down = conv(h, h, 2 * stride, stride=stride, bias=False)
+    return down, conv(h, h, 2 * stride, up=True, stride=stride, bias=False, groups=groups)
+
+
+def decoder_half(c: ModelConfig) -> Module:
+    return Module(
+        "MimiDecoderModel",
+        upsample=_resamplers(c)[1],
+        decoder_transformer=transformer(c),
+        decoder=decoder(c),
+        part="audio",
+    )
+
+
 def model(c: ModelConfig) -> Module:
-    h, stride = c.dim("hidden_size"), resampling(c)
-    groups = c.dim("upsample_groups")
-    down = up = None
-    if stride is not None:
-        if not stride:
-            raise c.error("frame_rate", c.raw("frame_rate"), "at most the codec's own rate")
-        c.divided(h, groups, "hidden_size", "upsample_groups")
-        down = conv(h, h, 2 * stride, stride=stride, bias=False)
-        up = conv(h, h, 2 * stride, up=True, stride=stride, bias=False, groups=groups)
+    down, up = _resamplers(c)
     return Module(
         "MimiModel",
         encoder=encoder(c),
@@ -176,5 +190,12 @@ register(
     with_defaults(_DEFAULTS, {"MimiModel": model}),
     base="MimiModel",
     base_prefix="mimi",
+    category="audio",
+)
+register(
+    "mimi_decoder",
+    with_defaults(_DEFAULTS, {"MimiDecoderModel": decoder_half}),
+    base="MimiDecoderModel",
+    base_prefix="decoder",
     category="audio",
 )

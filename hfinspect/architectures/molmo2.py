@@ -14,9 +14,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_heads
+from ..layers.composing import respelled
 from ..layers.heads import to_words
 from ..layers.vision import pair, patch_count
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     LayerNorm,
     Layers,
@@ -83,6 +84,20 @@ def text_model(c: ModelConfig) -> Module:
         blocks=Layers.of(c.count("num_hidden_layers", default=36), layer(c)),
         ln_f=_norm(c, h),
     )
+
+
+def text_alone(c: ModelConfig) -> Module:
+    """A save of it alone has two halves of the table, whatever was added to the vocabulary."""
+    base = respelled(text_model(c), {"blocks": "layers", "ln_f": "norm"})
+    more = c.dim("additional_vocab_size", default=128, minimum=0)
+    rows, h = c.dim("vocab_size", default=151936) + more, _hidden(c)
+    table = base["wte"]
+    assert isinstance(table, Module)
+    table.children = {
+        "embedding": Weight((rows + 1) // 2, h, kind="token"),
+        "new_embedding": Weight(rows // 2, h, kind="token"),
+    }
+    return base
 
 
 # ---- vision
@@ -208,3 +223,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
+register_part("molmo2_text", f"{_NAME}TextModel", text_alone, "text decoder")

@@ -13,7 +13,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation, grouped_attention, grouped_heads
 from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 _NAME = "MoonshineStreaming"
@@ -156,3 +156,4 @@ register(
     base_prefix="model",
     category="audio",
 )
+register_part("moonshine_streaming_encoder", f"{_NAME}Encoder", encoder, "audio")

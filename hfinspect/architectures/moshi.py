@@ -13,7 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_heads
 from ..layers.heads import lm_head
 from ..layers.windows import windows
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, RMSNorm, Weight
 
@@ -163,3 +163,4 @@ register(
     base_prefix="model",
     category="text decoder",
 )
+register_part("moshi_depth", "MoshiDepthDecoder", depth_decoder, "audio")

@@ -13,7 +13,7 @@ from ..layers.blocks import gated_mlp
 from ..layers.heads import to_words
 from ..layers.multimodal import decoder
 from ..layers.vision import clip_attention, pair, patch_conv, patch_count, position_table
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 _NAME = "Ovis2"
@@ -100,3 +100,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
+register_part("ovis2_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -95,12 +95,12 @@ def text_layer(c: ModelConfig, *, first: bool) -> Module:
     )
 
 
-def text_model(c: ModelConfig, *, tied: bool) -> Module:
+def text_model(c: ModelConfig, *, tied_to: str | None) -> Module:
     h, vocab = _hidden(c), c.dim("vocab_size", default=50244)
     count = int(c.count("num_layers", "num_hidden_layers", default=12))
     rest = text_layer(c, first=False)
     layers = [rest if i else text_layer(c, first=True) for i in range(count)]
-    head = to_words(h, vocab, "decoder.embed_tokens.weight" if tied else None)
+    head = to_words(h, vocab, tied_to)
     return Module(
         f"{_NAME}TextModel",
         embed_tokens=Embedding(vocab, h),
@@ -114,9 +114,17 @@ def generation(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}ForConditionalGeneration",
         encoder=vision_model(c.section("vision_config")),
-        decoder=text_model(c.section("text_config"), tied=c.tied(default=False)),
+        decoder=text_model(
+            c.section("text_config"),
+            tied_to="decoder.embed_tokens.weight" if c.tied(default=False) else None,
+        ),
     )
+
+
+def only_text(c: ModelConfig) -> Module:
+    return text_model(c, tied_to="embed_tokens.weight" if c.tied(default=False) else None)
 
 
 register_part("pix2struct", f"{_NAME}ForConditionalGeneration", generation, "multimodal")
 register_part("pix2struct_vision_model", f"{_NAME}VisionModel", vision_model, "vision")
+register_part("pix2struct_text_model", f"{_NAME}TextModel", only_text, "text decoder")

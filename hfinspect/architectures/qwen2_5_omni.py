@@ -13,7 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import to_words
 from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 from .qwen2_5_omni_token2wav import token2wav
 from .qwen2_vl import ALIASES, merger, patch_embed
@@ -202,3 +202,5 @@ register(
     category="audio",
 )
 register("qwen2_5_omni_text", {f"{_NAME}ThinkerTextModel": only_text}, category="text decoder")
+register_part("qwen2_5_omni_audio_encoder", f"{_NAME}AudioEncoder", audio_model, "audio")
+register_part("qwen2_5_omni_vision_encoder", f"{_NAME}VisionEncoder", vision_model, "vision")

@@ -185,3 +185,4 @@ register(
     category="multimodal",
 )
 register_part("qwen2_vl_text", "Qwen2VLTextModel", only_text, "text decoder")
+register_part("qwen2_vl_vision", "Qwen2VisionTransformerPretrainedModel", vision_model, "vision")

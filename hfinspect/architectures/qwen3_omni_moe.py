@@ -27,7 +27,7 @@ from ..trees.modules import (
     RMSNorm,
 )
 from .qwen3_5 import patch_embed, vision_block
-from .qwen3_omni_moe_talker_code_predictor import NAME, attention, code2wav, talker
+from .qwen3_omni_moe_talker_code_predictor import NAME, attention, code2wav, talker, talker_model
 
 
 def audio_model(c: ModelConfig) -> Module:
@@ -170,6 +170,10 @@ def only_thinker(c: ModelConfig) -> Module:
     return thinker(c.section("thinker_config") if c.has("thinker_config") else c)
 
 
+def talker_alone(c: ModelConfig) -> Module:
+    return talker_model(c, stacked=True)
+
+
 register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", whole, "multimodal")
 register(
     "qwen3_omni_moe_thinker",
@@ -180,3 +184,7 @@ register(
     aliases={"thinker.": ""},
     category="multimodal",
 )
+register_part("qwen3_omni_moe_text", f"{NAME}ThinkerTextModel", text_model, "text decoder")
+register_part("qwen3_omni_moe_audio_encoder", f"{NAME}AudioEncoder", audio_model, "audio")
+register_part("qwen3_omni_moe_vision_encoder", f"{NAME}VisionEncoder", vision_model, "vision")
+register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", talker_alone, "audio")

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from ..layers.experts import sparse_block
+from ..layers.experts import sparse_block, stacked_experts
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -49,18 +49,26 @@ def attention(c: ModelConfig, hidden: Dim, heads: Heads, name: str, norm: str | 
 # ---- talker
 
 
-def _talker_model(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=1024)
-    block = sparse_block(
-        f"{NAME}TalkerText",
-        h,
+def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
+    """Files of the whole have a tensor an expert; a save of it alone has them ``stacked``."""
+    h, name = c.dim("hidden_size", default=1024), f"{NAME}TalkerText"
+    inner, per_token = (
         c.dim("moe_intermediate_size", default=384),
-        count=c.count("num_experts", "num_local_experts", default=128),
-        per_token=c.dim("num_experts_per_tok", default=8),
+        c.dim("num_experts_per_tok", default=8),
+    )
+    count = c.count("num_experts", "num_local_experts", default=128)
+    block = sparse_block(
+        name,
+        h,
+        inner,
+        count=count,
+        per_token=per_token,
         # Read by the class, though its config has no default for it.
         shared=c.dim("shared_expert_intermediate_size"),
         act=c.text("hidden_act", default="silu"),
     )
+    if stacked:
+        block.children["experts"] = stacked_experts(f"{name}Experts", count, per_token, h, inner)
     heads = grouped_heads(c, h, heads=16, kv=2)
     layer = Module(
         f"{NAME}TalkerDecoderLayer",
@@ -94,7 +102,7 @@ def talker(c: ModelConfig) -> Module:
     h, vocab = text.dim("hidden_size", default=1024), text.dim("vocab_size", default=3072)
     return Module(
         f"{NAME}TalkerForConditionalGeneration",
-        model=_talker_model(text),
+        model=talker_model(text),
         text_projection=_resize(c),
         hidden_projection=_resize(c),
         codec_head=to_words(h, vocab),

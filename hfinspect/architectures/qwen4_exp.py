@@ -16,7 +16,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import grouped_heads, layer_types
 from ..layers.experts import sparse_block
 from ..layers.heads import causal_lm, lm_head
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
 from .qwen3_5 import vision_model
@@ -242,6 +242,9 @@ register(
     base="Qwen4ExpModel",
     base_prefix="model",
     category="multimodal",
+)
+register_part(
+    "qwen4_exp_vision", "Qwen4ExpVisionModel", partial(vision_model, "Qwen4Exp"), "vision"
 )
 
 

@@ -23,7 +23,7 @@ from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides
 from ..layers.heads import lm_head, to_words
 from ..layers.vision import pair, patch_conv, patch_count
 from ..layers.windows import windows
-from ..trees.catalog import register
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Conv,
     Embedding,
@@ -314,3 +314,4 @@ register(
     base="Step3p7Model",
     category="multimodal",
 )
+register_part("step3p5_vision", "Step3p7VisionModel", vision_model, "vision")

@@ -15,7 +15,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
 from ..layers.heads import classifier
 from ..layers.windows import every, windows
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Activation,
@@ -112,18 +112,31 @@ def projector(c: ModelConfig, hidden: Dim) -> Module:
     )
 
 
+def encoder(c: ModelConfig) -> Module:
+    text, vision = c.section("text_config"), c.section("vision_config")
+    return Module(
+        f"{_NAME}Encoder",
+        {
+            **_parts(text, decoder=False),
+            "vision_tower": auto_model(vision, default_type="siglip_vision_model", part="vision"),
+            "multi_modal_projector": projector(vision, _hidden(text)),
+        },
+    )
+
+
+def text_encoder(c: ModelConfig) -> Module:
+    return Module(f"{_NAME}TextEncoder", _parts(c, decoder=False))
+
+
+def decoder(c: ModelConfig) -> Module:
+    return Module(f"{_NAME}Decoder", _parts(c, decoder=True))
+
+
 def model(c: ModelConfig, *, at: str = "") -> Module:
-    seen = c.section("encoder")
-    text, vision = seen.section("text_config"), seen.section("vision_config")
-    encoder = {
-        **_parts(text, decoder=False),
-        "vision_tower": auto_model(vision, default_type="siglip_vision_model", part="vision"),
-        "multi_modal_projector": projector(vision, _hidden(text)),
-    }
     tied_to = f"{at}{_WORDS}" if c.tied() else None
     return Module(
         f"{_NAME}Model",
-        encoder=Module(f"{_NAME}Encoder", encoder),
+        encoder=encoder(c.section("encoder")),
         decoder=Module(
             f"{_NAME}Decoder", _parts(c.section("decoder"), decoder=True, tied_to=tied_to)
         ),
@@ -165,3 +178,6 @@ register(
     base_prefix="model",
     category="encoder-decoder",
 )
+register_part("t5gemma2_encoder", f"{_NAME}Encoder", encoder, "encoder")
+register_part("t5gemma2_text", f"{_NAME}TextEncoder", text_encoder, "encoder")
+register_part("t5gemma2_decoder", f"{_NAME}Decoder", decoder, "text decoder")

@@ -72,3 +72,12 @@ def renamed(root: Module, old: str, new: str) -> Module:
         if module.class_name.startswith(old):
             module.class_name = new + module.class_name.removeprefix(old)
     return root
+
+
+def respelled(root: Module, names: Mapping[str, str]) -> Module:
+    """``root`` whose children named like a key of ``names`` have the name under it, at every depth,
+    in place: files of a composite may keep the first release's names, where a save of the tower
+    alone has those of its attributes."""
+    for module in each_module(root):
+        module.children = {names.get(name, name): child for name, child in module.children.items()}
+    return root

@@ -29,6 +29,18 @@ def experts(
     )
 
 
+def stacked_experts(class_name: str, count: Dim, per_token: int, hidden: int, inner: int) -> Module:
+    """``count`` experts in two 3-D tensors, gate and up joined: 3·H·I weights each."""
+    return Module(
+        class_name,
+        gate_up_proj=Weight(count, 2 * inner, hidden),
+        down_proj=Weight(count, hidden, inner),
+        component=Component.MLP,
+        kind="expert",
+        active=(min(int(per_token), int(count)), int(count)),
+    )
+
+
 def router(class_name: str, hidden: int, count: int, *, bias: bool = False) -> Module:
     """Scores of the experts: weight (experts, hidden)."""
     return Module(

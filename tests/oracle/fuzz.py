@@ -179,8 +179,6 @@ def written(one: Trial) -> dict[str, Any]:
 
 
 def compare(one: Trial) -> Outcome:
-    import transformers
-
     try:
         with _patience(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -188,7 +186,7 @@ def compare(one: Trial) -> Outcome:
             part = one.class_name in part_classes(one.model_type)
             if passed_over(one.model_type, part, values):
                 return Outcome("passed", "deliberate")
-            cls = getattr(transformers, one.class_name)
+            cls = saved.model_class(one.class_name)
             built = saved.config_for(cls, values)
             wanted = saved.shapes(cls, built, module_names=one.model_type in MODULE_NAMES)
     except Exception as error:

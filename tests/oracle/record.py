@@ -67,21 +67,27 @@ def _library(entry: dict[str, Any]) -> Any:
     return transformers
 
 
+def _class(entry: dict[str, Any], architecture: str) -> Any:
+    if entry.get("library") == "diffusers":
+        return getattr(_library(entry), architecture)
+    from .saved import model_class
+
+    return model_class(architecture, entry["model_type"])
+
+
 def _config(entry: dict[str, Any], architecture: str, values: dict[str, Any]) -> Any:
     from transformers import AutoConfig
 
     if entry.get("library") == "diffusers":
         return values
-    import transformers
-
-    cls = getattr(transformers, architecture).config_class
+    cls = _class(entry, architecture).config_class
     if cls is not None and getattr(cls, "model_type", None) == entry["model_type"]:
         return cls(**values)
     return AutoConfig.for_model(entry["model_type"], **values)
 
 
 def _build(entry: dict[str, Any], architecture: str, values: dict[str, Any]) -> Any:
-    cls = getattr(_library(entry), architecture)
+    cls = _class(entry, architecture)
     config = _config(entry, architecture, values)
     if entry.get("library") == "diffusers":
         return cls.from_config(config)

@@ -80,13 +80,12 @@ def _around(modules: dict[str, Any], name: str) -> list[Any]:
 
 def built(model_type: str) -> Iterator[RealClass]:
     """All classes of a type; a line on stderr for each that can't be built."""
-    import transformers
     from transformers import CONFIG_MAPPING
 
     from . import saved
 
     for name in saved.classes_of(model_type):
-        cls = getattr(transformers, name)
+        cls = saved.model_class(name, model_type)
         if cls.config_class is not CONFIG_MAPPING[model_type]:
             continue
         failure = ""

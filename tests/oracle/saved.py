@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import tempfile
 from collections.abc import Mapping
@@ -49,11 +50,52 @@ def shapes(cls: Any, config: Any, *, module_names: bool = False) -> Shapes:
 
 def classes_of(model_type: str) -> list[str]:
     """Every public model class whose config class is the type's own, and those that an auto class
-    would build for it."""
+    would build for it; of a section that has neither, the classes in the composite's file."""
     from transformers import CONFIG_MAPPING
 
     found = {*_public_classes().get(CONFIG_MAPPING[model_type], ()), *_auto_classes(model_type)}
-    return sorted(name for name in found if _class(name) is not None)
+    return sorted(name for name in found if _class(name) is not None) or sorted(
+        _in_own_file(model_type)
+    )
+
+
+def model_class(name: str, *model_types: str) -> Any:
+    """A model class of transformers, also one that only the file of its type names: many sections
+    of composites have such classes.  ``model_types``: whose it may be; else the catalog says it.
+    Raises AttributeError where there is none."""
+    import transformers
+
+    from hfinspect.trees import catalog
+
+    if _class(name) is not None:
+        return _class(name)
+    family = catalog.find_class(name)
+    for model_type in model_types or (family.model_types if family else ()):
+        if name in _in_own_file(model_type):
+            return _in_own_file(model_type)[name]
+    return getattr(transformers, name)
+
+
+@cache
+def _in_own_file(model_type: str) -> dict[str, Any]:
+    """Name -> model class, of those in the type's own file that take its config class."""
+    from transformers import CONFIG_MAPPING, PreTrainedModel
+
+    if model_type not in CONFIG_MAPPING:
+        return {}
+    own = CONFIG_MAPPING[model_type]
+    try:
+        file = importlib.import_module(own.__module__.replace(".configuration_", ".modeling_"))
+    except ImportError:
+        return {}
+    return {
+        name: cls
+        for name, cls in vars(file).items()
+        if isinstance(cls, type)
+        and issubclass(cls, PreTrainedModel)
+        and getattr(cls, "config_class", None) is own
+        and not name.endswith("PreTrainedModel")
+    }
 
 
 @cache

@@ -52,7 +52,8 @@ def _gone() -> Iterator[Change]:
         if family.source != "transformers" or not family.model_types:
             continue
         for name in family.classes:
-            if saved._class(name) is None and _is_current(name):
+            hidden = any(name in saved._in_own_file(kind) for kind in family.model_types)
+            if saved._class(name) is None and not hidden and _is_current(name):
                 yield Change("class went", family.model_types[0], name)
 
 
