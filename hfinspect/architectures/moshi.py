@@ -22,7 +22,7 @@ def _hidden(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", default=4096)
 
 
-def _norm(c: ModelConfig) -> Module:
+def norm(c: ModelConfig) -> Module:
     eps = c.number("rms_norm_eps", default=1e-8)
     return RMSNorm(_hidden(c), eps=eps, class_name="MoshiRMSNorm")
 
@@ -53,8 +53,8 @@ def layer(c: ModelConfig) -> Module:
             fc2=Linear(c.divided(inner, 2, "ffn_dim", "ffn_dim"), h, bias=False, kind="down"),
             component=Component.MLP,
         ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+        input_layernorm=norm(c),
+        post_attention_layernorm=norm(c),
     )
 
 
@@ -65,7 +65,7 @@ def model(c: ModelConfig) -> Module:
         layers=Layers.of(
             c.count("num_hidden_layers", default=32), layer(c), windows=windows(c, 3000)
         ),
-        norm=_norm(c),
+        norm=norm(c),
     )
 
 
@@ -108,8 +108,8 @@ def depth_layer(c: ModelConfig, books: Dim) -> Module:
             fc2=Linear(half, h, bias=False) if single else _flexible(books, half, h),
             component=Component.MLP,
         ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+        input_layernorm=norm(c),
+        post_attention_layernorm=norm(c),
     )
 
 

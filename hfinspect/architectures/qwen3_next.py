@@ -105,7 +105,7 @@ def token_predictor(
     ``count`` full-attention layers; embedding and head are the model's own."""
     return Module(
         f"{name}MultiTokenPredictor",
-        fc=Linear(hidden * 2, hidden, bias=False),
+        fc=Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
         layers=Layers([layer] * count),
         norm=norm(hidden),
         pre_fc_norm_hidden=norm(hidden),

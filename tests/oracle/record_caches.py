@@ -43,6 +43,8 @@ STATIC = 16
 SMALL = 200_000_000
 #: How a model is run, the next where one fails: not every kernel knows every dtype and size.
 WAYS: tuple[tuple[str, Any], ...] = ()
+#: Models whose tokens are frames: a code of each codebook, and so many words more.
+OF_FRAMES = {"kyutai_speech_to_text": ("num_codebooks", 1), "dia": ("num_channels", 0)}
 GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead")
 
 
@@ -97,7 +99,10 @@ def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
     from transformers import EncoderDecoderCache, StaticCache
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-    ids = torch.full((1, tokens), 7, dtype=torch.long)
+    config = model.config.get_text_config(decoder=True)
+    key, more = OF_FRAMES.get(model.config.model_type, ("", 0))
+    codes = (getattr(config, key) + more,) if key else ()
+    ids = torch.full((1, tokens, *codes), 7, dtype=torch.long)
     arguments = inspect.signature(model.forward).parameters
     inputs: dict[str, Any] = {"use_cache": True}
     if model.config.is_encoder_decoder:

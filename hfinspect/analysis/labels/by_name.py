@@ -162,7 +162,7 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         # other has modules.
         if path[-1] == "decoder":
             return _H
-        if path[-1].endswith("encoder") and not hints.is_filter:
+        if path[-1].endswith("encoder") and not hints.is_filter and path[-1] != "fc_encoder":
             return _E
     # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
     if hints.is_filter and words[-3:-1] == ["projections", "0"]:
@@ -212,7 +212,7 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
         return _P  # "pointer_proj.proj_out"
     if weak is _H and position is not None:
         return _M  # a head is not in a layer
-    if weak in (None, _A) and words[1:] in (["weight"], ["bias"]):
+    if (weak in (None, _A) or words[0] == "fc") and words[1:] in (["weight"], ["bias"]):
         return _H  # a linear next to the whole model
     if weak is None and words[-3:-1] == ["net", "0"]:
         return _M  # of Linears in a row

@@ -32,6 +32,9 @@ _TABLES = frozenset({"positional_embedding", "class_embedding"})
 _QKV = frozenset(word for word, component in PROJECTIONS.items() if component is _A) - {"value"}
 _QKV |= {"Wqkv", "W_pack", "q", "k", "v"}
 
+#: Next to a whole model one of them may be a head; all three join two models (X-Codec).
+_JOINING = frozenset({"fc", "fc1", "fc2"})
+
 _PARAMETRIZED = ".parametrizations"
 
 _VECTOR, _FILTER, _POINTWISE = "vector", "filter", "pointwise"
@@ -103,6 +106,7 @@ class _Surroundings:
         }
         self._shapes.update((module, _VECTOR) for module in affine if len(affine[module]) == 2)
         templates = set(self._templates.values())
+        self._joins = templates.issuperset(f"{name}.weight" for name in _JOINING)
         self._positions = _positions(templates)
         self._bodies = _bodies(templates)
         self._unembedding = _unembedding(
@@ -129,7 +133,10 @@ class _Surroundings:
         )
         known = self._known.get(told)
         if known is None:
-            known = self._known[told] = of_template(template, self._hints(*told))
+            known = of_template(template, self._hints(*told))
+            if self._joins and template.partition(".")[0] in _JOINING:
+                known = known._replace(component=Component.PROJECTOR)
+            self._known[told] = known
         return known
 
     def _hints(

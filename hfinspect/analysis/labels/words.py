@@ -50,7 +50,7 @@ _MODULES: Final = _table({
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
-        embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj""",
+        embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder""",
     _N: "img_mod txt_mod layer_output_scale lab",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
@@ -81,7 +81,7 @@ PROJECTIONS: Final = _table({
 #: Segments that decide only where nothing stronger does.
 _WEAK: Final = {
     "gate": _R, "output": _M, "dense": _M, "c_proj": _M, "out_proj": _A, "proj_out": _H,
-    "rel_pos": _A, "wo": _M, "w": _E, "projection": _P,
+    "rel_pos": _A, "wo": _M, "w": _E, "projection": _P, "fc": _P,
 }  # fmt: skip
 
 #: What a word of a segment says, the last one first: the end of a compound decides, as in English

@@ -1,0 +1,92 @@
+"""Sesame's conversational speech model (2025). Source of shapes: transformers/models/csm.
+
+A Llama whose table holds the words of all codebooks; a small Llama that makes a frame's further
+codes one after the other, each with a head of its own; and the Mimi codec.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Embedding, Linear, Module, Weight
+from .llama import LLAMA
+
+_CSM = LLAMA.like(
+    "Csm", vocab_size=2051, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
+    num_attention_heads=32, num_key_value_heads=8, rms_norm_eps=1e-5, mlp_bias=False,
+)  # fmt: skip
+_DEPTH = _CSM.like(
+    "Csm", hidden_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2
+)
+#: Where the table of codes stands in the whole; the backbone's is the same one.
+_TABLE = "depth_decoder.model.embed_tokens.weight"
+
+
+def _codes(c: ModelConfig) -> Dim:
+    """Rows of a table of codes: the words of each codebook."""
+    return c.count("num_codebooks", default=32) * _CSM.size(c, "vocab_size")
+
+
+def backbone(c: ModelConfig, tied_to: str | None = None) -> Module:
+    found = _CSM.model(c)
+    table = Embedding(_codes(c), _CSM.width(c), tied_to=tied_to)
+    found.class_name = "CsmBackboneModel"
+    found.children["embed_tokens"] = Module("CsmBackboneModelEmbeddings", embed_audio_tokens=table)
+    return found
+
+
+def depth_model(c: ModelConfig) -> Module:
+    seen, h = c.dim("backbone_hidden_size", default=2048), _DEPTH.width(c)
+    found = _DEPTH.model(c)
+    found.class_name = "CsmDepthDecoderModel"
+    found.children["embed_tokens"] = Embedding(_codes(c), seen)
+    found.children["inputs_embeds_projector"] = Linear(
+        seen, h, bias=False, component=Component.PROJECTOR
+    )
+    return found
+
+
+def depth_causal(c: ModelConfig) -> Module:
+    books = c.count("num_codebooks", default=32, minimum=1)
+    if int(books) < 2:
+        raise c.error("num_codebooks", int(books), "at least 2")
+    head = Module(
+        "CsmCodebooksHead",
+        weight=Weight(books - 1, _DEPTH.width(c), _DEPTH.size(c, "vocab_size"), kind="lm_head"),
+        component=Component.HEAD,
+    )
+    return Module("CsmDepthDecoderForCausalLM", model=depth_model(c), codebooks_head=head)
+
+
+def generation(c: ModelConfig) -> Module:
+    h = _CSM.width(c)
+    head = Linear(h, _CSM.size(c, "vocab_size"), bias=False, component=Component.HEAD)
+    head.kind = "lm_head"
+    depth = depth_causal(c.section("depth_decoder_config"))
+    depth.part = "audio"
+    tied = c.flag("tie_codebooks_embeddings", default=True)
+    return Module(
+        "CsmForConditionalGeneration",
+        lm_head=head,
+        embed_text_tokens=Embedding(c.dim("text_vocab_size", default=128256), h),
+        backbone_model=backbone(c, _TABLE if tied else None),
+        depth_decoder=depth,
+        codec_model=auto_model(c.section("codec_config"), default_type="mimi", part="audio"),
+    )
+
+
+register(
+    "csm",
+    {"CsmForConditionalGeneration": generation, "CsmBackboneModel": backbone},
+    base="CsmForConditionalGeneration",
+    category="audio",
+)
+register(
+    "csm_depth_decoder_model",
+    {"CsmDepthDecoderForCausalLM": depth_causal, "CsmDepthDecoderModel": depth_model},
+    base="CsmDepthDecoderModel",
+    base_prefix="model",
+    category="text decoder",
+)

@@ -1,0 +1,112 @@
+"""Descript's audio codec (Kumar et al. 2023). Source of shapes: transformers/models/dac.
+
+Strided convolutions with Snake's activation down to a few frames a second, codebooks of few
+dimensions, and the way back up. Saved configs hold widths that are computed where they are absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.composing import with_defaults
+from ..trees.catalog import register_part
+from ..trees.modules import Activation, Conv, Embedding, Layers, Module, ModuleList, Weight
+
+_DEFAULTS = {
+    "encoder_hidden_size": 64, "downsampling_ratios": (2, 4, 8, 8), "decoder_hidden_size": 1536,
+    "n_codebooks": 9, "codebook_size": 1024, "codebook_dim": 8,
+}  # fmt: skip
+
+#: The module of Snake's coefficients for so many channels.
+Snake = Callable[[Dim], Module]
+
+
+def _snake(width: Dim) -> Module:
+    return Module("Snake1d", alpha=Weight(1, width, 1), component=Component.OTHER)
+
+
+def _unit(name: str, width: Dim, snake: Snake) -> Module:
+    return Module(
+        f"{name}ResidualUnit",
+        snake1=snake(width),
+        conv1=Conv(width, width, 7, dims=1),
+        snake2=snake(width),
+        conv2=Conv(width, width, 1, dims=1),
+    )
+
+
+def hidden(c: ModelConfig) -> Dim:
+    """Channels of a frame: doubled at each stage, unless the config says otherwise."""
+    first, stages = c.dim("encoder_hidden_size"), len(c.dims("downsampling_ratios"))
+    return c.dim("hidden_size", default=first * 2**stages)
+
+
+def encoder(c: ModelConfig, out: Dim, *, name: str = "Dac", snake: Snake = _snake) -> Module:
+    """From the waveform to frames of ``out`` channels."""
+    width = c.dim("encoder_hidden_size")
+    first, built = Conv(1, width, 7, dims=1), []
+    for stride in c.dims("downsampling_ratios"):
+        unit = _unit(name, width, snake)
+        down = Conv(width, width * 2, stride * 2, dims=1, stride=stride)
+        units = {f"res_unit{i}": unit for i in (1, 2, 3)}
+        built.append(Module(f"{name}EncoderBlock", **units, snake1=snake(width), conv1=down))
+        width = width * 2
+    return Module(
+        f"{name}Encoder",
+        conv1=first,
+        block=Layers(built),
+        snake1=snake(width),
+        conv2=Conv(width, out, 3, dims=1),
+        component=Component.CONV,
+    )
+
+
+def decoder(c: ModelConfig) -> Module:
+    width = c.dim("decoder_hidden_size")
+    ratios = c.dims("upsampling_ratios", default=c.dims("downsampling_ratios")[::-1])
+    first, built = Conv(hidden(c), width, 7, dims=1), []
+    if int(width) < 2 ** len(ratios):
+        raise c.error("decoder_hidden_size", int(width), f"at least {2 ** len(ratios)}")
+    for i, stride in enumerate(ratios, 1):
+        half = c.dim("decoder_hidden_size") // 2**i
+        unit = _unit("Dac", half, _snake)
+        up = Conv(width, half, stride * 2, dims=1, stride=stride, transposed=True)
+        units = {f"res_unit{i}": unit for i in (1, 2, 3)}
+        built.append(Module("DacDecoderBlock", snake1=_snake(width), conv_t1=up, **units))
+        width = half
+    return Module(
+        "DacDecoder",
+        conv1=first,
+        block=Layers(built),
+        snake1=_snake(width),
+        conv2=Conv(width, 1, 7, dims=1),
+        tanh=Activation("Tanh"),
+        component=Component.CONV,
+    )
+
+
+def quantizer(c: ModelConfig) -> Module:
+    h, width, kind = hidden(c), c.dim("codebook_dim"), Component.EMBEDDING
+    book = Module(
+        "DacVectorQuantize",
+        in_proj=Conv(h, width, 1, dims=1, component=kind),
+        out_proj=Conv(width, h, 1, dims=1, component=kind),
+        codebook=Embedding(c.dim("codebook_size"), width, kind="codebook"),
+    )
+    books = ModuleList([book] * int(c.count("n_codebooks")))
+    return Module("DacResidualVectorQuantizer", quantizers=books, component=kind)
+
+
+def model(c: ModelConfig) -> Module:
+    parts = {"encoder": encoder(c, hidden(c)), "decoder": decoder(c), "quantizer": quantizer(c)}
+    return Module("DacModel", dict(parts), part="audio")
+
+
+def completed(c: ModelConfig) -> ModelConfig:
+    return c.with_defaults(**_DEFAULTS)
+
+
+register_part("dac", "DacModel", with_defaults(_DEFAULTS, {"_": model})["_"], "audio")

@@ -1,0 +1,57 @@
+"""Higgs Audio v2 (Boson AI 2025). Source of shapes: transformers/models/higgs_audio_v2.
+
+A Llama whose layers have a second MLP and second norms, for the tokens of sound; all codebooks
+share one table and one head.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.decoders import Decoder, pre_norm
+from ..trees.catalog import register
+from ..trees.modules import Embedding, Linear, Module
+from .llama import LLAMA
+
+
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block = pre_norm(d, c, kind)
+    for name in ("mlp", "input_layernorm", "post_attention_layernorm"):
+        block.children[f"audio_{name}"] = block.children[name]
+    return block
+
+
+_HIGGS = LLAMA.like(
+    "HiggsAudioV2", vocab_size=128256, hidden_size=3072, intermediate_size=8192,
+    num_hidden_layers=28, num_attention_heads=24, num_key_value_heads=8, head_dim=128,
+    null_head_dim=True, rms_norm_eps=1e-5, mlp_bias=False, layer=_layer,
+)  # fmt: skip
+
+
+def _codes(c: ModelConfig) -> Dim:
+    return c.count("num_codebooks", default=8) * c.dim("codebook_size", default=1024)
+
+
+def model(c: ModelConfig) -> Module:
+    found = _HIGGS.model(c)
+    table = Embedding(_codes(c), _HIGGS.width(c))
+    found.children["embed_audio_tokens"] = Module(
+        "HiggsAudioV2Embeddings", embed_audio_tokens=table
+    )
+    return found
+
+
+def generation(c: ModelConfig) -> Module:
+    width = _HIGGS.width(c)
+    head = Linear(width, _codes(c), bias=False, component=Component.HEAD, kind="lm_head")
+    return Module("HiggsAudioV2ForConditionalGeneration", model=model(c), audio_lm_head=head)
+
+
+register(
+    "higgs_audio_v2",
+    {"HiggsAudioV2ForConditionalGeneration": generation, "HiggsAudioV2Model": model},
+    base="HiggsAudioV2ForConditionalGeneration",
+    base_prefix="model",
+    category="audio",
+)

@@ -1,0 +1,158 @@
+"""X-Codec (Ye et al. 2024). Source of shapes: transformers/models/xcodec.
+
+Descript's encoder and decoder (dac.py) for the sound, HuBERT and small convolutions for what it
+means, and codebooks over both. Codebooks are buffers: learned by averaging, not by gradients.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim, named
+from ..layers.composing import with_defaults
+from ..trees.catalog import auto_model, register_part
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Linear,
+    Module,
+    ModuleList,
+)
+from . import dac
+
+_DEFAULTS = {
+    "kernel_size": 3, "channel_ratios": (1, 1), "strides": (1, 1), "block_dilations": (1, 1),
+    "unit_kernel_size": 3, "codebook_size": 1024, "sample_rate": 16000,
+}  # fmt: skip
+#: What the config class lays under the section of the sound.
+_ACOUSTIC = {
+    "encoder_hidden_size": 64, "downsampling_ratios": (8, 5, 4, 2), "decoder_hidden_size": 1024,
+    "upsampling_ratios": (8, 5, 4, 2), "hidden_size": 256,
+}  # fmt: skip
+_BANDWIDTHS = (0.5, 1, 1.5, 2, 4)
+_MAX_QUANTIZERS = 1_000
+#: Models of speech whose width is 768 unless their section says otherwise.
+_SPEECH = ("hubert", "wav2vec2", "wavlm")
+
+
+def _unit(c: ModelConfig, width: Dim) -> Module:
+    return Module(
+        "XcodecResidualUnit",
+        activation=Activation("ELU", "alpha=1.0"),
+        conv1=Conv(width, width, c.dim("unit_kernel_size"), dims=1, bias=False),
+        conv2=Conv(width, width, 1, dims=1, bias=False),
+    )
+
+
+def _units(c: ModelConfig, width: Dim) -> Module:
+    return ModuleList([_unit(c, width)] * len(c.dims("block_dilations")))
+
+
+def _stages(c: ModelConfig, h: Dim) -> list[tuple[Dim, Dim]]:
+    """(stride, channels) of each."""
+    strides, ratios = c.dims("strides"), c.dims("channel_ratios")
+    if len(strides) != len(ratios) or not strides:
+        raise c.error("strides", f"{len(strides)} entries", f"as channel_ratios: {len(ratios)}")
+    return [(stride, h * ratio) for stride, ratio in zip(strides, ratios, strict=True)]
+
+
+def _same(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
+    return Conv(inputs, outputs, c.dim("kernel_size"), dims=1, bias=False)
+
+
+def semantic_encoder(c: ModelConfig, h: Dim) -> Module:
+    built, width = [], h
+    for stride, outputs in _stages(c, h):
+        kernel = 3 if int(stride) == 1 else stride * 2
+        conv = Conv(width, outputs, kernel, dims=1, stride=stride)
+        units = _units(c, width)
+        built.append(Module("XcodecSemanticEncoderBlock", res_units=units, conv=conv))
+        width = outputs
+    parts = {"conv": _same(c, h, h), "conv_blocks": ModuleList(built)}
+    return Module("SemanticEncoder", dict(parts), component=Component.CONV)
+
+
+def semantic_decoder(c: ModelConfig, h: Dim) -> Module:
+    stages, built = _stages(c, h), []
+    outs = [*(width for _, width in stages[1:]), h]
+    for (stride, width), outputs in zip(stages, outs, strict=True):
+        still = int(stride) == 1
+        kernel = 3 if still else stride * 2
+        conv = Conv(width, outputs, kernel, dims=1, stride=stride, bias=still, transposed=not still)
+        units = _units(c, outputs)
+        built.append(Module("SemanticDecoderBlock", conv=conv, res_units=units))
+    return Module(
+        "SemanticDecoder",
+        conv1=_same(c, h, stages[0][1]),
+        conv_blocks=ModuleList(built),
+        conv2=_same(c, h, h),
+        component=Component.CONV,
+    )
+
+
+def _quantizers(c: ModelConfig, hop: int) -> Dim:
+    """As many codebooks as the widest bandwidth carries: kbit/s over frames/s times bits."""
+    bandwidths = c.raw("target_bandwidths")
+    bandwidths = _BANDWIDTHS if bandwidths is None else bandwidths
+    widest = bandwidths[-1] if isinstance(bandwidths, (list, tuple)) and bandwidths else None
+    if isinstance(widest, bool) or not isinstance(widest, (int, float)) or not 0 <= widest < 1e9:
+        raise c.error("target_bandwidths", bandwidths, "a list of numbers")
+    frames = -(-int(c.dim("sample_rate")) // hop)
+    bits = (int(c.dim("codebook_size", minimum=2)) - 1).bit_length()
+    count = int(1000 * widest // (frames * bits))
+    if count > _MAX_QUANTIZERS:
+        raise c.error("target_bandwidths", widest, f"at most {_MAX_QUANTIZERS} quantizers' worth")
+    return named(
+        count, "num_quantizers", "1000 * widest bandwidth // (frames per second * bits per code)"
+    )
+
+
+def _quantizer(c: ModelConfig, width: Dim, hop: int) -> Module:
+    size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=width)
+    codebook = Module(
+        "XcodecEuclideanCodebook",
+        inited=Buffer(1),
+        cluster_size=Buffer(size),
+        embed=Buffer(size, width),
+        embed_avg=Buffer(size, width),
+    )
+    layer = Module("XcodecVectorQuantization", codebook=codebook)
+    return Module(
+        "XcodecResidualVectorQuantization",
+        quantizers=ModuleList([layer] * int(_quantizers(c, hop))),
+        component=Component.EMBEDDING,
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    sound = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC)
+    if sound.model_type not in (None, "dac"):
+        raise sound.error("model_type", sound.model_type, "dac")
+    sound = dac.completed(sound)
+    meant = c.section("semantic_model_config")
+    if meant.model_type not in (None, *_SPEECH):
+        raise meant.error("model_type", meant.model_type, f"one of {', '.join(_SPEECH)}")
+    h, seen = dac.hidden(sound), meant.dim("hidden_size", default=768)
+    hop = math.prod(int(ratio) for ratio in sound.dims("downsampling_ratios"))
+    decoder = dac.decoder(sound)
+    decoder.children["tanh"] = Activation("Identity")
+    kind = Component.PROJECTOR
+    return Module(
+        "XcodecModel",
+        acoustic_encoder=dac.encoder(sound, h),
+        acoustic_decoder=decoder,
+        encoder_semantic=semantic_encoder(c, seen),
+        decoder_semantic=semantic_decoder(c, seen),
+        semantic_model=auto_model(meant, default_type="hubert"),
+        fc=Linear(h + seen, h + seen, component=kind),
+        fc1=Linear(h + seen, seen, component=kind),
+        fc2=Linear(h + seen, h, component=kind),
+        quantizer=_quantizer(c, h + seen, hop),
+        part="audio",
+    )
+
+
+register_part("xcodec", "XcodecModel", with_defaults(_DEFAULTS, {"_": model})["_"], "audio")

@@ -1,0 +1,155 @@
+"""X-Codec 2 (Ye et al. 2025) and NeuCodec (Neuphonic 2025). Source of shapes:
+transformers/models/xcodec2 and transformers/models/neucodec.
+
+Descript's encoder (dac.py) for the sound, Wav2Vec2-BERT for what it means, numbers rounded to a few
+levels in place of codebooks, and a transformer that makes the spectrum of the sound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.composing import renamed, with_defaults
+from ..trees.catalog import auto_model, register_part
+from ..trees.modules import (
+    Activation,
+    Conv,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Weight,
+)
+from . import dac
+
+_DEFAULTS = {
+    "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 12,
+    "num_attention_heads": 16, "encoder_hidden_size": 48, "downsampling_ratios": (2, 2, 4, 4, 5),
+    "quantization_dim": 2048, "quantization_levels": (4,) * 8,
+}  # fmt: skip
+
+
+def _snake(width: Dim) -> Module:
+    slopes = {"alpha": Weight(width), "beta": Weight(width)}
+    return Module(
+        "Xcodec2AntiAliasedActivation1d",
+        act=Module("Xcodec2SnakeBeta", dict(slopes), component=Component.OTHER),
+        upsample=Activation("Xcodec2UpSample1d"),
+        downsample=Activation("Xcodec2DownSample1d"),
+    )
+
+
+def _layer(c: ModelConfig, h: Dim) -> Module:
+    inner, eps = c.dim("intermediate_size"), c.number("rms_norm_eps", default=1e-6)
+    norm = RMSNorm(h, eps=eps, class_name="Xcodec2RMSNorm")
+    heads = grouped_heads(c, h, head_dim=64, kv=16)
+    bias = c.flag("attention_bias", default=False)
+    return Module(
+        "Xcodec2DecoderLayer",
+        self_attn=grouped_attention("Xcodec2Attention", h, heads, bias=bias),
+        mlp=Module(
+            "Xcodec2MLP",
+            activation_fn=activation(c.text("hidden_act", default="silu")),
+            fc1=Linear(h, inner, bias=False, kind="up"),
+            fc2=Linear(inner, h, bias=False, kind="down"),
+            component=Component.MLP,
+        ),
+        input_layernorm=norm,
+        post_attention_layernorm=norm,
+    )
+
+
+def _residuals(h: Dim) -> Module:
+    norm, conv = GroupNorm(32, h, eps=1e-6), Conv(h, h, 3, dims=1)
+    act = Activation("SiLU")
+    block = Module(
+        "Xcodec2ResNetBlock",
+        norm1=norm, activation1=act, conv1=conv, norm2=norm, activation2=act, conv2=conv,
+    )  # fmt: skip
+    return ModuleList([block] * 2, component=Component.CONV)
+
+
+def _decoder(c: ModelConfig, h: Dim, seen: Dim, bins: Dim) -> Module:
+    return Module(
+        "Xcodec2Decoder",
+        fc=Linear(h + seen, h, component=Component.PROJECTOR),
+        embed=Conv(h, h, 7, dims=1, component=Component.EMBEDDING),
+        prior_net=_residuals(h),
+        rotary_emb=Activation("Xcodec2RotaryEmbedding"),
+        layers=Layers.of(c.count("num_hidden_layers"), _layer(c, h)),
+        post_net=_residuals(h),
+        norm=LayerNorm(h, eps=1e-6),
+        head=Module("Xcodec2ISTFTHead", linear=Linear(h, bins), component=Component.HEAD),
+    )
+
+
+def _adapter(seen: Dim) -> Module:
+    def conv(bias: bool) -> Module:
+        return Conv(seen, seen, 3, dims=1, bias=bias)
+
+    act = Activation("ReLU")
+    return Module(
+        "Xcodec2SemanticAdapter",
+        conv1=conv(False), act1=act, conv2=conv(True), act2=act, conv3=conv(True),
+        conv4=conv(False), component=Component.CONV,
+    )  # fmt: skip
+
+
+def _quantizer(c: ModelConfig) -> Module:
+    width, levels = c.dim("quantization_dim"), len(c.dims("quantization_levels"))
+    return Module(
+        "Xcodec2Quantizer",
+        quantizer=Activation("Xcodec2FiniteScalarQuantization"),
+        project_in=Linear(width, levels),
+        project_out=Linear(levels, width),
+        component=Component.EMBEDDING,
+    )
+
+
+def hop(c: ModelConfig) -> int:
+    """Samples of a frame."""
+    return math.prod(int(ratio) for ratio in c.dims("downsampling_ratios"))
+
+
+def model(c: ModelConfig, samples: int) -> Module:
+    """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
+    meant = c.section("semantic_model_config", default={"num_hidden_layers": 16})
+    if meant.model_type not in (None, "wav2vec2-bert"):
+        raise meant.error("model_type", meant.model_type, "wav2vec2-bert")
+    h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
+    return Module(
+        "Xcodec2Model",
+        semantic_encoder=auto_model(meant, default_type="wav2vec2-bert"),
+        semantic_adapter=_adapter(seen),
+        acoustic_encoder=dac.encoder(c, h, name="Xcodec2", snake=_snake),
+        fc_encoder=Linear(h + seen, h + seen, component=Component.PROJECTOR),
+        quantizer=_quantizer(c),
+        acoustic_decoder=_decoder(c, h, seen, Dim(4 * samples + 2)),
+        part="audio",
+    )
+
+
+def _resampled(c: ModelConfig) -> Module:
+    """NeuCodec's sound has another rate than what it listens to."""
+    given, made = (
+        c.dim("input_sampling_rate", default=16000),
+        c.dim("output_sampling_rate", default=24000),
+    )
+    samples = int(hop(c) * int(made) / int(given))
+    return renamed(model(c, samples), "Xcodec2", "NeuCodec")
+
+
+def _register(model_type: str, name: str, build: Callable[[ModelConfig], Module]) -> None:
+    register_part(model_type, name, with_defaults(_DEFAULTS, {name: build})[name], "audio")
+
+
+_register("xcodec2", "Xcodec2Model", lambda c: model(c, hop(c)))
+_register("neucodec", "NeuCodecModel", _resampled)
