@@ -52,7 +52,8 @@ def encoder(c: ModelConfig, out: Dim, *, name: str = "Dac", snake: Snake = _snak
         unit = _unit(name, width, snake)
         down = Conv(width, width * 2, stride * 2, dims=1, stride=stride)
         units = {f"res_unit{i}": unit for i in (1, 2, 3)}
-        built.append(Module(f"{name}EncoderBlock", **units, snake1=snake(width), conv1=down))
+        last = {"snake1": snake(width), "conv1": down}
+        built.append(Module(f"{name}EncoderBlock", {**units, **last}))
         width = width * 2
     return Module(
         f"{name}Encoder",
@@ -75,7 +76,8 @@ def decoder(c: ModelConfig) -> Module:
         unit = _unit("Dac", half, _snake)
         up = Conv(width, half, stride * 2, dims=1, stride=stride, transposed=True)
         units = {f"res_unit{i}": unit for i in (1, 2, 3)}
-        built.append(Module("DacDecoderBlock", snake1=_snake(width), conv_t1=up, **units))
+        first_parts = {"snake1": _snake(width), "conv_t1": up}
+        built.append(Module("DacDecoderBlock", {**first_parts, **units}))
         width = half
     return Module(
         "DacDecoder",

@@ -78,7 +78,7 @@ def encoder(c: ModelConfig) -> Module:
         mlp=_mlp(c),
     )
     table = Embedding(c.dim("vocab_size"), c.dim("hidden_size"))
-    return Module("DiaEncoder", embedding=table, **_stack(c, layer))
+    return Module("DiaEncoder", {"embedding": table, **_stack(c, layer)})
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -94,7 +94,7 @@ def decoder(c: ModelConfig) -> Module:
     )
     table = Embedding(_sounds(c), c.dim("hidden_size"))
     embeddings = Module("DiaMultiChannelEmbedding", embed=table)
-    return Module("DiaDecoder", embeddings=embeddings, **_stack(c, layer))
+    return Module("DiaDecoder", {"embeddings": embeddings, **_stack(c, layer)})
 
 
 def _sounds(c: ModelConfig) -> Dim:
