@@ -50,17 +50,21 @@ def embeddings(c: ModelConfig) -> Module:
     )
 
 
+def gated_width(inner: Dim) -> Dim:
+    """Two thirds, as there are three matrices, rounded up to a multiple of 8."""
+    return Dim(
+        (int(inner * 2 / 3) + 7) // 8 * 8,
+        "swiglu_size",
+        definition="2/3 of mlp_ratio * hidden_size, rounded up to a multiple of 8",
+    )
+
+
 def mlp(c: ModelConfig) -> Module:
     h = _hidden(c)
     inner = scaled(c, h, "mlp_ratio", default=4)
     if not c.flag("use_swiglu_ffn", default=False):
         return plain_mlp("Dinov2MLP", h, inner, act=c.text("hidden_act", default="gelu"))
-    # Two thirds, as there are three matrices, rounded up to a multiple of 8.
-    gated = Dim(
-        (int(inner * 2 / 3) + 7) // 8 * 8,
-        "swiglu_size",
-        definition="2/3 of mlp_ratio * hidden_size, rounded up to a multiple of 8",
-    )
+    gated = gated_width(inner)
     return Module(
         "Dinov2SwiGLUFFN",
         weights_in=Linear(h, 2 * gated, kind="gate_up"),

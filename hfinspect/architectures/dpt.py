@@ -22,6 +22,7 @@ from ..trees.modules import (
     Module,
     ModuleList,
     Sequential,
+    each_module,
 )
 from . import vit
 from .depth_anything import reassemble_factors, resized
@@ -59,8 +60,15 @@ def _hidden(c: ModelConfig) -> Dim:
     return vit.hidden_size(backbone if c.has("backbone_config") else c)
 
 
-def reassemble_stage(c: ModelConfig, name: str = "DPT") -> Module:
-    h, readout = _hidden(c), c.text("readout_type", default="project")
+def reassemble_stage(
+    c: ModelConfig,
+    name: str = "DPT",
+    *,
+    hidden: Dim | None = None,
+    widths: tuple[Dim, ...] | None = None,
+) -> Module:
+    h, found = hidden or _hidden(c), widths or _widths(c)
+    readout = c.text("readout_type", default="project")
     if readout not in _READOUTS:
         raise c.error("readout_type", readout, f"one of {', '.join(_READOUTS)}")
     project = Sequential(
@@ -74,12 +82,12 @@ def reassemble_stage(c: ModelConfig, name: str = "DPT") -> Module:
             projection=Conv(h, width, 1),
             resize=resized(c, width, factor),
         )
-        for width, factor in zip(_widths(c), reassemble_factors(c), strict=False)
+        for width, factor in zip(found, reassemble_factors(c), strict=False)
     ]
     return Module(
         f"{name}ReassembleStage",
         layers=Layers(layers),
-        readout_projects=ModuleList([project] * len(_widths(c))) if readout == "project" else None,
+        readout_projects=ModuleList([project] * len(found)) if readout == "project" else None,
     )
 
 
@@ -125,6 +133,14 @@ def neck(c: ModelConfig, name: str = "DPT") -> Module:
 
 
 # ---- heads
+
+
+def as_head(root: Module) -> Module:
+    """``root`` with its convolutions counted to the head, in place."""
+    for module in each_module(root):
+        if module.component is Component.CONV:
+            module.component = Component.HEAD
+    return root
 
 
 def _convolution(inputs: int, outputs: int, kernel: int, *, bias: bool = True) -> Module:

@@ -134,7 +134,7 @@ def of_template(template: str, hints: Hints = NO_HINTS) -> NameLabels:
 
 def _component(words: list[str], position: int | None, hints: Hints) -> Component:
     holder = words[-2] if len(words) > 1 else ""
-    if hints.is_vector and module_word(holder) is not _E:
+    if hints.is_vector and holder != "gamma" and module_word(holder) is not _E:
         return _N
     if hints.is_routing and holder == "gate":
         return _R

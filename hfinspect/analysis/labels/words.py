@@ -34,7 +34,7 @@ _MODULES: Final = _table({
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
-        distance_embedding box_rpb_embed_x box_rpb_embed_y token_mixer""",
+        distance_embedding box_rpb_embed_x box_rpb_embed_y token_mixer message_fc assign""",
     _M: """feedforward shared_expert shared_experts channel_mixing densereludense full_layer
         full_layer_layer_norm_ffn ffw_layer_start ffw_layer_end ffw_layer_1 ffw_layer_2
         fc1_latent_proj fc2_latent_proj adapter_layer vis_gate vis_down vis_up inp_gate
@@ -57,7 +57,8 @@ _MODULES: Final = _table({
         project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
         output_bias reg_conf class_embed parameter_projection embedding_proj_layer
-        mask_embedder task_mlp query_scale structure_generator""",
+        mask_embedder task_mlp query_scale structure_generator matchability
+        token_confidence""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that

@@ -1,0 +1,61 @@
+"""CHMv2 (Meta 2026), heights of tree canopies. Source: transformers/models/chmv2/modeling_chmv2.py.
+
+DPT's head over DINOv3: maps of four layers, fused from coarse to fine, and then a value for each
+bin of heights.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..trees.catalog import auto_class, register
+from ..trees.modules import Activation, Conv, Module, ModuleList
+from .depth_anything import reassemble_factors
+from .dpt import as_head, fusion_layer, reassemble_stage
+
+_BACKBONE = {
+    "model_type": "dinov3_vit", "image_size": 416, "hidden_size": 1024, "intermediate_size": 4096,
+    "num_attention_heads": 16, "num_hidden_layers": 24, "num_register_tokens": 4, "key_bias": True,
+}  # fmt: skip
+
+
+def head(c: ModelConfig) -> Module:
+    section = c.section("backbone_config")
+    hidden = section.dim("hidden_size", default=384)
+    widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
+    factors = reassemble_factors(c)
+    if len(factors) != len(widths):
+        raise c.error("reassemble_factors", factors, f"{len(widths)} numbers")
+    fused, inner = c.dim("fusion_hidden_size", default=256), c.dim("head_hidden_size", default=128)
+    first, later = fusion_layer(c, "CHMv2"), fusion_layer(c, "CHMv2")
+    del first.children["residual_layer1"]
+    convolutions = [
+        Conv(fused, fused // 2, 3),
+        Activation("Upsample"),
+        Conv(fused // 2, inner, 3),
+        Activation("ReLU"),
+        Conv(inner, c.dim("number_output_channels", default=256), 1),
+    ]
+    root = Module(
+        "CHMv2Head",
+        reassemble_stage=reassemble_stage(c, "CHMv2", hidden=hidden, widths=widths),
+        convs=ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
+        fusion_layers=ModuleList([first, *[later] * (len(widths) - 1)]),
+        conv_depth=Module("CHMv2UpsampleConvHead", head=ModuleList(convolutions)),
+        component=Component.CONV,
+    )
+    return as_head(root)
+
+
+def model(config: ModelConfig) -> Module:
+    c = config.with_defaults(backbone_config=_BACKBONE)
+    section = c.section("backbone_config")
+    return Module(
+        "CHMv2ForDepthEstimation",
+        backbone=auto_class(section, "Backbone", default_type="dinov3_vit", part="vision"),
+        head=head(c),
+        part="vision",
+    )
+
+
+register("chmv2", {"CHMv2ForDepthEstimation": model}, category="vision")

@@ -1,0 +1,98 @@
+"""DPT over TIPSv2 (Google 2026): depths, normals and segments.
+
+Source of shapes: transformers/models/tipsv2_dpt/modeling_tipsv2_dpt.py. DPT's neck, one for each
+task; files keep the names of Google's code (conversion_mapping.py).
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..trees.catalog import Builder, auto_class, register
+from ..trees.modules import Conv, Linear, Module, ModuleList
+from .depth_anything import reassemble_factors, resized
+from .dpt import as_head
+
+
+def _head(c: ModelConfig, task: str) -> Module:
+    section = c.section("backbone_config")
+    hidden, fused = (
+        section.dim("hidden_size", default=768),
+        c.dim("fusion_hidden_size", default=256),
+    )
+    widths, factors = (
+        c.dims("neck_hidden_sizes", default=(96, 192, 384, 768)),
+        reassemble_factors(c),
+    )
+    if len(factors) != len(widths):
+        raise c.error("reassemble_factors", factors, f"{len(widths)} numbers")
+    outputs = {
+        "depth": c.dim("num_depth_bins", default=256),
+        "normals": 3,
+        "segmentation": c.num_labels,
+    }
+    unit = Module(
+        "Tipsv2DptPreActResidualLayer",
+        conv1=Conv(fused, fused, 3, bias=False),
+        conv2=Conv(fused, fused, 3, bias=False),
+    )
+
+    def fusion(*, first: bool) -> Module:
+        return Module(
+            "Tipsv2DptFeatureFusionLayer",
+            out_conv=Conv(fused, fused, 1),
+            residual_unit=None if first else unit,
+            main_unit=unit,
+        )
+
+    later = [fusion(first=False)] * (len(widths) - 1)
+    root = Module(
+        "Tipsv2DptNeck",
+        {
+            "reassemble": Module(
+                "Tipsv2DptReassembleStage",
+                readout_projects=ModuleList([Linear(2 * hidden, hidden)] * len(widths)),
+                out_projections=ModuleList(Conv(hidden, width, 1) for width in widths),
+                resize_layers=ModuleList(
+                    resized(c, *both) for both in zip(widths, factors, strict=True)
+                ),
+            ),
+            "convs": ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
+            "fusion_blocks": ModuleList([fusion(first=True), *later]),
+            "project": Conv(fused, fused, 3),
+            f"{task}_head": Linear(fused, outputs[task]),
+        },
+        component=Component.CONV,
+    )
+    return as_head(root)
+
+
+def _with(name: str, *tasks: str) -> Builder:
+    return lambda c: Module(
+        name,
+        {
+            "vision_encoder": auto_class(
+                c.section("backbone_config"),
+                "Backbone",
+                default_type="tipsv2_vision_model",
+                part="vision",
+            ),
+            **{f"{task}_head": _head(c, task) for task in tasks},
+        },
+        part="vision",
+    )
+
+
+_TASKS = {
+    "DepthEstimation": ("depth",),
+    "NormalEstimation": ("normals",),
+    "SemanticSegmentation": ("segmentation",),
+    "DensePrediction": ("depth", "normals", "segmentation"),
+}
+_CLASSES = {f"Tipsv2DptFor{name}": tasks for name, tasks in _TASKS.items()}
+
+register(
+    "tipsv2_dpt",
+    {name: _with(name, *tasks) for name, tasks in _CLASSES.items()},
+    category="vision",
+)
