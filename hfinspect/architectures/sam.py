@@ -174,7 +174,7 @@ def two_way_layer(c: ModelConfig, d: Dim) -> Module:
     )
 
 
-def _forward(inputs: Dim, inner: Dim, outputs: Dim, depth: int) -> Module:
+def forward(inputs: Dim, inner: Dim, outputs: Dim, depth: int) -> Module:
     return Module(
         "SamFeedForward",
         proj_in=Linear(inputs, inner),
@@ -201,11 +201,11 @@ def mask_decoder(c: ModelConfig) -> Module:
         upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
         upscale_layer_norm=_norm(d // 4),
         output_hypernetworks_mlps=ModuleList(
-            [_forward(d, d, d // 8, 3)] * int(masks), component=Component.MLP
+            [forward(d, d, d // 8, 3)] * int(masks), component=Component.MLP
         ),
         iou_prediction_head=Module(
             "SamFeedForward",
-            _forward(d, c.dim("iou_head_hidden_dim", default=256), masks, depth).children,
+            forward(d, c.dim("iou_head_hidden_dim", default=256), masks, depth).children,
             component=Component.HEAD,
         ),
         part="vision",

@@ -139,7 +139,7 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- prompts
 
 
-def _frequencies(c: ModelConfig) -> Module:
+def frequencies(c: ModelConfig) -> Module:
     half = c.dim("hidden_size", default=256) // 2
     return Module("Sam2PositionalEmbedding", positional_embedding=Buffer(2, half, kind="position"))
 
@@ -149,7 +149,7 @@ def prompt_encoder(c: ModelConfig) -> Module:
     quarter, points = masked // 4, c.dim("num_point_embeddings", default=4)
     return Module(
         "Sam2PromptEncoder",
-        shared_embedding=_frequencies(c),
+        shared_embedding=frequencies(c),
         mask_embed=Module(
             "Sam2MaskEmbedding",
             activation=activation(c.text("hidden_act", default="gelu")),
@@ -232,18 +232,25 @@ def mask_decoder(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    vision, prompts = c.section("vision_config"), c.section("prompt_encoder_config")
-    width = vision.dim("fpn_hidden_size", default=256)
+def prompted(c: ModelConfig, d: Dim) -> Module:
+    """Everything but the image encoder, whose width is ``d``."""
+    prompts = c.section("prompt_encoder_config")
     return Module(
         "Sam2Model",
-        shared_image_embedding=_frequencies(prompts),
-        vision_encoder=auto_model(vision, default_type="sam2_vision_model", part="vision"),
+        shared_image_embedding=frequencies(prompts),
         prompt_encoder=prompt_encoder(prompts),
         mask_decoder=mask_decoder(c.section("mask_decoder_config")),
-        no_memory_embedding=Weight(1, 1, width, component=Component.EMBEDDING),
+        no_memory_embedding=Weight(1, 1, d, component=Component.EMBEDDING),
         part="vision",
     )
+
+
+def model(c: ModelConfig) -> Module:
+    vision = c.section("vision_config")
+    root = prompted(c, vision.dim("fpn_hidden_size", default=256))
+    seen = auto_model(vision, default_type="sam2_vision_model", part="vision")
+    root.children["vision_encoder"] = seen
+    return root
 
 
 register_part("sam2", "Sam2Model", model, "vision")

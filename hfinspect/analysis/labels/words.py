@@ -30,7 +30,9 @@ _MODULES: Final = _table({
         per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
         img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
-        reference_points denoising_class_embed prompt_ctx""",
+        reference_points denoising_class_embed prompt_ctx boxes_direct_project boxes_pool_project
+        boxes_pos_enc_project memory_temporal_positional_encoding no_object_pointer
+        no_memory_positional_encoding""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k

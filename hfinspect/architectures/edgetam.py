@@ -1,0 +1,157 @@
+"""EdgeTAM (Zhou et al. 2025): SAM 2 for phones, on images and videos.
+Source of shapes: transformers/models/edgetam and edgetam_video.
+
+A backbone of timm in place of Hiera; on videos the memory is resampled to a few latents before a
+frame attends to it.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.composing import renamed
+from ..trees.catalog import auto_model, register, register_part
+from ..trees.modules import (
+    Activation,
+    Conv,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    Weight,
+)
+from . import sam2, sam3_tracker
+
+_IMAGE, _VIDEO = "EdgeTam", "EdgeTamVideo"
+#: What EdgeTamVisionConfig makes of an absent backbone_config.
+BACKBONE = {
+    "model_type": "timm_wrapper",
+    "model_args": {"in_chans": 3, "features_only": True, "out_indices": [0, 1, 2, 3]},
+}
+
+
+def vision_model(c: ModelConfig) -> Module:
+    """The backbone's maps at one width."""
+    out, kernel = c.dim("fpn_hidden_size", default=256), c.dim("fpn_kernel_size", default=1)
+    widths = c.dims("backbone_channel_list", default=(384, 192, 96, 48))
+    section = c.section("backbone_config", default=BACKBONE)
+    return Module(
+        f"{_IMAGE}VisionModel",
+        backbone=auto_model(section, default_type="timm_wrapper", part="vision"),
+        neck=Module(
+            f"{_IMAGE}VisionNeck",
+            position_encoding=Activation(f"{_IMAGE}SinePositionEmbedding"),
+            convs=ModuleList(Conv(width, out, kernel) for width in widths),
+            component=Component.CONV,
+        ),
+        part="vision",
+    )
+
+
+# ---- memory
+
+
+def _memory_layer(c: ModelConfig) -> Module:
+    d = c.dim("memory_attention_hidden_size", default=256)
+    inner = c.dim("memory_attention_mlp_hidden_size", default=2048)
+    attend, look = (sam3_tracker.rope_attention(_VIDEO, c, seen) for seen in (None, 64))
+    attend.class_name, look.class_name = f"{_VIDEO}RoPESelfAttention", f"{_VIDEO}RoPECrossAttention"
+    return Module(
+        f"{_VIDEO}MemoryAttentionLayer",
+        self_attn=attend,
+        cross_attn_image=look,
+        mlp=Module(
+            f"{_VIDEO}MemoryAttentionMLP",
+            up_proj=Linear(d, inner, kind="up"),
+            down_proj=Linear(inner, d, kind="down"),
+            act_fn=activation(c.text("memory_attention_mlp_hidden_act", default="relu")),
+            component=Component.MLP,
+        ),
+        layer_norm1=LayerNorm(d),
+        layer_norm2=LayerNorm(d),
+        layer_norm3=LayerNorm(d),
+    )
+
+
+def perceiver(c: ModelConfig) -> Module:
+    """Latents that read the memory: some of all of it, some of a part of the map each."""
+    d = c.dim("perceiver_resampler_hidden_size", default=64)
+    inner = c.dim("perceiver_resampler_mlp_intermediate_size", default=256)
+    heads = c.dim("perceiver_resampler_num_attention_heads", default=1)
+    wide = heads * c.dim("perceiver_resampler_attention_head_dim", default=64)
+
+    def latents(key: str) -> Parameter | None:
+        count: Dim = c.dim(key, default=256, minimum=0)
+        return Weight(count, d) if count else None
+
+    attend = Module(
+        f"{_VIDEO}PerceiverAttention",
+        q_proj=Linear(d, wide, bias=False, kind="query"),
+        k_proj=Linear(d, wide, bias=False, kind="key"),
+        v_proj=Linear(d, wide, bias=False, kind="value"),
+        o_proj=Linear(wide, d, bias=False, kind="output"),
+    )
+    mlp = Module(
+        f"{_VIDEO}PerceiverMLP",
+        layer_norm=LayerNorm(d),
+        up_proj=Linear(d, inner, bias=False, kind="up"),
+        down_proj=Linear(inner, d, bias=False, kind="down"),
+        act_fn=Activation("GELU"),
+    )
+    layer = Module(
+        f"{_VIDEO}PerceiverEncoderLayer",
+        cross_attention=attend,
+        mlp=mlp,
+        self_attention=attend,
+        self_mlp=mlp,
+        layer_norm_input=LayerNorm(d),
+        layer_norm_latents=LayerNorm(d),
+        layer_norm_self=LayerNorm(d),
+    )
+    return Module(
+        f"{_VIDEO}PerceiverResampler",
+        latents_1d=latents("perceiver_resampler_num_latents"),
+        latents_2d=latents("perceiver_resampler_num_latents_2d"),
+        positional_encoding=Activation(f"{_VIDEO}PositionEmbeddingSine"),
+        layers=Layers.of(c.count("perceiver_resampler_num_layers", default=2), layer),
+        layer_norm=LayerNorm(d),
+        component=Component.PROJECTOR,
+    )
+
+
+# ---- together
+
+
+def model(c: ModelConfig, name: str, default_type: str) -> Module:
+    vision = c.section("vision_config")
+    d = vision.dim("fpn_hidden_size", default=256)
+    root = sam2.prompted(c, d)
+    if name == _VIDEO:
+        root.children |= sam3_tracker.memory(name, c, d, _memory_layer(c))
+        root.children["spatial_perceiver"] = perceiver(c)
+    root = renamed(root, "Sam2", name)
+    root.children["vision_encoder"] = auto_model(vision, default_type=default_type, part="vision")
+    return root
+
+
+def image_model(c: ModelConfig) -> Module:
+    video = c.model_type == "edgetam_video"
+    return model(c, _IMAGE, "sam2_vision_model" if video else "edgetam_vision_model")
+
+
+def video_model(c: ModelConfig) -> Module:
+    return model(c, _VIDEO, "sam2_vision_model")
+
+
+register_part("edgetam", f"{_IMAGE}Model", image_model, "vision")
+register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", vision_model, "vision")
+register(
+    "edgetam_video",
+    {f"{_VIDEO}Model": video_model, f"{_IMAGE}Model": image_model},
+    base=f"{_VIDEO}Model",
+    category="vision",
+)

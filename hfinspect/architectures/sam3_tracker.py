@@ -1,0 +1,233 @@
+"""SAM 3's trackers (Carion et al. 2025): SAM 2's prompts and masks behind SAM 3's image encoder.
+Source of shapes: transformers/models/sam3_tracker, sam3_tracker_video and sam3_video.
+
+On videos, a memory of masks in earlier frames, which every new frame attends to. Files hold the
+tracker under ``tracker_model`` and its image encoder as that of the detector, whose it is.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.composing import renamed
+from ..trees.catalog import auto_model, register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    Weight,
+)
+from . import sam2, sam3
+
+#: The width of what a frame's memory gives (Sam3TrackerVideoMemoryAttentionLayer).
+_SEEN = 64
+_IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
+
+
+# ---- memory
+
+
+def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module:
+    """Keys and values of what is ``seen`` where that is another width."""
+    d = c.dim("memory_attention_hidden_size", default=256)
+    down = c.dim("memory_attention_downsample_rate", default=1)
+    inner, outer = d // down if int(down) != 1 else d, d if seen is None else seen
+    return Module(
+        f"{name}RoPEAttention",
+        q_proj=Linear(d, inner, kind="query"),
+        k_proj=Linear(outer, inner, kind="key"),
+        v_proj=Linear(outer, inner, kind="value"),
+        o_proj=Linear(inner, d, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def _memory_layer(name: str, c: ModelConfig) -> Module:
+    """A frame looks at itself and at what is kept of others."""
+    d = c.dim("memory_attention_hidden_size", default=256)
+    inner = c.dim("memory_attention_feed_forward_hidden_size", default=2048)
+    act = c.text("memory_attention_feed_forward_hidden_act", default="relu")
+    return Module(
+        f"{name}MemoryAttentionLayer",
+        self_attn=rope_attention(name, c),
+        cross_attn_image=rope_attention(name, c, _SEEN),
+        linear1=Linear(d, inner, component=Component.MLP, kind="up"),
+        linear2=Linear(inner, d, component=Component.MLP, kind="down"),
+        layer_norm1=LayerNorm(d),
+        layer_norm2=LayerNorm(d),
+        layer_norm3=LayerNorm(d),
+        activation=activation(act),
+    )
+
+
+def memory_attention(name: str, c: ModelConfig, layer: Module, depth: int) -> Module:
+    return Module(
+        f"{name}MemoryAttention",
+        layers=Layers.of(c.count("memory_attention_num_layers", default=depth), layer),
+        layer_norm=LayerNorm(c.dim("memory_attention_hidden_size", default=256)),
+        rotary_emb=Activation(f"{name}VisionRotaryEmbedding"),
+    )
+
+
+def mask_downsampler(name: str, c: ModelConfig) -> Module:
+    """Masks as small as the image's map; each step has the channels of the pixels that it joins."""
+    stride = c.dim("mask_downsampler_stride", default=2, minimum=2)
+    whole = c.dim("mask_downsampler_total_stride", default=16)
+    kernel = c.dim("mask_downsampler_kernel_size", default=3)
+    act = activation(c.text("mask_downsampler_hidden_act", default="gelu"))
+    width, layers = Dim(1), []
+    for _ in range(int(math.log2(whole) // math.log2(stride))):
+        wider = width * stride * stride
+        layers.append(
+            Module(
+                f"{name}MaskDownSamplerLayer",
+                conv=Conv(width, wider, kernel),
+                layer_norm=LayerNorm(wider, eps=1e-6, class_name=f"{name}LayerNorm"),
+                activation=act,
+            )
+        )
+        width = wider
+    out = c.dim("mask_downsampler_embed_dim", default=256)
+    return Module(
+        f"{name}MaskDownSampler",
+        layers=Layers(layers),
+        activation=act,
+        final_conv=Conv(width, out, 1),
+        component=Component.CONV,
+    )
+
+
+def memory_encoder(name: str, c: ModelConfig) -> Module:
+    """Masks and the image's map to one, mixed by ConvNeXt's blocks."""
+    d, out = c.dim("memory_encoder_hidden_size", default=256), _kept(c)
+    width = c.dim("memory_fuser_embed_dim", default=256)
+    inner = c.dim("memory_fuser_intermediate_dim", default=1024)
+    kernel = c.dim("memory_fuser_kernel_size", default=7)
+    block = Module(
+        f"{name}MemoryFuserCXBlock",
+        depthwise_conv=Conv(width, width, kernel, groups=width),
+        layer_norm=LayerNorm(width, eps=1e-6, class_name=f"{name}LayerNorm"),
+        activation=activation(c.text("memory_fuser_hidden_act", default="gelu")),
+        pointwise_conv1=Linear(width, inner, component=Component.CONV),
+        pointwise_conv2=Linear(inner, width, component=Component.CONV),
+        scale=Weight(width, kind="scale", component=Component.OTHER),
+        component=Component.CONV,
+    )
+    count = c.count("memory_fuser_num_layers", default=2)
+    return Module(
+        f"{name}MemoryEncoder",
+        mask_downsampler=mask_downsampler(name, c),
+        feature_projection=Conv(d, d, 1, component=Component.EMBEDDING),
+        memory_fuser=Module(f"{name}MemoryFuser", layers=Layers.of(count, block)),
+        position_encoding=Activation(f"{name}PositionEmbeddingSine"),
+        projection=Conv(d, out, 1),
+    )
+
+
+def _kept(c: ModelConfig) -> Dim:
+    return c.dim("memory_encoder_output_channels", default=64)
+
+
+def memory(
+    name: str, c: ModelConfig, d: Dim, layer: Module, *, depth: int = 2
+) -> dict[str, Module | Parameter]:
+    """What a tracker has for videos, next to an image's parts; ``d`` is the image's width,
+    ``layer`` that in which a frame looks at what is kept."""
+    kept, frames = _kept(c), c.dim("num_maskmem", default=7)
+    timed = c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True)
+    hidden = c.flag("enable_occlusion_spatial_embedding", default=True)
+
+    def learned(*sizes: int) -> Parameter:
+        return Weight(*sizes, component=Component.EMBEDDING)
+
+    found: dict[str, Module | Parameter | None] = {
+        "memory_attention": memory_attention(name, c, layer, depth),
+        "memory_encoder": memory_encoder(name, c),
+        "no_memory_positional_encoding": learned(1, 1, d),
+        "memory_temporal_positional_encoding": learned(frames, 1, 1, kept),
+        "no_object_pointer": learned(1, d),
+        "mask_downsample": Conv(1, 1, 4),
+        "object_pointer_proj": sam2.forward((d, d, d), depth=3, component=Component.PROJECTOR),
+        "temporal_positional_encoding_projection_layer": Linear(
+            d, kept, component=Component.PROJECTOR
+        )
+        if timed
+        else Activation("Identity"),
+        "occlusion_spatial_embedding_parameter": learned(1, kept) if hidden else None,
+    }
+    return {key: part for key, part in found.items() if part is not None}
+
+
+# ---- together
+
+
+def parts(name: str, c: ModelConfig) -> Module:
+    """Everything but the image encoder."""
+    d = c.section("vision_config").dim("fpn_hidden_size", default=256)
+    root = sam2.prompted(c, d)
+    if name == _VIDEO:
+        root.children |= memory(name, c, d, _memory_layer(name, c), depth=4)
+    return renamed(root, "Sam2", name)
+
+
+def model(name: str, c: ModelConfig) -> Module:
+    """The tracker of a whole sam3_video as well."""
+    if c.has("tracker_config") or c.model_type == "sam3_video":
+        c = c.section("tracker_config")
+    root = parts(name, c)
+    seen = auto_model(c.section("vision_config"), default_type="sam3_vision_model", part="vision")
+    network, neck = seen["backbone"], seen.children.pop("neck")
+    encoder = Module(seen.class_name, backbone=network)
+    root.children |= {
+        "detector_model": Module("Sam3Model", vision_encoder=encoder),
+        "tracker_neck": neck,
+    }
+    return Module(f"{name}Model", tracker_model=root, part="vision")
+
+
+def image_model(c: ModelConfig) -> Module:
+    return model(_IMAGE, c)
+
+
+def video_model(c: ModelConfig) -> Module:
+    return model(_VIDEO, c)
+
+
+def detector_and_tracker(c: ModelConfig) -> Module:
+    found, tracked = c.section("detector_config"), c.section("tracker_config")
+    if tracked.model_type not in (None, "sam3_tracker_video"):
+        raise tracked.error("model_type", tracked.model_type, "sam3_tracker_video")
+    return Module(
+        "Sam3VideoModel",
+        detector_model=auto_model(found, default_type="sam3", part="vision"),
+        tracker_model=Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked)),
+        tracker_neck=sam3.neck(found.section("vision_config")),
+        part="vision",
+    )
+
+
+#: Released files, which hold detector and tracker, spell the tracker's parts so.
+_ALIASES = {
+    "detector_model.vision_encoder.": "tracker_model.detector_model.vision_encoder.",
+    "tracker_neck.": "tracker_model.tracker_neck.",
+}
+for model_type, class_name, build in (
+    ("sam3_tracker", "Sam3TrackerModel", image_model),
+    ("sam3_tracker_video", "Sam3TrackerVideoModel", video_model),
+):
+    register(model_type, {class_name: build}, base=class_name, aliases=_ALIASES, category="vision")
+register(
+    "sam3_video",
+    {"Sam3VideoModel": detector_and_tracker, "Sam3TrackerModel": image_model},
+    base="Sam3VideoModel",
+    aliases={"tracker_model.": "tracker_model.tracker_model."},
+    category="multimodal",
+)
