@@ -2,6 +2,7 @@
 
     python -m tests.oracle.record_packed            # writes fixtures/oracle/packed.json
     python -m tests.oracle.record_packed --all      # compares every recorded class, writes nothing
+    python -m tests.oracle.record_packed --all bnb4 # of one method (packers.py)
 
 A model is built on the meta device, its modules are replaced by the quantizer's own, and the names
 are those that ``save_pretrained`` writes. ``--all`` takes one case of each class in ``recorded/``
@@ -11,11 +12,22 @@ and prints what differs from hfinspect's prediction.
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hfinspect.analysis.quantization.packing import packing, rewritten
+from hfinspect.analysis.quantization.pieces import UndeterminedError
+from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.prediction import Prediction, is_held, predict
+
+from . import packers
+from .deliberate import MODULE_NAMES
+from .packers import Packer
 from .saved import config_for
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "oracle"
@@ -44,10 +56,15 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("musicgen-conditional-generation", BLOCKS),
 ]
 
-_DTYPES = {
+DTYPES = {
     "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "bool": "BOOL",
-    "uint8": "U8", "float8_e4m3fn": "F8_E4M3", "float8_e8m0fnu": "F8_E8M0",
+    "float64": "F64", "int32": "I32", "int8": "I8", "uint8": "U8", "complex64": "C64",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0",
 }  # fmt: skip
+
+#: Methods whose own tools take experts apart before they pack them.
+EXPERTS_APART = frozenset({"awq", "gptq", "compressed"})
 
 Tensors = dict[str, tuple[str, tuple[int, ...]]]
 
@@ -57,7 +74,15 @@ def recorded() -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted((FIXTURES / "recorded").glob("*.json")):
         for label, one in json.loads(path.read_text()).items():
             if one.get("library") == "transformers" and "tensors" in one and "saved" in one:
-                yield label, one
+                yield label, {**one, "saved": _with_floats(one["saved"])}
+
+
+def _with_floats(value: Any) -> Any:
+    """Infinity as a number: the library checks values before it reads its own spelling."""
+    if isinstance(value, dict):
+        spelled = value.get("__float__")
+        return float(spelled) if spelled else {k: _with_floats(v) for k, v in value.items()}
+    return [_with_floats(item) for item in value] if isinstance(value, list) else value
 
 
 def packed(one: dict[str, Any], settings: dict[str, Any]) -> tuple[dict[str, Any], Tensors]:
@@ -92,10 +117,7 @@ def packed(one: dict[str, Any], settings: dict[str, Any]) -> tuple[dict[str, Any
         state = revert_weight_conversion(model, state)
     config = {**one["saved"], "dtype": "bfloat16", "quantization_config": told.to_dict()}
     config["quantization_config"]["quant_method"] = "fp8"
-    tensors = {
-        name: (_DTYPES[str(tensor.dtype).rpartition(".")[2]], tuple(tensor.shape))
-        for name, tensor in state.items()
-    }
+    tensors = {name: (_dtype(tensor), tuple(tensor.shape)) for name, tensor in state.items()}
     return json.loads(json.dumps(config)), tensors
 
 
@@ -114,50 +136,120 @@ def record() -> None:
     (FIXTURES / "packed.json").write_text(text + "\n")
 
 
-def compare() -> None:
-    """Print every class of which the prediction differs, and how many agree."""
-    from hfinspect.analysis.quantization.packing import packing
-    from hfinspect.trees.prediction import predict
+class Built:
+    """A model of a case, built when it is needed and used for every method."""
 
-    seen, equal = set(), 0
-    for label, one in recorded():
-        key = one["model_type"], one["architecture"]
-        if key in seen:
-            continue
-        seen.add(key)
-        try:
-            config, tensors = packed(one, BLOCKS)
-        except Exception as error:
-            print(f"{label}: transformers: {type(error).__name__}: {error!s:.100}")
-            continue
+    def __init__(self, one: dict[str, Any]) -> None:
+        self._one = one
+
+    @cached_property
+    def model(self) -> Any:
+        import torch
+        import transformers
+
+        cls = getattr(transformers, self._one["architecture"])
+        with torch.device("meta"):
+            config = config_for(cls, self._one["saved"])
+            return cls._from_config(config, dtype=torch.bfloat16)
+
+    @cached_property
+    def state(self) -> dict[str, Any]:
+        from transformers.modeling_utils import remove_tied_weights_from_state_dict
+
+        state = dict(self.model.state_dict())
+        for name in getattr(self.model, "_keys_to_ignore_on_save", None) or ():
+            state.pop(name, None)
+        return dict(remove_tied_weights_from_state_dict(state, self.model))
+
+    def packed(self, packer: Packer, prediction: Prediction) -> Tensors:
+        """The tensors that are saved of the model when another method packed it."""
+        from transformers.core_model_loading import revert_weight_conversion
+
+        state = packers.replaced(packer, prediction, self.model, self.state)
+        state = revert_weight_conversion(self.model, state)
+        return {name: (_dtype(tensor), tuple(tensor.shape)) for name, tensor in state.items()}
+
+
+def predicted_otherwise(packer: Packer, prediction: Prediction) -> Tensors:
+    """hfinspect's. Raises UndeterminedError."""
+    plan = packers.plan_of(packer, prediction)
+    root = rewritten(plan, prediction)
+    return {
+        spec.name: (spec.dtype or "BF16", spec.shape)
+        for spec in expected_tensors(root)
+        if is_held(spec)
+    }
+
+
+def _dtype(tensor: Any) -> str:
+    return DTYPES[str(tensor.dtype).rpartition(".")[2]]
+
+
+def _both(one: dict[str, Any], method: str, built: Built) -> tuple[Tensors, Tensors]:
+    """What is saved, and what is predicted. Raises UndeterminedError for the latter."""
+    if method == "fp8":
+        config, tensors = packed(one, BLOCKS)
         found = packing(predict(config), config)
         assert found is not None
         if found.specs is None:
-            print(f"{label}: {found.findings[0].text}")
+            raise UndeterminedError(found.findings[0].text)
+        return tensors, {s.name: (s.dtype or found.dtype or "", s.shape) for s in found.tensors}
+    packer = packers.PACKERS[method]
+    prediction = predict({**one["saved"], "dtype": "bfloat16", **packers.settings(packer)})
+    mine = predicted_otherwise(packer, prediction)
+    return built.packed(packer, prediction), mine
+
+
+def compare(methods: list[str]) -> None:
+    """Print every class of which a prediction differs, and how many agree."""
+    seen: set[tuple[str, str]] = set()
+    counts = {method: Counter[str]() for method in methods}
+    for label, one in recorded():
+        key = one["model_type"], one["architecture"]
+        if key in seen or one["model_type"] in MODULE_NAMES:  # known differences of names
             continue
-        mine = {spec.name: (spec.dtype or found.dtype, spec.shape) for spec in found.tensors}
-        differs = [
-            name
-            for name in sorted(mine.keys() | tensors.keys())
-            if not _alike(mine.get(name), tensors.get(name))
-        ]
-        equal += not differs
-        if differs:
-            print(f"{label}: {len(differs)} differ, {differs[0]}: "
-                  f"{mine.get(differs[0])}, saved {tensors.get(differs[0])}")  # fmt: skip
-    print(f"{equal:,} of {len(seen):,} classes agree")
+        seen.add(key)
+        built = Built(one)
+        for method in methods:
+            outcome, text = _outcome(one, method, built)
+            counts[method][outcome] += 1
+            if text:
+                print(f"{method} {label}: {outcome}: {text}", flush=True)
+    for method, found in counts.items():
+        print(f"{method}: {len(seen):,} classes: {dict(found)}")
 
 
-def _alike(mine: Any, saved: Any) -> bool:
-    """Equal, but for the width of floats that stay as they are: the library widens some while
-    loading, which is no matter of packing."""
+def _outcome(one: dict[str, Any], method: str, built: Built) -> tuple[str, str]:
+    """What a comparison has found, and of what is not equal a line."""
+    try:
+        saved, mine = _both(one, method, built)
+    except UndeterminedError as error:
+        return "unknown", f"{error!s:.150}"
+    except Exception as error:
+        return "not saved", f"{type(error).__name__}: {error!s:.100}"
+    names = sorted(mine.keys() | saved.keys())
+    if method in EXPERTS_APART:
+        names = [name for name in names if not re.search(r"experts\.\d+\.", name)]
+    differs = [name for name in names if not _alike(name, mine, saved)]
+    if not differs:
+        return "equal", ""
+    name = differs[0]
+    return "different", f"{len(differs)}, {name}: {mine.get(name)}, saved {saved.get(name)}"
+
+
+def _alike(name: str, predicted: Tensors, stored: Tensors) -> bool:
+    """Equal, but for the width of floats that stay as they are (the library widens some while
+    loading, which is no matter of packing) and the length of settings written as text."""
+    mine, saved = predicted.get(name), stored.get(name)
     if mine == saved or mine is None or saved is None:
         return bool(mine == saved)
+    if ".quant_state." in name:
+        return True
     return bool(mine[1] == saved[1] and {mine[0], saved[0]} == {"F32", "BF16"})
 
 
 if __name__ == "__main__":
-    if "--all" in sys.argv[1:]:
-        compare()
+    if sys.argv[1:2] == ["--all"]:
+        compare(sys.argv[2:] or ["fp8", *packers.PACKERS])
     else:
         record()

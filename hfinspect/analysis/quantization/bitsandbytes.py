@@ -13,12 +13,23 @@ import json
 from collections.abc import Mapping
 
 from ...core.tensor import DTYPE_BITS, TORCH_DTYPES, StoredTensor
+from ...trees.modules import Parameter
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
-from .kept_by_default import kept_in_float32, kept_without_list
+from .kept_by_default import (
+    NO_VERSION,
+    has_experts_apart,
+    kept_in_float32,
+    kept_without_list,
+    no_linear_since_5,
+)
 from .pieces import (
+    CONV1D,
     KEEP,
+    LINEAR,
+    LINEARS,
+    Fused,
     Linear,
     Pieces,
     Plan,
@@ -90,33 +101,50 @@ def _read_four_bits(modules: Modules, name: str, absmax: StoredTensor, sheet: Sh
 # ---- the inverse
 
 _BLOCK, _NESTED_BLOCK = 64, 256
-#: Only these are packed (``replace_with_bnb_linear``).
-_CLASSES = frozenset({"Linear", "Conv1D"})
 #: The shortest number is ``0.0``; a double has at most 24 characters.
 _SHORTEST, _LONGEST = 3, 24
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+#: Model types of which it takes experts apart to pack them.
+_TAKEN_APART = frozenset({"llama4", "llama4_text"})
+
+
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear but those listed; without a list, all but the output head (transformers,
-    ``get_modules_to_not_convert``)."""
+    ``get_modules_to_not_convert``). Experts are packed by versions that have a Linear of each."""
+    apart = has_experts_apart(config)
+    experts_stay = apart is False
+    joined = experts_stay and prediction.model_type not in _TAKEN_APART
     kept = said.names("llm_int8_skip_modules")
     selection = Selection()
     selection.add(kept or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
+    if experts_stay:
+        selection.add(no_linear_since_5(prediction), KEEP)
     if kept is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
     if said.values.get("load_in_8bit") is True or said.values.get("_load_in_8bit") is True:
-        scheme: Scheme = _eight_bits
+        packed: Scheme = _eight_bits
     elif said.values.get("load_in_4bit") is True or said.values.get("_load_in_4bit") is True:
-        scheme = _four_bits(said)
+        packed = _four_bits(said)
     else:
         raise UndeterminedError("it says neither load_in_4bit nor load_in_8bit")
-    return Plan(scheme, selection)
+
+    def scheme(linear: Linear) -> Pieces | None:
+        if linear.is_expert and apart is None:
+            raise UndeterminedError(NO_VERSION)
+        return None if linear.is_expert and experts_stay else packed(linear)
+
+    # Version 5 replaces a Linear and nothing made from it.
+    classes = (LINEAR if experts_stay else LINEARS) | CONV1D
+    return Plan(scheme, selection, classes, fused=_as_it_is if joined else None)
 
 
-def _eight_bits(linear: Linear) -> Pieces | None:
-    if linear.module not in _CLASSES:
-        return None
+def _as_it_is(fused: Fused) -> Pieces:
+    return {fused.name: Parameter(fused.shape)}
+
+
+def _eight_bits(linear: Linear) -> Pieces:
     shape = (
         (linear.inputs, linear.out) if linear.module == "Conv1D" else (linear.out, linear.inputs)
     )
@@ -134,9 +162,7 @@ def _four_bits(said: Declared) -> Scheme:
     if kind not in ("nf4", "fp4") or storage is None:
         raise UndeterminedError(f"the type {kind!r:.40} is not known")
 
-    def pack(linear: Linear) -> Pieces | None:
-        if linear.module not in _CLASSES:
-            return None
+    def pack(linear: Linear) -> Pieces:
         nbytes = parts(linear.parameters, 2)
         size = DTYPE_BITS[storage] // 8
         blocks = parts(linear.parameters, _BLOCK)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .declared import Declared
 from .pieces import (
     KEEP,
+    LINEARS,
     Linear,
     Pieces,
     Plan,
@@ -72,7 +73,7 @@ def plan(said: Declared) -> Plan:
             scheme = own
         _select(selection, [target for target in named if target != _CLASS], own)
     cache = "attention" if said.values.get("kv_cache_scheme") else ""
-    return Plan(scheme, selection, cache_scales=cache)
+    return Plan(scheme, selection, LINEARS, cache_scales=cache)
 
 
 def _select(selection: Selection, patterns: list[object], label: object) -> None:
@@ -80,7 +81,7 @@ def _select(selection: Selection, patterns: list[object], label: object) -> None
         if isinstance(pattern, str) and pattern.startswith("re:"):
             selection.expression(pattern[3:], label)
         else:
-            selection.add([pattern], label, inside=False)
+            selection.add([pattern], label, inside=False, alone=True)
 
 
 def _check_transforms(said: Declared) -> None:

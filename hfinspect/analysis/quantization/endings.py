@@ -18,6 +18,7 @@ from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
+from .kept_by_default import kept_in_float32, kept_without_list
 from .pieces import (
     KEEP,
     Linear,
@@ -33,6 +34,7 @@ from .pieces import (
     zero_points,
 )
 from .selection import Selection
+from .text_layers import check_decoder
 
 _ASIDE = {
     "scales": Holds.SCALES,
@@ -162,7 +164,7 @@ def _read_marlin(module: Module, sheet: Sheet) -> None:
 # ---- the inverse
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear in the layers of the language model, as these tools go layer by layer.
 
     ``modules_in_block_to_quantize`` and GPTQModel's ``dynamic`` (``-:`` leaves modules out, ``+:``
@@ -170,9 +172,16 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
     """
     selection = Selection()
     scheme: Scheme | None
+    outside = ""
+    check_decoder(prediction)
     if said.method.startswith("awq"):
         scheme = awq(said.text("version") or "gemm", *_settings(said))
-        selection.add(said.names("modules_to_not_convert") or (), KEEP)
+        listed = said.names("modules_to_not_convert")
+        selection.add(listed or (), KEEP)
+        selection.add(kept_in_float32(prediction), KEEP)
+        if not listed:  # transformers reads what AutoAWQ leaves outside of the layers as packed
+            selection.add(kept_without_list(prediction), KEEP, inside=False)
+            outside = "it does not list what stays as it is outside of the layers"
     else:
         scheme = _gptq_plan(said, selection)
     heads = said.values.get("lm_head") is True
@@ -180,7 +189,7 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
         selection.add(["lm_head"], scheme)
     # AutoGPTQ and AutoAWQ load and save in float16, AutoAWQ without exception.
     floats = "F16" if said.method.startswith("awq") else None
-    return Plan(scheme, selection, layers_only=True, dtype="F16", floats=floats)
+    return Plan(scheme, selection, layers_only=True, outside=outside, dtype="F16", floats=floats)
 
 
 def _gptq_plan(said: Declared, selection: Selection) -> Scheme | None:

@@ -11,21 +11,29 @@ and ``down_proj_scale_inv``. AutoFP8 (configs without ``weight_block_size``): ``
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...trees.modules import Parameter
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Modules, Sheet
-from .kept_by_default import kept_in_float32, kept_without_list
+from .kept_by_default import (
+    NO_VERSION,
+    has_experts_apart,
+    kept_in_float32,
+    kept_without_list,
+    no_linear_since_5,
+)
 from .pieces import (
     KEEP,
+    LINEAR,
+    LINEARS,
     Fused,
     FusedScheme,
     Linear,
     Pieces,
     Plan,
-    Scheme,
     UndeterminedError,
     parts,
     scales,
@@ -38,6 +46,8 @@ _FORMATS = {
     "": "F8_E4M3", "e4m3": "F8_E4M3", "float8_e4m3fn": "F8_E4M3",
     "e5m2": "F8_E5M2", "float8_e5m2": "F8_E5M2",
 }  # fmt: skip
+#: What transformers replaces: a Linear and nothing made from it, but for groups (``FP8Linear``).
+_CLASSES = LINEAR | {"DeepseekV4GroupedLinear"}
 _LISTS = ("modules_to_not_convert", "ignored_layers")
 #: Model types whose files keep scales of the format ue8m0 as float32.
 _WIDE_SCALES = frozenset({"deepseek_v3", "deepseek_v32"})
@@ -49,34 +59,75 @@ _KEPT = ("eh_proj", "shared_head.head", "indexer.weights_proj")
 #: Model types with queries, keys and values that are joined in files; their scales are not.
 _JOINED = frozenset({"step3p7"})
 
+_NO_EXPERTS = "transformers cannot build experts in FP8 for this model type"
+_NO_READING = "transformers cannot read this model type in FP8"
+_PIECES = "transformers saves the convolutions of this model type in pieces with other names"
+#: Model types that transformers cannot save in FP8, or not under the names that it reads, with the
+#: reason; as recorded by ``record_packed --all``.
+_NOT_SAVED: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("aria", "aria_text", "dbrx", "ernie4_5_vl_moe", "gpt_oss", "jetmoe", "lfm2_moe",
+             "nllb-moe", "openai_privacy_filter", "switch_transformers"),
+            _NO_EXPERTS,
+        ),
+        **dict.fromkeys(
+            ("depth_anything", "dinov2", "dinov2_with_registers", "kimi_k25"), _NO_READING
+        ),
+        **dict.fromkeys(("bailing_hybrid", "glm5_next", "kimi_linear", "olmo_hybrid"), _PIECES),
+    }
+)  # fmt: skip
+#: Model types whose class has experts that do nothing and that no FP8 file has.
+_IDLE_EXPERTS = frozenset({"longcat_flash"})
+
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module with a weight of one of these dtypes, and all scales."""
     read_scaled(modules, said, sheet)
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear but those that are listed; without a list, all but what transformers keeps by
     default. A config that transformers did not write says by its list alone what is packed next to
     the language model."""
     kept = said.names(*_LISTS)
     if kept is None and _has_other_parts(prediction) and not _by_transformers(said):
         raise UndeterminedError("it does not list what stays as it is next to the language model")
-    if kept is None and prediction.model_type in _JOINED:
+    model_type = prediction.model_type or ""
+    if kept is None and model_type in _JOINED:
         raise UndeterminedError("it does not list the vision part, whose scales have other names")
+    if model_type in _IDLE_EXPERTS:
+        raise UndeterminedError("whether the experts that do nothing are in the files is not known")
+    if _by_transformers(said) and model_type in _NOT_SAVED:
+        raise UndeterminedError(_NOT_SAVED[model_type])
     for key in ("modules_to_convert", "quantized_layers", "config_groups"):
         if said.values.get(key):
             raise UndeterminedError(f"{key} mixes layouts")
     if said.values.get("kv_cache_scheme"):
         raise UndeterminedError("the names of the KV cache's scales are not known")
+    by_library = _by_transformers(said) or said.method == "fbgemm_fp8"
     selection = Selection()
     selection.add(kept or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
-    if not _by_transformers(said):
-        selection.add(_KEPT, KEEP)
+    selection.add(no_linear_since_5(prediction) if by_library else _KEPT, KEEP)
     if kept is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
-    return Plan(_scheme(said, prediction), selection, fused=_experts(said, prediction))
+    static = said.text("activation_scheme") == "static"
+    if said.method == "fbgemm_fp8":
+        return _fbgemm_plan(config, selection, prediction)
+    return Plan(
+        _settings(said, prediction).linear, selection, fused=_experts(said, prediction),
+        classes=_CLASSES,
+        joined=_inputs_of_experts if static and _by_transformers(said) else None,
+    )  # fmt: skip
+
+
+def _inputs_of_experts(experts: int) -> Pieces:
+    """Static scales of what goes into experts: two tensors for all, whatever the experts are."""
+    return {
+        "gate_up_proj_activation_scale": scales("F32", experts),
+        "down_proj_activation_scale": scales("F32", experts),
+    }
 
 
 def _by_transformers(said: Declared) -> bool:
@@ -88,46 +139,63 @@ def _has_other_parts(prediction: Prediction) -> bool:
     return any(spec.part != "text" for spec, _ in prediction.tensors.counted())
 
 
-def _scheme(said: Declared, prediction: Prediction) -> Scheme:
-    if said.method == "fbgemm_fp8":
-        return lambda linear: {
+def _fbgemm_plan(
+    config: Mapping[str, object], selection: Selection, prediction: Prediction
+) -> Plan:
+    """A scale for each row; experts by the version (``has_experts_apart``)."""
+    selection.add(no_linear_since_5(prediction), KEEP)
+    apart = has_experts_apart(config)
+
+    def pack(linear: Linear) -> Pieces | None:
+        if linear.is_expert and apart is None:
+            raise UndeterminedError(NO_VERSION)
+        if linear.is_expert and not apart:
+            return None
+        return {
             "weight": weights("F8_E4M3", (linear.out, linear.inputs), linear.parameters, 8, "FP8"),
             "weight_scale": scales("F32", linear.out, 1),
         }
-    packed = _settings(said, prediction)
 
-    def pack(linear: Linear) -> Pieces | None:
-        if linear.module != "Linear" and not linear.module.endswith(
-            "GroupedLinear"
-        ):  # not Conv1D, nor a Linear of another kind
-            return None
-        return packed.linear(linear)
-
-    return pack
+    return Plan(pack, selection, classes=LINEARS)
 
 
 class _Settings(NamedTuple):
     """``dtype`` of the weights, ``scale`` of the scales, which are one for each of ``blocks`` (rows
     and columns), or one for all; ``static`` activations have a scale too. ``names`` are those of
-    the two scales, without ``weight`` in front."""
+    the two scales, without ``weight`` in front; ``halved`` whether an expert's gate and up are
+    halves of one tensor with scales (transformers)."""
 
     dtype: str
     scale: str
     blocks: tuple[int, int] | None
     static: bool
     names: tuple[str, str] = ("scale_inv", "activation_scale")
+    halved: bool = False
 
     def linear(self, linear: Linear) -> Pieces:
         out, inputs = linear.out, linear.inputs
-        if self.static and linear.is_expert and self.names[1] == "activation_scale":
-            raise UndeterminedError("transformers joins the scales of all experts' activations")
+        static = self.static
+        if static and linear.is_expert and self.names[1] == "activation_scale":
+            if not self.halved:
+                raise UndeterminedError("where the scales of experts' activations are is not known")
+            static = False  # two tensors for all experts: ``_inputs_of_experts``
+        if linear.is_expert and self.halved and self._splits(out):
+            raise UndeterminedError(
+                f"the {self.blocks} blocks of an expert's gate and up are not halves of what "
+                "transformers keeps joined"
+            )
         # One scale for all of an expert keeps the axes of the tensor that holds all experts.
         shape = self.scales_of(out, inputs) if self.blocks or linear.is_expert else ()
         pieces = {
             "weight": weights(self.dtype, (out, inputs), out * inputs, 8, "FP8"),
             f"weight_{self.names[0]}": scales(self.scale if self.blocks else "F32", *shape),
         }
-        return {**pieces, self.names[1]: scales("F32")} if self.static else pieces
+        return {**pieces, self.names[1]: scales("F32")} if static else pieces
+
+    def _splits(self, out: int) -> bool:
+        """Whether gate and up, joined, have a block with rows of both."""
+        high = self.blocks[0] if self.blocks else 1
+        return parts(2 * out, high) != 2 * parts(out, high)
 
     def scales_of(self, out: int, inputs: int) -> tuple[int, int]:
         high, wide = self.blocks or (out, inputs)
@@ -152,20 +220,31 @@ def _settings(said: Declared, prediction: Prediction) -> _Settings:
         given = {"weight_block_size", "modules_to_not_convert"}
         if given.isdisjoint(said.values):
             return _Settings(dtype, "F32", None, static, ("scale", "input_scale"))
-        return _Settings(dtype, "F32", None, static)
+        return _Settings(dtype, "F32", None, static, halved=_by_transformers(said))
     if not (isinstance(blocks, list) and len(blocks) == 2 and all(map(_is_size, blocks))):
         raise UndeterminedError(f"weight_block_size {blocks!r:.40} is no pair of sizes")
-    return _Settings(dtype, scale, (blocks[0], blocks[1]), static)
+    return _Settings(dtype, scale, (blocks[0], blocks[1]), static, halved=_by_transformers(said))
 
 
 def _is_size(value: object) -> bool:
     return type(value) is int and value > 0
 
 
-#: Experts in two tensors: what goes into them, and what comes out.
+#: Experts in two tensors, what goes into them and what comes out: by their names (or, where each
+#: is in a module of its own, by the modules' names) what the scales are called.
 _GATE_UP, _DOWN = "gate_up_proj", "down_proj"
+_PAIRS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        _GATE_UP: (_DOWN, "_scale_inv"),
+        "w13_weight": ("w2_weight", "_scale"),
+    }
+)
+#: GraniteMoE's modules, of which transformers renames the weights alone.
+_GRANITE = MappingProxyType({"input_linear": _GATE_UP, "output_linear": _DOWN})
 #: Classes with one map of all experts: ``gate_proj.weight`` (experts, out, in).
 _EACH = frozenset({"Step3p7MoELinear"})
+#: Model types of which transformers saves scales under names that it does not read.
+_MIXED_UP = frozenset({"inkling_mm_model", "inkling_model"})
 
 
 def _experts(said: Declared, prediction: Prediction) -> FusedScheme:
@@ -175,16 +254,23 @@ def _experts(said: Declared, prediction: Prediction) -> FusedScheme:
     def pack(fused: Fused) -> Pieces:
         packed, names = _settings(said, prediction), fused.siblings
         if fused.module in _EACH and not packed.static:
-            return _all_experts(fused, fused.shape, packed)
-        if names.keys() != {_GATE_UP, _DOWN}:
+            return _all_experts(fused.shape, packed, fused.name, f"{fused.name}_scale_inv")
+        if fused.module_name in _GRANITE and packed.halved and not packed.static:
+            scale = f"../experts.{_GRANITE[fused.module_name]}_scale_inv"
+            least = 1 + (fused.module_name == "input_linear")
+            return _all_experts(fused.shape, packed, fused.name, scale, least=least)
+        first = next((name for name in _PAIRS if name in names), "")
+        second, ending = _PAIRS.get(first, ("", ""))
+        if names.keys() != {first, second} or prediction.model_type in _MIXED_UP:
             listed = ", ".join(sorted(names))
             raise UndeterminedError(
                 f"experts in tensors of these names are not known: {listed:.80}"
             )
         experts, out, inputs = fused.shape
-        if _is_transposed(names[_GATE_UP], names[_DOWN]):
+        if _is_transposed(names[first], names[second]):
             out, inputs = inputs, out
-        pieces = _all_experts(fused, (experts, out, inputs), packed)
+        scale, least = f"{fused.name}{ending}", 1 + (fused.name == first)
+        pieces = _all_experts((experts, out, inputs), packed, fused.name, scale, least=least)
         if packed.static:
             pieces[f"{fused.name}_activation_scale"] = scales("F32", experts)
         return pieces
@@ -192,15 +278,16 @@ def _experts(said: Declared, prediction: Prediction) -> FusedScheme:
     return pack
 
 
-def _all_experts(fused: Fused, shape: tuple[int, ...], packed: _Settings) -> dict[str, Parameter]:
+def _all_experts(
+    shape: tuple[int, ...], packed: _Settings, name: str, scale: str, *, least: int = 1
+) -> dict[str, Parameter]:
+    """``least``: gate and up have rows of scales of their own."""
     experts, out, inputs = shape
     high, wide = packed.scales_of(out, inputs)
-    if fused.name == _GATE_UP:
-        high = max(high, 2)  # gate and up have scales of their own
-    scale = packed.scale if packed.blocks else "F32"
+    dtype = packed.scale if packed.blocks else "F32"
     return {
-        fused.name: weights(packed.dtype, shape, experts * out * inputs, 8, "FP8"),
-        f"{fused.name}_scale_inv": scales(scale, experts, high, wide),
+        name: weights(packed.dtype, shape, experts * out * inputs, 8, "FP8"),
+        scale: scales(dtype, experts, max(high, least), wide),
     }
 
 

@@ -28,10 +28,17 @@ _WIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "blip-2": ("qformer", *_T5),
     }
 )  # fmt: skip
+#: Model type -> modules that files call like a Linear, and that transformers since version 5 has
+#: in a class of another kind.
+_NO_LINEAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    dict.fromkeys(
+        ("granitemoe", "granitemoehybrid", "granitemoeshared"), ("block_sparse_moe.router.layer",)
+    )
+)
 #: Heads of parts that ``get_output_embeddings`` of the whole does not return.
 _NO_OUTPUT = (
     "joint.head", "code_predictor.lm_head", "talker.codec_head", "thinker.lm_head",
-    "semantic.lm_head", "coarse_acoustics.lm_head",
+    "semantic.lm_head", "coarse_acoustics.lm_head", "predictions.dense",
 )  # fmt: skip
 #: Classes whose head is no output embedding.
 _OTHER_HEADS = ("ForCTC", "ForMaskedImageModeling")
@@ -40,6 +47,25 @@ _OTHER_HEADS = ("ForCTC", "ForMaskedImageModeling")
 def kept_in_float32(prediction: Prediction) -> tuple[str, ...]:
     """Ends of the names of modules that are never packed."""
     return _WIDE.get(prediction.model_type or "", _T5)
+
+
+#: Since this version transformers has the experts of a layer in one tensor, which its quantizers
+#: for Linear pass over.
+_JOINS_EXPERTS = 5
+NO_VERSION = "config.json names no transformers_version, which decides whether experts are packed"
+
+
+def has_experts_apart(config: Mapping[str, object]) -> bool | None:
+    """Whether the transformers that wrote a config had a Linear of each expert, None if not
+    known."""
+    text = config.get("transformers_version")
+    first = text.partition(".")[0] if isinstance(text, str) else ""
+    return int(first) < _JOINS_EXPERTS if first.isdecimal() and len(first) < 4 else None
+
+
+def no_linear_since_5(prediction: Prediction) -> tuple[str, ...]:
+    """Ends of the names of what only looks like a Linear to transformers 5."""
+    return _NO_LINEAR.get(prediction.model_type or "", ())
 
 
 def kept_without_list(prediction: Prediction) -> list[str]:

@@ -45,7 +45,7 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
                 known[own] = scheme_of(*own)
             selection.add([name], known[own], inside=False)
     else:
-        if not kept:
+        if kept is None:  # an export always has the list, if need be an empty one
             raise UndeterminedError("it does not list which modules stay as they are")
         size = said.values.get("group_size") or _size_in_groups(said)
         scheme = scheme_of(algorithm, size)

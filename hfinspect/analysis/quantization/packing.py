@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ...core.checkpoint import Finding
@@ -32,8 +33,10 @@ from .pieces import KEEP, Fused, Linear, Plan, Scheme, UndeterminedError, scales
 from .registry import find_plan
 from .selection import State
 
-#: Classes whose weight is the matrix of a linear map.
-_LINEAR = frozenset({"Linear", "Conv1D", "NonDynamicallyQuantizableLinear"})
+#: Class -> its child that is a Linear although files call its weight by the Linear's name alone.
+_WITHOUT_WEIGHT = MappingProxyType({"Inkling2DynamicShortConvolution": "weight_proj"})
+#: In front of names of what a module's tensors bring along next to the module.
+_OUTSIDE = "../"
 
 Children = Mapping[str, Module | Parameter]
 _WEIGHTS = Holds.WEIGHTS.value
@@ -74,7 +77,7 @@ def packing(
     try:
         plan = find_plan(said, config or {}, prediction)
         walk = _Walk(plan, prediction.dtype or plan.dtype)
-        root = walk.module(prediction.root, plan.selection.start(), _Place())
+        root = walk.root(prediction)
         if plan.selection.names_nothing:
             raise UndeterminedError("it names modules by other names than the files have")
         specs = expected_tensors(root)
@@ -90,6 +93,11 @@ def packing(
         summary=_summary(said, alike),
         findings=(*walk.findings, *_unsized(alike)),
     )
+
+
+def rewritten(plan: Plan, prediction: Prediction) -> Module:
+    """The tree of a model as a plan packs it. Raises UndeterminedError."""
+    return _Walk(plan, prediction.dtype or plan.dtype).root(prediction)
 
 
 #: (dtype, shape, what is packed) -> number of tensors.
@@ -163,13 +171,15 @@ def _summary(said: Declared, alike: Alike) -> Quantization:
 
 
 class _Place(NamedTuple):
-    """What a module is handed down and what matters for whether it is packed."""
+    """What a module is handed down and what matters for whether it is packed. ``name`` is its own,
+    or for one of a list that of the list."""
 
     component: Component = Component.OTHER
     part: str = "text"
     in_layers: bool = False
     is_expert: bool = False
     is_saved: bool = True
+    name: str = ""
 
     def inside(self, node: Module) -> _Place:
         part = node.part or self.part
@@ -179,6 +189,7 @@ class _Place(NamedTuple):
             (self.in_layers or (isinstance(node, Layers) and node.is_layers)) and part == "text",
             self.is_expert or node.active is not None or node.kind == "expert",
             self.is_saved and node.saved,
+            self.name,
         )
 
 
@@ -190,6 +201,9 @@ class _Walk:
         self._plan = plan
         self._dtype = dtype
         self._made: dict[tuple[int, State, _Place], Module] = {}
+
+    def root(self, prediction: Prediction) -> Module:
+        return self.module(prediction.root, self._plan.selection.start(), _Place())
 
     def module(self, node: Module, state: State, place: _Place) -> Module:
         inside = place.inside(node)
@@ -205,7 +219,11 @@ class _Walk:
         enter = self._plan.selection.enter
         for name, child in node.children.items():
             if isinstance(child, Module):
-                children[name] = self.module(child, enter(state, name), place)
+                below = place if name.isdigit() else place._replace(name=name)
+                made = self.module(child, enter(state, name), below)
+                if name == "experts" and made is not child:
+                    made = self._with_joined(made)
+                children[name] = made
             elif scheme is not None and name == "weight" and _is_matrix(child):
                 pieces = scheme(self._linear(node, child, place))
                 children.update({name: child} if pieces is None else _placed(child, pieces))
@@ -215,9 +233,14 @@ class _Walk:
             children.update(self._cache_scales(children))
         if children == node.children:
             return node
-        made = copy.copy(node)
-        made.children = children
-        return made
+        return _with_children(node, _brought_out(children))
+
+    def _with_joined(self, experts: Module) -> Module:
+        """A list of experts with the tensors that it has for all of them."""
+        count = sum(name.isdigit() for name in experts.children)
+        if self._plan.joined is None or not count:
+            return experts
+        return _with_children(experts, {**experts.children, **self._plan.joined(count)})
 
     def _linear(self, node: Module, weight: Parameter, place: _Place) -> Linear:
         first, second = (int(size) for size in weight.shape)
@@ -228,8 +251,8 @@ class _Walk:
     def _scheme(self, node: Module, state: State, place: _Place) -> Scheme | None:
         """That of a module, None for one that stays as it is."""
         plan = self._plan
-        is_linear = node.class_name in _LINEAR or node.class_name.endswith("GroupedLinear")
-        if not is_linear and not (plan.embeddings and node.class_name == "Embedding"):
+        is_embedding = plan.embeddings and node.class_name == "Embedding"
+        if node.class_name not in plan.classes and not is_embedding:
             return None
         return self._chosen(state, place)
 
@@ -239,7 +262,11 @@ class _Walk:
         if label is not None:
             return label if callable(label) else None
         outside = not place.in_layers or place.component is Component.HEAD
-        return None if plan.layers_only and outside else plan.scheme
+        if not plan.layers_only or not outside:
+            return plan.scheme
+        if plan.outside and place.is_saved:
+            raise UndeterminedError(plan.outside)
+        return None
 
     def _bare(
         self, node: Module, name: str, tensor: Parameter, state: State, place: _Place
@@ -247,6 +274,8 @@ class _Walk:
         """A tensor that is no Linear's weight: as it is, unless it holds experts."""
         if tensor.dtype == "F32" and self._plan.floats is not None:
             tensor = replace(tensor, dtype=self._plan.floats)
+        if _WITHOUT_WEIGHT.get(node.class_name) == name:
+            return self._without_weight(name, tensor, state, place)
         is_expert = place.is_expert or tensor.active is not None or tensor.kind == "expert"
         if not is_expert or not _has_matrices(node, name, tensor):
             return {name: tensor}
@@ -255,10 +284,24 @@ class _Walk:
             return {name: tensor}
         if plan.fused is not None:
             sizes = _sizes(node)
-            return _placed(tensor, plan.fused(Fused(name, sizes[name], sizes, node.class_name)))
+            fused = Fused(name, sizes[name], sizes, node.class_name, place.name)
+            return _placed(tensor, plan.fused(fused))
         if self._chosen(state, place) is None:
             return {name: tensor}
         raise UndeterminedError(f"it does not say how the experts in one tensor {name} are packed")
+
+    def _without_weight(
+        self, name: str, tensor: Parameter, state: State, place: _Place
+    ) -> Mapping[str, Parameter]:
+        """A Linear's weight that has the Linear's name."""
+        scheme = self._chosen(state, place)
+        out, inputs = tensor.shape
+        linear = Linear(out, inputs, "Linear", False, self._dtype, place.is_expert)
+        pieces = None if scheme is None else scheme(linear)
+        if pieces is None:
+            return {name: tensor}
+        named = {name if key == "weight" else f"{name}.{key}": p for key, p in pieces.items()}
+        return _placed(tensor, named)
 
     def _cache_scales(self, children: Children) -> dict[str, Module | Parameter]:
         """The factors for keys and values, where an attention projects to these."""
@@ -278,6 +321,26 @@ class _Walk:
             if not self.findings:
                 self.findings.append(Finding("cache-scales", text, severity="note"))
         return found
+
+
+def _with_children(node: Module, children: dict[str, Module | Parameter]) -> Module:
+    made = copy.copy(node)
+    made.children = children
+    return made
+
+
+def _brought_out(children: dict[str, Module | Parameter]) -> dict[str, Module | Parameter]:
+    """With what modules in it have outside of themselves: ``../experts.x`` as ``experts.x``."""
+    found = dict(children)
+    for name, child in children.items():
+        if not isinstance(child, Module):
+            continue
+        outside = [key for key in child.children if key.startswith(_OUTSIDE)]
+        if outside:
+            kept = {k: c for k, c in child.children.items() if k not in outside}
+            found[name] = _with_children(child, kept)
+            found.update({key.removeprefix(_OUTSIDE): child.children[key] for key in outside})
+    return found
 
 
 def _is_matrix(tensor: Parameter) -> bool:

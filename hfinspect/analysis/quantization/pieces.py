@@ -45,19 +45,27 @@ Scheme = Callable[[Linear], "Pieces | None"]
 
 class Fused(NamedTuple):
     """A tensor with the weights of all experts: its last name and shape, by name the shapes of all
-    tensors of its module (itself included), and the class of that module."""
+    tensors of its module (itself included), and the class and the name of that module."""
 
     name: str
     shape: tuple[int, ...]
     siblings: Mapping[str, tuple[int, ...]]
     module: str
+    module_name: str
 
 
-#: Raises UndeterminedError.
+#: Raises UndeterminedError. A piece called ``../experts.x`` is ``experts.x`` next to the module.
 FusedScheme = Callable[[Fused], Pieces]
+#: Tensors for all of so many experts together, next to what each expert has.
+JoinedScheme = Callable[[int], Pieces]
 
 #: The label of modules that stay as they are.
 KEEP = "keep"
+
+#: The class that is a Linear and nothing else, and with it those that are made from it.
+LINEAR = frozenset({"Linear"})
+LINEARS = LINEAR | {"DeepseekV4GroupedLinear", "FalconLinear", "NonDynamicallyQuantizableLinear"}
+CONV1D = frozenset({"Conv1D"})
 
 
 @dataclass(frozen=True)
@@ -65,19 +73,24 @@ class Plan:
     """How a config says that a model is packed.
 
     ``selection`` gives modules the label ``KEEP`` or a scheme of their own; the others have
-    ``scheme``, but not a module outside the language model's layers nor an output head (if
-    ``layers_only``), and an embedding only if ``embeddings``. ``fused`` packs
-    experts that are one tensor. ``dtype`` is that of all other tensors where config.json names
-    none; ``floats`` is what the tool casts tensors to that the architecture keeps in float32.
+    ``scheme`` if they are of one of the ``classes``, but not a module outside the language model's
+    layers nor an output head (if ``layers_only``; ``outside`` is then a reason why what is outside
+    is not known, if there is anything), and an embedding only if ``embeddings``. ``fused`` packs
+    experts that are one tensor, ``joined`` adds to a list of experts. ``dtype`` is that of all
+    other tensors where config.json names none; ``floats`` is what the tool casts
+    tensors to that the architecture keeps in float32.
     ``cache_scales`` are the modules with the scales of the KV cache: ``projections``,
     ``attention`` or none.
     """
 
     scheme: Scheme | None
     selection: Selection = field(default_factory=Selection)
+    classes: frozenset[str] = LINEARS | CONV1D
     layers_only: bool = False
+    outside: str = ""
     embeddings: bool = False
     fused: FusedScheme | None = None
+    joined: JoinedScheme | None = None
     dtype: str | None = None
     floats: str | None = None
     cache_scales: str = ""

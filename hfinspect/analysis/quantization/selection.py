@@ -54,12 +54,21 @@ class Selection:
         self._sticky: set[int] = set()
         self._children: list[dict[str, int]] = [{}]
         self._named: dict[int, int] = {}
+        self._alone: dict[int, int] = {}
         self._named_inside: dict[int, int] = {}
         self._entered: dict[tuple[State, str], State] = {}
         self._matched: set[int] = set()
 
-    def add(self, patterns: Iterable[object], label: Hashable, *, inside: bool = True) -> None:
-        """Plain names and globs; what is no string is passed over."""
+    def add(
+        self,
+        patterns: Iterable[object],
+        label: Hashable,
+        *,
+        inside: bool = True,
+        alone: bool = False,
+    ) -> None:
+        """Plain names and globs; what is no string is passed over. ``alone``: a plain name holds
+        for the module alone, not for what is below it."""
         for pattern in patterns:
             if not isinstance(pattern, str) or not pattern:
                 continue
@@ -68,7 +77,7 @@ class Selection:
                 self._starts.append(self._automaton.glob(pattern, number))
                 self._sticky.add(number)
             else:
-                self._name(pattern, label, inside)
+                self._name(pattern, label, inside, alone)
 
     def expression(self, text: str, label: Hashable) -> None:
         """A regular expression, as ``re.match`` reads it."""
@@ -81,12 +90,15 @@ class Selection:
         self._labels.append(label)
         return len(self._labels) - 1
 
-    def _name(self, name: str, label: Hashable, inside: bool) -> None:
+    def _name(self, name: str, label: Hashable, inside: bool, alone: bool) -> None:
         at = 0
         for segment in name.split("."):
             at = self._children[at].setdefault(segment, len(self._children))
             if at == len(self._children):
                 self._children.append({})
+        if alone:
+            self._alone.setdefault(at, self._number(label))
+            return
         self._named.setdefault(at, self._number(label))
         if inside:
             self._named_inside.setdefault(at, self._named[at])
@@ -124,7 +136,8 @@ class Selection:
         inner = self._below(begins, segment)
         kept |= {self._named[node] for node in outer if node in self._named}
         kept |= {self._named_inside[node] for node in inner if node in self._named_inside}
-        here = ended - kept
+        here = ended | {self._alone[node] for node in outer if node in self._alone}
+        here -= kept
         self._matched |= kept | here
         return State(False, positions, outer, inner, frozenset(kept), here)
 
