@@ -158,15 +158,17 @@ def decoder(c: ModelConfig) -> Module:
 # ---- classes
 
 
-def model(c: ModelConfig, *, inside: bool = False) -> Module:
-    """``inside`` a class with heads, where what the encoder's output goes through is not one."""
-    d, two = width(c), c.flag("two_stage", default=True)
+def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:
+    """``inside`` a class with heads, where what the encoder's output goes through is not one;
+    ``proposes`` where that is built whatever ``two_stage`` says."""
+    d, first = width(c), c.flag("two_stage", default=True)
+    two = first or proposes
     network, sizes = backbone(c)
     queries = c.dim("num_queries", default=900)
     text = c.section("text_config")
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
-    asked = c.flag("embedding_init_target", default=True) or not two
+    asked = c.flag("embedding_init_target", default=True) or not first
     layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c))
     return Module(
         f"{_NAME}Model",
@@ -189,11 +191,11 @@ def model(c: ModelConfig, *, inside: bool = False) -> Module:
     )
 
 
-def object_detection(c: ModelConfig) -> Module:
+def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     d, tied = width(c), c.tied(default=True)
     shared = tied and c.flag("decoder_bbox_embed_share", default=True)
     count = int(c.count("decoder_layers", default=6))
-    base = model(c, inside=True)
+    base = model(c, inside=True, proposes=proposes)
     inner = base["decoder"]
     assert isinstance(inner, Module)
 

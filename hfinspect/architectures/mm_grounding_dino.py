@@ -23,7 +23,7 @@ def _labels(tied_to: str | None = None) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    root = renamed(grounding_dino.model(c), "GroundingDino", _NAME)
+    root = renamed(grounding_dino.model(c, proposes=True), "GroundingDino", _NAME)
     root.children["encoder_output_class_embed"] = _labels()
     return root
 
@@ -32,7 +32,7 @@ def object_detection(c: ModelConfig) -> Module:
     tied = c.tied(default=True)
     shared = tied and c.flag("decoder_cls_embed_share", default=True)
     count = int(c.count("decoder_layers", default=6))
-    root = renamed(grounding_dino.object_detection(c), "GroundingDino", _NAME)
+    root = renamed(grounding_dino.object_detection(c, proposes=True), "GroundingDino", _NAME)
     base = root["model"]
     assert isinstance(base, Module)
     base.children["encoder_output_class_embed"] = _labels()

@@ -8,10 +8,16 @@ from ..trees.catalog import register
 from ..trees.modules import Module
 from . import gemma3
 
+#: A save under this model_type knows no other text model.
+_TEXT = "gemma3_text"
+
 
 def generation(c: ModelConfig) -> Module:
     """Gemma 3 as a save under this model_type spells it: one prefix more."""
     # The head is tied unless the text section alone says otherwise.
+    text_type = c.section("text_config").values.get("model_type", _TEXT)
+    if text_type != _TEXT:
+        raise c.section("text_config").error("model_type", text_type, _TEXT)
     key = "tie_word_embeddings"
     tied = c.section("text_config").values.get(key) is not False or c.values.get(key) is True
     inner = gemma3.conditional_generation(

@@ -150,8 +150,8 @@ def _read_sparse(module: Module, said: Declared, sheet: Sheet) -> None:
             sheet.aside(tensor, name, Holds.TABLES)
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
     """The inverse, which has a file of its own."""
     from .compressing import plan as planned
 
-    return planned(said)
+    return planned(said, prediction)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ...core.components import Component
+from ...trees.prediction import Prediction
 from .declared import Declared
 from .pieces import (
     KEEP,
@@ -30,6 +32,7 @@ from .pieces import (
 from .selection import Selection
 
 _CLASS = "Linear"
+_HEAD = "lm_head"
 #: Since this version words are filled without gaps.
 _DENSE_SINCE = (0, 14)
 _MAX_GROUPS = 1_000
@@ -51,14 +54,17 @@ class _Settings(NamedTuple):
     dense: bool | None
 
 
-def plan(said: Declared) -> Plan:
+def plan(said: Declared, prediction: Prediction) -> Plan:
     """Modules by the groups that name them, the other ones of the class Linear by the group that
     names the class. Raises UndeterminedError."""
     if said.section("sparsity_config").get("format") not in (None, "dense"):
         raise UndeterminedError("how many values are zero is not in the config")
     _check_transforms(said)
+    ignored = said.names("ignore") or []
+    if _HEAD in ignored and _head_is_elsewhere(prediction):
+        raise UndeterminedError(f"it keeps {_HEAD}, and the files call the output head otherwise")
     selection = Selection()
-    _select(selection, said.names("ignore") or [], KEEP)
+    _select(selection, ignored, KEEP)
     scheme: Scheme | None = None
     groups = list(said.section("config_groups").values())[:_MAX_GROUPS]
     if not groups:
@@ -74,6 +80,16 @@ def plan(said: Declared) -> Plan:
         _select(selection, [target for target in named if target != _CLASS], own)
     cache = "attention" if said.values.get("kv_cache_scheme") else ""
     return Plan(scheme, selection, LINEARS, cache_scales=cache)
+
+
+def _head_is_elsewhere(prediction: Prediction) -> bool:
+    """Whether an output head of its own is called otherwise than the library calls it."""
+    return _HEAD not in prediction.root.children and any(
+        place.head + spec.name not in prediction.tied
+        for place in prediction.tensors.places()
+        for spec in place.template.rows
+        if spec.component is Component.HEAD and spec.kind == "lm_head"
+    )
 
 
 def _select(selection: Selection, patterns: list[object], label: object) -> None:

@@ -20,7 +20,9 @@ from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
 from .kept_by_default import kept_in_float32, kept_without_list
 from .pieces import (
+    CONV1D,
     KEEP,
+    LINEARS,
     Linear,
     Pieces,
     Plan,
@@ -44,6 +46,8 @@ _ASIDE = {
     "workspace": Holds.TABLES,
     "perm": Holds.TABLES,
 }
+#: Not packed by GPTQ's tools, which take a Linear of each group.
+_GROUPED = frozenset({"DeepseekV4GroupedLinear"})
 _WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 
 
@@ -189,7 +193,10 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
         selection.add(["lm_head"], scheme)
     # AutoGPTQ and AutoAWQ load and save in float16, AutoAWQ without exception.
     floats = "F16" if said.method.startswith("awq") else None
-    return Plan(scheme, selection, layers_only=True, outside=outside, dtype="F16", floats=floats)
+    classes = LINEARS if floats else LINEARS - _GROUPED | CONV1D
+    return Plan(
+        scheme, selection, classes, layers_only=True, outside=outside, dtype="F16", floats=floats
+    )
 
 
 def _gptq_plan(said: Declared, selection: Selection) -> Scheme | None:

@@ -11,13 +11,14 @@ and ``down_proj_scale_inv``. AutoFP8 (configs without ``weight_block_size``): ``
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ...trees.modules import Parameter
 from ...trees.prediction import Prediction
 from .declared import Declared
-from .decoding import Modules, Sheet
+from .decoding import Holds, Modules, Sheet
 from .kept_by_default import (
     NO_VERSION,
     has_experts_apart,
@@ -35,6 +36,7 @@ from .pieces import (
     Pieces,
     Plan,
     UndeterminedError,
+    exact,
     parts,
     scales,
     weights,
@@ -56,6 +58,15 @@ _WIDE_SCALES = frozenset({"deepseek_v3", "deepseek_v32"})
 _KEPT = ("eh_proj", "shared_head.head", "indexer.weights_proj")
 
 
+#: Scales of all experts -> the module that has the weights, where each expert has none of its own.
+_OF_EXPERTS = MappingProxyType(
+    {
+        "gate_up_proj_scale_inv": "input_linear",
+        "gate_up_proj_activation_scale": "input_linear",
+        "down_proj_scale_inv": "output_linear",
+        "down_proj_activation_scale": "output_linear",
+    }
+)
 #: Model types with queries, keys and values that are joined in files; their scales are not.
 _JOINED = frozenset({"step3p7"})
 
@@ -84,6 +95,23 @@ _IDLE_EXPERTS = frozenset({"longcat_flash"})
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module with a weight of one of these dtypes, and all scales."""
     read_scaled(modules, said, sheet)
+    for name in modules:
+        if name == "experts" or name.endswith(".experts"):
+            _read_of_experts(modules, name, sheet)
+
+
+def _read_of_experts(modules: Modules, name: str, sheet: Sheet) -> None:
+    """Scales for all experts of a layer whose weights are in other modules."""
+    tensors = modules[name].tensors
+    for suffix, like in _OF_EXPERTS.items():
+        tensor = tensors.get(suffix)
+        if tensor is None or tensor.name in sheet.tensors:
+            continue
+        parent = name.rpartition(".")[0]
+        granite = f"{parent}.{like}" if parent else like
+        own = (other for other in modules if other.startswith(f"{name}."))
+        owner = granite if granite in modules else next(own, name)
+        sheet.aside(tensor, f"{owner}.weight", Holds.SCALES)
 
 
 def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
@@ -116,7 +144,9 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
     if said.method == "fbgemm_fp8":
         return _fbgemm_plan(config, selection, prediction)
     return Plan(
-        _settings(said, prediction).linear, selection, fused=_experts(said, prediction),
+        _settings(said, config, prediction).linear,
+        selection,
+        fused=_experts(said, config, prediction),
         classes=_CLASSES,
         joined=_inputs_of_experts if static and _by_transformers(said) else None,
     )  # fmt: skip
@@ -163,7 +193,7 @@ class _Settings(NamedTuple):
     """``dtype`` of the weights, ``scale`` of the scales, which are one for each of ``blocks`` (rows
     and columns), or one for all; ``static`` activations have a scale too. ``names`` are those of
     the two scales, without ``weight`` in front; ``halved`` whether an expert's gate and up are
-    halves of one tensor with scales (transformers)."""
+    halves of one tensor with scales (transformers), ``four`` whether experts have four bits."""
 
     dtype: str
     scale: str
@@ -171,9 +201,12 @@ class _Settings(NamedTuple):
     static: bool
     names: tuple[str, str] = ("scale_inv", "activation_scale")
     halved: bool = False
+    four: bool = False
 
     def linear(self, linear: Linear) -> Pieces:
         out, inputs = linear.out, linear.inputs
+        if linear.is_expert and self.four:
+            return self.four_bits("weight", (), out, inputs, "weight_scale_inv")
         static = self.static
         if static and linear.is_expert and self.names[1] == "activation_scale":
             if not self.halved:
@@ -192,6 +225,17 @@ class _Settings(NamedTuple):
         }
         return {**pieces, self.names[1]: scales("F32")} if static else pieces
 
+    def four_bits(
+        self, name: str, experts: tuple[int, ...], out: int, inputs: int, scale: str
+    ) -> dict[str, Parameter]:
+        """Two values a byte, and a scale for 32 of a row."""
+        groups = exact(inputs, 32, "the width")
+        count = prod(experts) * out * inputs
+        return {
+            name: weights("I8", (*experts, out, inputs // 2), count, 4, "MXFP4"),
+            scale: scales(self.scale, *experts, out, groups),
+        }
+
     def _splits(self, out: int) -> bool:
         """Whether gate and up, joined, have a block with rows of both."""
         high = self.blocks[0] if self.blocks else 1
@@ -202,7 +246,7 @@ class _Settings(NamedTuple):
         return parts(out, high), parts(inputs, wide)
 
 
-def _settings(said: Declared, prediction: Prediction) -> _Settings:
+def _settings(said: Declared, config: Mapping[str, object], prediction: Prediction) -> _Settings:
     dtype = _FORMATS.get(said.text("fmt"))
     if dtype is None:
         raise UndeterminedError(f"fmt {said.text('fmt')!r:.40} is not known")
@@ -212,7 +256,9 @@ def _settings(said: Declared, prediction: Prediction) -> _Settings:
             scale = "F8_E8M0"
         elif prediction.model_type not in _WIDE_SCALES:
             raise UndeterminedError("scales of the format ue8m0 are kept in several dtypes")
-    if said.text("expert_dtype") not in ("", "fp8"):
+    of_experts = said.text("expert_dtype") or _text(config.get("expert_dtype"))
+    four = of_experts == "fp4" and scale == "F8_E8M0"
+    if of_experts not in ("", "fp8") and not four:
         raise UndeterminedError("its experts have another dtype than the other modules")
     static = said.text("activation_scheme") == "static"
     blocks = said.values.get("weight_block_size")
@@ -223,7 +269,12 @@ def _settings(said: Declared, prediction: Prediction) -> _Settings:
         return _Settings(dtype, "F32", None, static, halved=_by_transformers(said))
     if not (isinstance(blocks, list) and len(blocks) == 2 and all(map(_is_size, blocks))):
         raise UndeterminedError(f"weight_block_size {blocks!r:.40} is no pair of sizes")
-    return _Settings(dtype, scale, (blocks[0], blocks[1]), static, halved=_by_transformers(said))
+    pair = blocks[0], blocks[1]
+    return _Settings(dtype, scale, pair, static, halved=_by_transformers(said), four=four)
+
+
+def _text(value: object) -> str:
+    return value.lower() if isinstance(value, str) else ""
 
 
 def _is_size(value: object) -> bool:
@@ -247,12 +298,12 @@ _EACH = frozenset({"Step3p7MoELinear"})
 _MIXED_UP = frozenset({"inkling_mm_model", "inkling_model"})
 
 
-def _experts(said: Declared, prediction: Prediction) -> FusedScheme:
+def _experts(said: Declared, config: Mapping[str, object], prediction: Prediction) -> FusedScheme:
     """Experts in one tensor (``FP8Experts``): (experts, out, in) here, whatever the order is when
     nothing is packed, with scales for each expert."""
 
     def pack(fused: Fused) -> Pieces:
-        packed, names = _settings(said, prediction), fused.siblings
+        packed, names = _settings(said, config, prediction), fused.siblings
         if fused.module in _EACH and not packed.static:
             return _all_experts(fused.shape, packed, fused.name, f"{fused.name}_scale_inv")
         if fused.module_name in _GRANITE and packed.halved and not packed.static:
@@ -283,6 +334,8 @@ def _all_experts(
 ) -> dict[str, Parameter]:
     """``least``: gate and up have rows of scales of their own."""
     experts, out, inputs = shape
+    if packed.four:
+        return packed.four_bits(name, (experts,), out, inputs, scale)
     high, wide = packed.scales_of(out, inputs)
     dtype = packed.scale if packed.blocks else "F32"
     return {

@@ -12,8 +12,8 @@ from ...trees.modules import Layers, Module
 from ...trees.prediction import Prediction
 from .pieces import UndeterminedError
 
-#: ChatGLM calls its layers those of an encoder.
-_DECODERS = frozenset({"transformer.encoder.layers", "encoder.layers"})
+#: Model types that call the layers of their decoder those of an encoder.
+_DECODERS = frozenset({"chatglm"})
 
 
 def check_decoder(prediction: Prediction) -> None:
@@ -21,7 +21,7 @@ def check_decoder(prediction: Prediction) -> None:
     lists = list(_text_layers(prediction.root, ""))
     if not lists:
         raise UndeterminedError("its tools pack the layers of a language model, and there are none")
-    of_encoder = any("encoder" in name and name not in _DECODERS for name in lists)
+    of_encoder = prediction.model_type not in _DECODERS and any("encoder" in n for n in lists)
     if of_encoder or (lists == ["model.decoder.layers"] and "audio" in _parts(prediction)):
         raise UndeterminedError("its tools pack decoders alone, and this model has an encoder")
 
