@@ -24,7 +24,8 @@ from ...core.stored_tensors import StoredTensors
 from ...core.tensor import DTYPE_BITS
 from ...errors import FormatError
 from ..finding_list import FindingList
-from ..strict_json import StrictJsonError, check_values, decode_pairs
+from ..strict_json import StrictJsonError, check_density, check_values, decode_pairs
+from .compact import Compact, compact_header
 
 #: Sizes and offsets are unsigned 64-bit integers in the library.
 MAX_U64 = 2**64 - 1
@@ -61,7 +62,7 @@ class Header:
 
 
 #: name, dtype, shape and the two offsets; a bare tuple because there are so many.
-_Row: TypeAlias = tuple[str, str, list[int], int, int]
+_Row: TypeAlias = tuple[str, str, Sequence[int], int, int]
 
 
 class _Columns(NamedTuple):
@@ -69,7 +70,7 @@ class _Columns(NamedTuple):
 
     names: Sequence[str]
     dtypes: Sequence[str]
-    shapes: Sequence[list[int]]
+    shapes: Sequence[Sequence[int]]
     starts: Sequence[int]
     stops: Sequence[int]
 
@@ -87,6 +88,10 @@ def parse_header(file: str, text: bytes) -> Header:
     ``not-object``.
     """
     try:
+        check_density(text)
+        compact = compact_header(text)
+        if compact is not None and _is_plain(compact):
+            return _compact(file, compact, 8 + len(text))
         value = decode_pairs(text)
         if not isinstance(value, tuple):
             raise StrictJsonError("not-object", "is no JSON object")
@@ -108,6 +113,22 @@ def header_of_mapping(file: str, mapping: Mapping[str, object]) -> Header:
 def _as_pairs(value: object) -> object:
     # Two levels are all that a tensor's entry has; anything below is broken in either form.
     return tuple(value.items()) if isinstance(value, Mapping) else value
+
+
+def _is_plain(compact: Compact) -> bool:
+    return METADATA_KEY not in compact.names and max(map(len, compact.shapes)) <= PLAIN_DIMENSIONS
+
+
+def _compact(file: str, compact: Compact, start: int) -> Header:
+    findings = FindingList(file)
+    metadata: Mapping[str, str] = {}
+    if compact.metadata is not None:
+        value = decode_pairs(compact.metadata.encode())
+        metadata, _ = _split_metadata(((METADATA_KEY, value),), findings)
+    columns = _Columns(*compact[1:])
+    if len(set(columns.names)) < len(columns.names):
+        columns = _columns_of(_last_of_each(zip(*columns, strict=True), findings))
+    return Header(file, _tensors(columns, start), start, metadata, findings.done())
 
 
 def _header_of(
