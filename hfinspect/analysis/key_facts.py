@@ -8,7 +8,9 @@ transformers, and the keys of diffusers' models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from ..core.config import ModelConfig
@@ -136,13 +138,13 @@ class _Found:
             return True
         if prefix and not self._looked_at(prefix):
             return False
-        for of_class in (True, False):
-            for spelling in spellings:
-                key, value = self._lookup(prefix + spelling, of_class)
-                number = accepts(value)
-                if number is not None:
-                    self._values[name], self._keys[name] = number, key
-                    return True
+        read = [self._read[key] for key in map(prefix.__add__, spellings) if key in self._read]
+        said = (self._lookup(prefix + spelling, of_class=False) for spelling in spellings)
+        for key, value in chain(read, said):
+            number = accepts(value)
+            if number is not None:
+                self._values[name], self._keys[name] = number, key
+                return True
         return False
 
     def _lookup(self, key: str, of_class: bool) -> tuple[str, object]:
@@ -164,9 +166,17 @@ class _Found:
 
     def _looked_at(self, prefix: str) -> bool:
         """Whether the class read any key of a section; without a class, whether it is there."""
-        if self._read:
-            return any(key.startswith(prefix) for key in self._read)
-        return True
+        return not self._read or prefix in self._read_sections
+
+    @cached_property
+    def _read_sections(self) -> Set[str]:
+        """Sections of which the class read a key, each with the dot at its end."""
+        found: set[str] = set()
+        for key in self._read:
+            while (at := key.rfind(".") + 1) and key[:at] not in found:
+                found.add(key[:at])
+                key = key[: at - 1]
+        return found
 
     def _has_layers(self, prefix: str, of_class: bool) -> bool:
         names = (*_LAYERS, *_ENCODER, *_DECODER)

@@ -73,6 +73,12 @@ def test_a_connection_is_kept(session: Session, what: str) -> None:
         assert (server.connections, server.requests) == (1, 3)
 
 
+def test_an_answer_of_several_parts(session: Session) -> None:
+    parts = OK.replace(b": 2", b': 2\r\nContent-Type: multipart/byteranges; boundary="a:b"')
+    with scripted([parts, OK]) as server:
+        assert [body(session, server.url) for _ in range(2)] == [b"ok"] * 2
+
+
 @pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
 def test_answers_without_a_body(session: Session, status: bytes) -> None:
     with scripted([b"HTTP/1.1 %b\r\n\r\n" % status, OK]) as server:
@@ -157,6 +163,8 @@ NO_HEADS = {
     "no status": b"HTTP/1.1 fine\r\n\r\n",
     "a status of two digits": b"HTTP/1.1 20 OK\r\n\r\n",
     "a line that is no header": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nnothing\r\n\r\nok",
+    "a continued line first": b"HTTP/1.1 200 OK\r\n Content-Length: 2\r\n\r\nok",
+    "the head of a letter": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nFrom a\r\na: b\r\n\r\nok",
     "a name with a space": b"HTTP/1.1 200 OK\r\nContent Length: 2\r\n\r\nok",
     "a header without a name": b"HTTP/1.1 200 OK\r\n: 2\r\n\r\n",
     "many headers": b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -133,13 +134,19 @@ def is_repo_id(text: str) -> bool:
 
 def check_repo_id(asked: Asked) -> None:
     """UsageError if a repo id is none by huggingface_hub's rules."""
-    from huggingface_hub import utils
     from huggingface_hub.errors import HFValidationError
 
     try:
-        utils.validate_repo_id(asked.repo_id)  # type: ignore[attr-defined]
+        _validate(asked.repo_id)
     except HFValidationError as error:
         raise translate(error, asked) or error from error
+
+
+@functools.lru_cache(maxsize=64)  # each repo is checked before its cache is read, and its list
+def _validate(repo_id: str) -> None:
+    from huggingface_hub import utils
+
+    utils.validate_repo_id(repo_id)  # type: ignore[attr-defined]
 
 
 def _stays_below_root(path: str) -> bool:

@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from email import errors
 from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +28,14 @@ MAX_FRAME_BYTES: Final = 64 << 10
 
 #: A body comes in pieces of at most so many bytes.
 PIECE_BYTES: Final = 64 << 10
+
+#: What the parser says of lines that are no header; what it says of bodies is none of its business.
+_NO_HEADER: Final = (
+    errors.FirstHeaderLineIsContinuationDefect,
+    errors.InvalidHeaderDefect,
+    errors.MisplacedEnvelopeHeaderDefect,
+    errors.MissingHeaderBodySeparatorDefect,
+)
 
 #: Bytes requested of the system at a time while a head is read: one head, and a small body.
 _BUFFER: Final = 16 << 10
@@ -147,7 +156,7 @@ class Reply(HTTPResponse):
             super().begin()
         if self._stream.is_over:  # which counts as the end of the head
             raise HTTPException("sends a head that is cut")
-        if self.headers.defects:
+        if any(isinstance(defect, _NO_HEADER) for defect in self.headers.defects):
             raise HTTPException("sends something that is no header")
         lengths = self.headers.get_all("content-length", [])
         coded = "transfer-encoding" in self.headers
