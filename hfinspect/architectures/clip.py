@@ -25,12 +25,16 @@ from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
 
 def text_section(c: ModelConfig) -> ModelConfig:
     """The text tower's config, whole configs included (text_config_dict overrides, as there)."""
-    keys = ("text_config_dict", "text_config")
-    return c.section(*keys) if c.has(*keys) or c.model_type == "clip" else c
+    return _of_whole(c, "text_config_dict", "text_config")
 
 
 def vision_section(c: ModelConfig) -> ModelConfig:
-    keys = ("vision_config_dict", "vision_config")
+    return _of_whole(c, "vision_config_dict", "vision_config")
+
+
+def _of_whole(c: ModelConfig, *keys: str) -> ModelConfig:
+    if (c.model_type or "").endswith("_model"):  # a tower's own config, which has no sections
+        return c
     return c.section(*keys) if c.has(*keys) or c.model_type == "clip" else c
 
 

@@ -233,7 +233,7 @@ def model(c: ModelConfig) -> Module:
     if c.has("vision_config"):
         vision = c.section("vision_config")
         parts["vision_tower"] = auto_model(vision, default_type="gemma4_vision", part="vision")
-        width = vision.dim("hidden_size", default=768)
+        width = vision.dim("output_proj_dims", default=vision.dim("hidden_size", default=768))
         bridges["embed_vision"] = embedder(width, text_hidden(text))
     if c.has("audio_config"):
         audio = c.section("audio_config")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads, layer_types
+from ..layers.blocks import Heads, activation, grouped_attention, grouped_heads, layer_types
 from ..layers.multimodal import decoder, lm_head, projector
 from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, RMSNorm
@@ -29,6 +29,7 @@ def _hidden(c: ModelConfig) -> Dim:
 def attention(c: ModelConfig) -> Module:
     h = _hidden(c)
     heads = grouped_heads(c, h, heads=16, kv=8)
+    heads = Heads(heads.query, heads.kv, h // heads.query)  # a head_dim is not read here
     return grouped_attention(
         f"{_NAME}VisionAttention",
         h,

@@ -168,7 +168,7 @@ def sound_convolution(c: ModelConfig, h: Dim) -> Module:
 
 def sound_layer(c: ModelConfig, h: Dim) -> Module:
     heads = c.dim("num_attention_heads", default=16)
-    width = heads * (h // heads)
+    width = heads * c.dim("head_dim", default=h // heads)
     return Module(
         f"{_NAME}AudioConformerEncoderLayer",
         feed_forward_in=_sound_mlp(c, h),

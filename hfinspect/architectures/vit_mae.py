@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.vision import google_layer, pair, patch_count
+from ..layers.vision import google_layer, pair, patch_count, uneven_width
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 from . import vit
@@ -25,7 +25,8 @@ def decoder(c: ModelConfig) -> Module:
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
     eps = c.number("layer_norm_eps", default=1e-12)
     heads = c.dim("decoder_num_attention_heads", default=16)
-    c.divided(h, heads, "decoder_hidden_size", "decoder_num_attention_heads")
+    if not c.has("head_dim"):
+        c.divided(h, heads, "decoder_hidden_size", "decoder_num_attention_heads")
     layer = google_layer(
         _NAME,
         h,
@@ -33,6 +34,7 @@ def decoder(c: ModelConfig) -> Module:
         eps=eps,
         act=c.text("hidden_act", default="gelu"),
         qkv_bias=c.flag("qkv_bias", default=True),
+        width=uneven_width(c, h, heads),
     )
     pixels = patch[0] * patch[1] * c.dim("num_channels", default=3)
     layers = Layers.of(c.count("decoder_num_hidden_layers", default=8), layer)

@@ -175,6 +175,13 @@ def written(one: Trial) -> dict[str, Any]:
     return {**spelled, **head}
 
 
+def config_class(model_type: str) -> Any:
+    """The config class that transformers has for a type."""
+    from transformers import CONFIG_MAPPING
+
+    return CONFIG_MAPPING[model_type]
+
+
 # ---- comparing
 
 
