@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..analysis.gguf.own_facts import HEADLESS
+from ..core.cache_size import ENCODES
 from ..trees.keeps import KeysValues
 from .engines import Engine
 from .kv_cache import KeptLayer
@@ -59,6 +61,21 @@ def runs(engine: Engine, architecture: str, layers: Sequence[KeptLayer]) -> Runs
             "keeps something else"
         )
     return Runs(note=f"{lacks} of its own; it runs transformers' code where that allows it")
+
+
+def gguf_refused(architecture: str | None) -> str:
+    """Why a GGUF file of this architecture, of which no tree is made, has no cache here."""
+    if architecture is None:
+        return "the file names no architecture"
+    if architecture in HEADLESS:
+        return ENCODES
+    own = _lists()["llama.cpp"]
+    if architecture not in own["architectures"]:
+        return f"{architecture} is no architecture of llama.cpp {own['version']}"
+    return (
+        f"what llama.cpp keeps for {architecture} is not read from key-values: put the model's "
+        "config.json next to the file"
+    )
 
 
 _NAMES = {"vllm": "vLLM", "sglang": "SGLang", "llama.cpp": "llama.cpp"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..core.cache_size import SEVERAL, CacheSize
+from ..core.cache_size import ENCODES, NO_KEY_VALUES, SEVERAL, CacheSize
 from ..core.expectation import ASSUMED
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
 from ..core.offload_plan import Offload
@@ -16,7 +16,7 @@ from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .devices import smallest_card
-from .engine_classes import runs
+from .engine_classes import gguf_refused, runs
 from .engines import Engine, bytes_an_element
 from .expanded_latents import layers_held
 from .flops import count_flops
@@ -26,6 +26,7 @@ from .kv_cache import (
     cache_size,
     decoder_blocks,
     in_pages,
+    kept_layers,
     unknown_layouts,
 )
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
@@ -70,13 +71,34 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     )  # fmt: skip
     is_gguf = found.format == "gguf"
     reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)
+    if reason == NO_KEY_VALUES:
+        reason = gguf_refused(found.model_type)
     layers: tuple[KeptLayer, ...] = ()
     if not reason and prediction is not None:
         layers = layers_held(found, prediction.root, wish.engine)
         reason = refused(prediction, layers, wish.engine)
     if reason or prediction is None:
-        return memory(weights=_weights_alone(weights, found, wish), cache_unknown=reason)
+        return memory(
+            weights=_weights_alone(weights, found, wish), cache_unknown=reason,
+            notes=_once_held(found, prediction, wish) if reason == ENCODES else (),
+        )  # fmt: skip
     return _with_cache(memory, found, prediction, layers, weights, wish)
+
+
+def _once_held(
+    found: Inspection, prediction: Prediction | None, wish: Wish
+) -> tuple[str, ...]:  # fmt: skip
+    """What older versions of llama.cpp made for encoders, as their logs say."""
+    if wish.engine.name != "llama.cpp" or prediction is None:
+        return ()
+    layers = kept_layers(prediction.root)
+    if unknown_layouts(layers, wish.engine.name):
+        return ()
+    tokens = wish.context or found.facts.context or USUAL_CONTEXTS[0]
+    held = Held(tokens=tokens, batch=wish.batch, dtype=wish.dtype or "F16")
+    size = cache_size(layers, wish.engine, held).nbytes
+    made = f"made a cache of {size:,} bytes for {tokens:,} tokens of an encoder"
+    return (f"llama.cpp before May 2025 {made} all the same, and never read it",)
 
 
 def refused(prediction: Prediction, layers: Sequence[KeptLayer], engine: Engine) -> str:
@@ -195,7 +217,11 @@ def _weights(found: Inspection) -> WeightBytes:
     unknown = ""
     if nbytes is None:
         reasons = [finding.text for finding in found.findings if "bytes" in finding.text]
-        unknown = reasons[0] if reasons else "the bytes of some tensors are not known"
+        no_dtype = found.source == "config" and "unknown" in found.dtypes
+        usual = (
+            "its config names no dtype" if no_dtype else "the bytes of some tensors are not known"
+        )
+        unknown = reasons[0] if reasons else usual
     return WeightBytes(
         nbytes=nbytes, source=found.source, parameters=found.parameters, per_device=nbytes,
         widths=found.memory, unknown=unknown,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,9 +86,16 @@ def of_llama_cpp(folder: Path) -> dict[str, Any]:
     lists = dict(literals(folder / "vendor/llama.cpp/conversion/__init__.py"))
     return {
         "version": changes.partition("llama.cpp@")[2].split()[0],
-        "source": "conversion/__init__.py, TEXT_MODEL_MAP",
+        "source": "conversion/__init__.py, TEXT_MODEL_MAP; src/llama-arch.cpp, LLM_ARCH_NAMES",
         "classes": sorted(lists["TEXT_MODEL_MAP"]), "dropped": {},
+        "architectures": architectures(folder / "vendor/llama.cpp/src/llama-arch.cpp"),
     }  # fmt: skip
+
+
+def architectures(source: Path) -> list[str]:
+    """The names that ``general.architecture`` may have."""
+    found = re.findall(r'\{ LLM_ARCH_\w+,\s*"([^"(]+)"\s*\}', source.read_text())
+    return sorted(set(found))
 
 
 def through_transformers() -> list[str]:

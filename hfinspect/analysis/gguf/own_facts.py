@@ -6,6 +6,7 @@ Source of the keys: gguf-py/gguf/constants.py of llama.cpp.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from ...core.checkpoint import Shard
 from ...core.model_facts import ModelFacts
@@ -64,7 +65,7 @@ def _length(value: object) -> int | None:
 
 
 #: Architectures of llama.cpp without a head (``llm_arch``): encoders, and codecs.
-_HEADLESS = frozenset(
+HEADLESS: Final = frozenset(
     """bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3 modern-bert neo-bert eurobert
     t5encoder gemma-embedding llama-embed clip wavtokenizer-dec""".split()
 )
@@ -87,7 +88,7 @@ def unstored_head(shards: Sequence[Shard]) -> dict[str, str]:
     facts = describe(metadata)
     names = {tensor.name for shard in shards for tensor in shard.tensors}
     pooled = f"{facts.architecture}.pooling_type" in metadata
-    if facts.type != "model" or pooled or facts.architecture in (None, *_HEADLESS):
+    if facts.type != "model" or pooled or facts.architecture in (None, *HEADLESS):
         return {}
     if _TABLE not in names or _HEAD in names or any(name.startswith("cls.") for name in names):
         return {}

@@ -1,0 +1,43 @@
+"""The architectures that a GGUF file may name: each is sized or refused by its own name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import hfinspect
+from hfinspect.core.cache_size import ENCODES
+from hfinspect.sizing.engine_classes import gguf_refused
+
+from ..formats.gguf_files import GgufWriter
+
+
+def _file(folder: Path, architecture: str) -> str:
+    made = GgufWriter().text("general.architecture", architecture)
+    made.u32(f"{architecture}.block_count", 1).tensor("token_embd.weight", (4, 2), 0, 0)
+    path = folder / f"{architecture}.gguf"
+    head = made.header()
+    path.write_bytes(head + bytes(-len(head) % 32) + bytes(32))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("deepseek2", "what llama.cpp keeps for deepseek2 is not read from key-values"),
+        ("nomic-bert", ENCODES), ("deepsick2", "deepsick2 is no architecture of llama.cpp"),
+    ],
+)  # fmt: skip
+def test_what_is_not_sized_is_refused_by_its_name(name: str, words: str, tmp_path: Path) -> None:
+    found = hfinspect.memory(_file(tmp_path, name), engine="llama.cpp")
+    assert found.cache is None
+    assert words in found.cache_unknown
+
+
+def test_every_name_that_the_converter_writes_is_known() -> None:
+    """gguf-py's list is that of what may be written; ours is read in llama.cpp itself."""
+    constants = pytest.importorskip("gguf.constants")
+    names = set(constants.MODEL_ARCH_NAMES.values())
+    assert len(names) > 100
+    assert not [name for name in names if "is no architecture" in gguf_refused(name)]
