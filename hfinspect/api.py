@@ -260,6 +260,7 @@ def memory(
     train: str | None = None,
     rank: int = 16,
     targets: str | Sequence[str] | None = None,
+    modules_to_save: str | Sequence[str] | None = None,
     seq: int | str | None = None,
     optimizer: str = "adamw",
     precision: str = "mixed",
@@ -297,10 +298,12 @@ def memory(
 
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
-    those of adapters (names, or ``"all-linear"``; default: peft's for the model type);
-    ``precision`` (``mixed``, ``bf16``, ``fp32``) is that of full training, ``gpus`` and ``zero``
-    the devices and the ZeRO stage, ``checkpointing`` whether activations are computed again,
-    ``attention`` the kernel whose activations wait (``sdpa``, ``eager``; default: the library's).
+    those of adapters (names, or ``"all-linear"``; default: peft's for the model type),
+    ``modules_to_save`` the modules that are trained whole next to them; ``precision`` (``mixed``,
+    ``bf16``, ``fp32``, ``amp``) is that of full training, and of the frozen weights next to
+    adapters where it is not ``mixed``; ``gpus`` and ``zero`` are the devices and the ZeRO stage,
+    ``checkpointing`` whether activations are computed again, ``attention`` the kernel whose
+    activations wait (``sdpa``, ``eager``; default: the library's).
 
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
@@ -315,7 +318,7 @@ def memory(
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
         width=width, step_tokens=step_tokens, train=train, rank=rank, targets=targets, seq=seq,
         optimizer=optimizer, precision=precision, gpus=gpus, zero=zero,
-        checkpointing=checkpointing, attention=attention,
+        checkpointing=checkpointing, attention=attention, modules_to_save=modules_to_save,
     )  # fmt: skip
     check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)

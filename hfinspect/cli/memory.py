@@ -70,6 +70,10 @@ def memory(
         str | None,
         typer.Option(metavar="NAMES", help="q_proj,v_proj or all-linear; default: peft's."),
     ] = None,
+    modules_to_save: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Trained whole next to adapters: lm_head,embed_tokens."),
+    ] = None,
     seq: Annotated[
         str | None,
         typer.Option(metavar="TOKENS", help="Of a training sequence.", show_default="2048"),
@@ -81,7 +85,7 @@ def memory(
         ),
     ] = "adamw",
     precision: Annotated[
-        str, typer.Option(help="Of full training: mixed (float32 masters), bf16, fp32.")
+        str, typer.Option(help="Of training: mixed (float32 masters), bf16, fp32, amp (autocast).")
     ] = "mixed",
     gpus: Annotated[int, typer.Option(min=1, help="Devices that train together.")] = 1,
     zero: Annotated[int, typer.Option(min=0, max=3, help="ZeRO stage over the devices.")] = 0,
@@ -134,6 +138,7 @@ def memory(
             train=train,
             rank=rank,
             targets=targets,
+            modules_to_save=modules_to_save,
             seq=seq,
             optimizer=optimizer,
             precision=precision,

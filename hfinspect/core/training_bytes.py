@@ -59,16 +59,18 @@ class Training:
 
     ``states`` are exact: weights, gradients, float32 masters and optimizer state. ``activations``
     are what the framework keeps for the backward pass, None where no rule gives them
-    (``activations_unknown`` says why). ``logits`` is a limit of its own. ``total`` is the sum of
-    these lines, None where one is not known; gradients of activations and the device's runtime are
-    in no line. ``estimates`` are named formulas of others, never part of a sum. ``fits`` is False
-    where states and activations are more than the named device holds, else None: that a step fits
-    follows from no sum here.
+    (``activations_unknown`` says why). ``logits`` is a limit of its own. ``step`` is what the
+    optimizer takes in addition while it steps, when activations and logits have gone. ``total`` is
+    the larger of states with activations and logits, and of states with ``step``; None where one
+    is not known. Gradients of activations and the device's runtime are in no line. ``estimates``
+    are named formulas of others, never part of a sum. ``fits`` is False where states and
+    activations are more than the named device holds, else None: that a step fits follows from no
+    sum here.
 
     Fields:
         method: full, lora or qlora
         optimizer: its name
-        precision: mixed, bf16 or fp32, of what is trained
+        precision: mixed, bf16, fp32 or amp, of what is trained
         tokens [tokens]: of each sequence
         batch [sequences]: on one device
         gpus [devices]: that train together
@@ -80,9 +82,11 @@ class Training:
         activations: what waits for the backward pass; None where no rule gives it
         activations_unknown: why; empty where they are known
         logits: at most; None where the class has none
+        step: of the optimizer, when activations have gone; None where it needs nothing
         rank: of adapters; None for full training
         targets: names that adapters are for
         adapters: what they attach to
+        saved [parameters]: copies of modules that are trained whole, by path
         estimates [bytes]: named formulas of others
         fits: False where it does not fit; else None
         notes: remarks
@@ -102,9 +106,11 @@ class Training:
     activations: TrainingLine | None
     activations_unknown: str
     logits: TrainingLine | None
+    step: TrainingLine | None = None
     rank: int | None = None
     targets: tuple[str, ...] = ()
     adapters: tuple[AdaptedGroup, ...] = ()
+    saved: Mapping[str, int] = field(default_factory=dict, hash=False)
     estimates: Mapping[str, int] = field(default_factory=dict, hash=False)
     fits: bool | None = None
     notes: tuple[str, ...] = ()
@@ -116,10 +122,12 @@ class Training:
 
     @property
     def total(self) -> int | None:
-        """States, activations and the logits' limit; None where one is not known."""
+        """States and the larger of what waits for the backward pass with the logits' limit, and of
+        the optimizer's step; None where one is not known."""
         if self.activations is None or self.logits is None:
             return None
-        return self.states_nbytes + self.activations.nbytes + self.logits.nbytes
+        step = 0 if self.step is None else self.step.nbytes
+        return self.states_nbytes + max(self.activations.nbytes + self.logits.nbytes, step)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -133,6 +141,8 @@ class Training:
             "activations": None if self.activations is None else self.activations.to_dict(),
             "activations_unknown": self.activations_unknown,
             "logits": None if self.logits is None else self.logits.to_dict(),
+            "step": None if self.step is None else self.step.to_dict(),
+            "saved": dict(self.saved),
             "total": self.total, "estimates": dict(self.estimates), "fits": self.fits,
             "notes": list(self.notes),
         }  # fmt: skip

@@ -66,6 +66,8 @@ def _facts(found: Training) -> Facts:
     items = [("training", f"{how}, {found.batch} × {found.tokens:,} tokens{again}")]
     if found.rank is not None:
         items.append(("adapters", f"rank {found.rank} at {', '.join(found.targets)}"))
+    if found.saved:
+        items.append(("saved whole", ", ".join(found.saved)))
     whole = f" next to {found.frozen:,} frozen" if found.frozen else ""
     items.append(("trainable", f"{found.trainable:,} parameters{whole}"))
     if found.fits is False:
@@ -90,6 +92,10 @@ def _sum(found: Training) -> Table:
     if total is None:
         rows.append(("states", found.states_nbytes, byte_size(found.states_nbytes), ""))
     else:
+        step = found.step
+        if step is not None and total == found.states_nbytes + step.nbytes:
+            rows.append((f"{step.name} (instead of activations and logits)", step.nbytes,
+                         byte_size(step.nbytes), step.formula))  # fmt: skip
         rows.append(("sum", total, byte_size(total), ""))
     return Table(columns, tuple(rows), title="What training holds", total=True,
                  optional=("formula",))  # fmt: skip

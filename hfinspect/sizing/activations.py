@@ -3,7 +3,7 @@
 Two kinds of answer, never mixed. ``korthikanti`` is equation 1 of Korthikanti et al. (arXiv
 2205.05198): a GPT layer with 16-bit activations, dropout and a feed-forward four times as wide; a
 named estimate for any other model. ``framework_kept`` is what PyTorch's autograd keeps for
-transformers 5.23 in 16 bits, to the byte, by the rules of kept_rules.json: sums of whole multiples
+transformers 5.23, to the byte, by the rules of kept_rules.json: sums of whole multiples of products
 of a model's sizes, which tests/oracle/record_activations.py finds in recordings.
 """
 
@@ -13,77 +13,21 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from types import MappingProxyType
 from typing import Any, Final
 
 from ..core.records import dataclass
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
-from .kv_cache import decoder_blocks
+from .kept_products import products
+from .kv_cache import decoder_blocks, encoder_blocks
 from .matrices import matrices
+from .recorded_as import rule_name
 
 #: Kernels of attention whose recordings there are: ``eager`` keeps the square of scores, ``sdpa``
 #: (and other flash kernels) queries, keys, values, the output and a float32 a token and head.
 ATTENTIONS: Final = ("sdpa", "eager")
 #: Copies that torch 2.13 keeps of a fused projection at batch 1, and later versions do not.
-_AT_ONE: Final = "th, b = 1"
-#: Classes whose forward pass was recorded, by what follows the model type's own name.
-_HEADS: Final = ("ForCausalLM", "LMHeadModel", "ForMaskedLM")
-#: Functions that keep their input alone; gelu_new is a formula of many steps, relu keeps its
-#: output.
-_PLAIN: Final = frozenset({"silu", "swish", "gelu", "gelu_pytorch_tanh"})
-_ACTIVATIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {"gpt2": frozenset({"gelu_new"}), "phi": frozenset({"gelu_new"}), "opt": frozenset({"relu"})}
-)
-_ACTIVATION_KEYS: Final = ("hidden_act", "hidden_activation", "activation_function", "activation")
-
-
-@dataclass(frozen=True)
-class _Dropout:
-    """Rates of dropout with their defaults: on the residual stream, and the attention's own, which
-    only eager attention keeps. ``both``: recorded with both or neither."""
-
-    residual: Mapping[str, float]
-    attention: Mapping[str, float]
-    both: bool = False
-
-
-_DROPOUTS: Final[Mapping[str, _Dropout]] = MappingProxyType(
-    {
-        "gpt2": _Dropout({"embd_pdrop": 0.1, "resid_pdrop": 0.1}, {"attn_pdrop": 0.1}, True),
-        **dict.fromkeys(
-            ("bert", "roberta"),
-            _Dropout({"hidden_dropout_prob": 0.1}, {"attention_probs_dropout_prob": 0.1}, True),
-        ),
-        "opt": _Dropout({"dropout": 0.1}, {"attention_dropout": 0.0}, True),
-        "bloom": _Dropout({"hidden_dropout": 0.0}, {"attention_dropout": 0.0}, True),
-        "gpt_neox": _Dropout({"hidden_dropout": 0.0}, {"attention_dropout": 0.0}),
-        **dict.fromkeys(
-            ("phi", "phi3"),
-            _Dropout({"resid_pdrop": 0.0, "embd_pdrop": 0.0}, {"attention_dropout": 0.0}),
-        ),
-        "starcoder2": _Dropout(
-            {"residual_dropout": 0.0, "embedding_dropout": 0.0}, {"attention_dropout": 0.0}
-        ),
-    }
-)
-#: Keys that change what is computed, with the value that was recorded.
-_RECORDED_AS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        "stablelm": {"qk_layernorm": False, "use_parallel_residual": False},
-        "phi": {"qk_layernorm": False},
-        "gpt_neox": {"use_parallel_residual": True},
-        "bloom": {"apply_residual_connection_post_layernorm": False},
-        "opt": {"do_layer_norm_before": True, "_remove_final_layer_norm": False},
-        "gpt2": {"reorder_and_upcast_attn": False, "add_cross_attention": False},
-        "bert": {"is_decoder": False},
-        "roberta": {"is_decoder": False},
-        "qwen3_moe": {"mlp_only_layers": [], "decoder_sparse_step": 1},
-        "mixtral": {"router_jitter_noise": 0.0, "output_router_logits": False},
-        "gemma2": {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0},
-        "gemma3_text": {"attn_logit_softcapping": None, "final_logit_softcapping": None},
-    }
-)
+_AT_ONE: Final = frozenset({"th, b = 1", "qkv, b = 1"})
 
 
 def korthikanti(tokens: int, batch: int, width: int, heads: int, *, selective: bool = False) -> int:
@@ -93,27 +37,64 @@ def korthikanti(tokens: int, batch: int, width: int, heads: int, *, selective: b
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Bytes that autograd keeps for one layer, for its input, and outside the layers (less than
-    nothing where the first layer keeps less than others)."""
+class KeptLayers:
+    """Bytes that autograd keeps for each of so many equal layers, and for the input of one."""
 
     layer: int
     layer_input: int
-    outside: int
     layers: int
     formula: str
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Bytes that autograd keeps for the layers (of an encoder-decoder those of both sides), and
+    outside them (less than nothing where the first layer keeps less than others)."""
+
+    decoder: KeptLayers
+    outside: int
+    encoder: KeptLayers | None = None
+
+    @property
+    def layer(self) -> int:
+        """Of one layer of the decoder."""
+        return self.decoder.layer
+
+    @property
+    def sides(self) -> tuple[KeptLayers, ...]:
+        return (self.decoder,) if self.encoder is None else (self.encoder, self.decoder)
+
+    def nbytes(self, *, checkpointing: bool) -> int:
+        """With checkpointing each layer's input waits, and one layer at a time is whole."""
+        if not checkpointing:
+            return sum(side.layers * side.layer for side in self.sides) + self.outside
+        inputs = sum(side.layers * side.layer_input for side in self.sides)
+        return inputs + max(side.layer for side in self.sides) + self.outside
+
+    def formula(self, *, checkpointing: bool) -> str:
+        parts = [
+            f"{side.layers} × {f'{side.layer_input:,}' if checkpointing else f'({side.formula})'}"
+            for side in self.sides
+        ]
+        if checkpointing:
+            parts.append(f"({max(self.sides, key=lambda side: side.layer).formula})")
+        return f"{' + '.join(parts)} + {self.outside:,}"
+
+
+@dataclass(frozen=True)
 class Step:
-    """A step of training: s tokens of b sequences, the kernel of attention, and which weights are
-    trained: ``full``, or adapters of ``rank`` at peft's ``default`` targets or ``all-linear``."""
+    """A step of training: s tokens of b sequences (and as many of an encoder, if not said), the
+    kernel of attention, what is computed in (``bf16``, ``f32``, ``amp``: autocast to bfloat16), and
+    the names of the layers with adapters of ``rank``; all weights are trained where there are none.
+    """
 
     tokens: int
     batch: int
     attention: str = "sdpa"
-    way: str = "full"
+    precision: str = "bf16"
     rank: int = 0
+    targets: frozenset[str] = frozenset()
+    encoder_tokens: int | None = None
 
     @property
     def places(self) -> int:
@@ -123,76 +104,80 @@ class Step:
 def framework_kept(
     prediction: Prediction, config: Mapping[str, Any], step: Step
 ) -> Kept | str:  # fmt: skip
-    """What autograd keeps in 16 bits, or why no rule gives it."""
-    kind = prediction.model_type or "unknown"
-    known = sorted({name.split()[0] for name in _rules()})
-    if kind not in known or not prediction.architecture.endswith(_HEADS):
-        return (
-            f"what autograd keeps for {prediction.architecture} has no recorded rule "
-            f"(known: language models of {', '.join(known)})"
-        )
-    reason = _not_as_recorded(kind, config)
+    """What autograd keeps, or why no rule gives it."""
+    rules = _rules()
+    name, reason = rule_name(prediction, config, step.attention, step.precision, rules)
     if reason:
         return reason
-    dropout = _dropout(kind, config, step.attention)
-    if dropout is None:
-        return "its rates of dropout are partly zero, which no recorded rule counts"
-    name = f"{kind} {step.attention} {step.way}{' dropout' if dropout else ''}"
-    rule = _rules().get(name)
-    if rule is None:
-        return f"what autograd keeps has no recorded rule for {name}"
-    if step.batch == 1 and _AT_ONE in rule["layer"]:
+    parts = _parts(rules[name], step.targets)
+    if isinstance(parts, str):
+        return parts
+    if step.batch == 1 and not _AT_ONE.isdisjoint(parts["layer"]):
         return "what is kept of one sequence differs between versions of torch"
     sizes = _sizes(prediction)
     if sizes is None:
         return "its number of attention heads is not known"
     terms = _terms(sizes, step)
-    return Kept(
-        _sum(rule["layer"], terms), 2 * step.tokens * step.batch * sizes.width,
-        _sum(rule["outside"], terms), sizes.layers, _formula(rule["layer"]),
-    )  # fmt: skip
+    wide = 2 if step.precision == "bf16" else 4  # the residual stream, under autocast too
+    decoder = _layers(parts["layer"], terms, wide * step.places * sizes.width, sizes.layers)
+    encoder = None
+    if "encoder" in parts:
+        inputs = wide * step.batch * _seen(step) * sizes.width
+        encoder = _layers(parts["encoder"], terms, inputs, sizes.encoder_layers)
+    return Kept(decoder, _sum(parts["outside"], terms), encoder)
+
+
+def _layers(
+    rule: Mapping[str, int], terms: Mapping[str, int], inputs: int, layers: int
+) -> KeptLayers:  # fmt: skip
+    return KeptLayers(_sum(rule, terms), inputs, layers, _formula(rule))
 
 
 def usual_attention(prediction: Prediction) -> str:
     """What transformers takes where nothing else is said: SDPA where the type has it."""
-    has_sdpa = f"{prediction.model_type} sdpa full" in _rules()
-    return "sdpa" if has_sdpa or f"{prediction.model_type} eager full" not in _rules() else "eager"
+    kind, rules = prediction.model_type, _rules()
+    has_sdpa = any(name.startswith(f"{kind} sdpa ") for name in rules)
+    return "eager" if not has_sdpa and f"{kind} eager bf16" in rules else "sdpa"
 
 
 @cache
-def _rules() -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+def _rules() -> Mapping[str, Mapping[str, Any]]:
+    """Equal rules are there once; the others have its name."""
     text = resources.files(__package__).joinpath("kept_rules.json").read_text()
-    found: Mapping[str, Mapping[str, Mapping[str, int]]] = json.loads(text)
-    return found
+    found: dict[str, Any] = json.loads(text)
+    return {name: found[rule] if isinstance(rule, str) else rule for name, rule in found.items()}
 
 
-def _not_as_recorded(kind: str, config: Mapping[str, Any]) -> str:
-    """Which key makes the model another than the recorded ones; empty where none does."""
-    usual = _ACTIVATIONS.get(kind, _PLAIN)
-    for key in _ACTIVATION_KEYS:
-        if config.get(key) is not None and config[key] not in usual:
-            return f"activation {config[key]} has no recorded rule"
-    for key, value in _RECORDED_AS.get(kind, {}).items():
-        if key in config and config[key] != value:
-            return f"{key} {config[key]!r} has no recorded rule"
-    return ""
+def _parts(rule: Mapping[str, Any], targets: frozenset[str]) -> dict[str, dict[str, int]] | str:
+    """Bytes by product, of a layer, an encoder's layer and outside the layers."""
+    if not targets:
+        full: dict[str, dict[str, int]] = rule["full"]
+        return full
+    by_names = rule.get("adapters")
+    if by_names is None:
+        return "what autograd keeps next to adapters has no recorded rule for it"
+    beyond = sorted(targets - set(by_names["names"]))
+    if beyond:
+        return (
+            f"what autograd keeps next to adapters at {', '.join(beyond)} has no recorded rule "
+            f"(known: {', '.join(by_names['names'])})"
+        )
+    return {part: _at_targets(rows, targets) for part, rows in by_names.items() if part != "names"}
 
 
-def _dropout(kind: str, config: Mapping[str, Any], attention: str) -> bool | None:
-    """Whether it is trained with dropout; None where some rates are zero and others are not."""
-    rates = _DROPOUTS.get(kind, _Dropout({}, {"attention_dropout": 0.0}))
-    residual = {bool(config.get(key, usual)) for key, usual in rates.residual.items()}
-    own = {bool(config.get(key, usual)) for key, usual in rates.attention.items()}
-    if attention != "eager":
-        own = set()  # flash kernels keep the state of their random numbers instead of a mask
-    if rates.both:
-        residual |= own
-    elif own == {True}:
-        return None
-    return None if len(residual) > 1 else residual == {True}
+def _at_targets(
+    rows: Mapping[str, Mapping[str, int]], targets: frozenset[str]
+) -> dict[str, int]:  # fmt: skip
+    """The sum of what is kept where one of some names has an adapter; no names are all of them."""
+    found: dict[str, int] = {}
+    for names, rule in rows.items():
+        if not names or not targets.isdisjoint(names.split()):
+            for product, number in rule.items():
+                found[product] = found.get(product, 0) + number
+    return {product: number for product, number in found.items() if number}
 
 
-# ---- sizes and terms
+# ---- sizes and products
 
 
 @dataclass(frozen=True)
@@ -206,22 +191,29 @@ class _Sizes:
     vocabulary: int = 0
     experts: int = 0
     served: int = 0
+    encoder_inner: int | None = None
+    encoder_layers: int = 0
+
+
+def _seen(step: Step) -> int:
+    return step.tokens if step.encoder_tokens is None else step.encoder_tokens
 
 
 def _terms(of: _Sizes, step: Step) -> dict[str, int]:
-    """The terms of tests/oracle/record_activations.py."""
-    t, q, kv = step.tokens * step.batch, of.heads * of.head_dim, of.kv_heads * of.head_dim
-    alone = t * (step.batch == 1)
-    single = alone * (of.kv_heads == 1 < of.heads)
-    return {
-        "t": t, "th": t * of.width, "tQ": t * q, "tK": t * kv, "tI": t * of.inner,
-        "ta": t * of.heads, "tg": t * of.kv_heads, "tr": t * step.rank,
-        "tas": t * of.heads * step.tokens, "tk": t * of.served, "tkh": t * of.served * of.width,
-        "tkI": t * of.served * of.inner, "tE": t * of.experts, "tV": t * of.vocabulary,
-        "th, b = 1": alone * of.width, "tQ, b = 1": alone * q, "tK, b = 1": alone * kv,
-        "tQ, b = g = 1": single * q, "tK, b = g = 1": single * kv, "": 1, "h": of.width,
-        "d": of.head_dim, "E": of.experts, "s": step.tokens, "sd": step.tokens * of.head_dim,
+    """Products of the sizes, and those that count only for one sequence or one key/value head."""
+    sizes = {
+        "h": of.width, "a": of.heads, "g": of.kv_heads, "d": of.head_dim, "I": of.inner,
+        "s": step.tokens, "b": step.batch, "r": step.rank, "V": of.vocabulary,
+        "k": of.served, "E": of.experts,
     }  # fmt: skip
+    if of.encoder_inner is not None:
+        sizes |= {"I": of.encoder_inner, "J": of.inner, "e": _seen(step)}
+    terms = products(sizes)
+    for name in ("th", "tQ", "tK", "qkv"):
+        alone = terms[name] * (step.batch == 1)
+        terms[f"{name}, b = 1"] = alone
+        terms[f"{name}, b = g = 1"] = alone * (of.kv_heads == 1 < of.heads)
+    return terms
 
 
 def _sum(rule: Mapping[str, int], terms: Mapping[str, int]) -> int:
@@ -233,6 +225,7 @@ def _formula(rule: Mapping[str, int]) -> str:
     parts = []
     for name, number in rule.items():
         term, _, when = name.partition(", ")
+        term = term.replace("qkv", "N")
         shown = "·".join((str(abs(number)), *term))
         sign = "-" if number < 0 else "+"
         parts.append(f"{sign} {shown}{f' (if {when})' if when else ''}")
@@ -254,9 +247,11 @@ def _sizes(prediction: Prediction) -> _Sizes | None:
         kv_heads = (rows["qkv"][0] - columns) // (2 * head_dim)
     served, experts, inner = _mixture(blocks[0], rows, out)
     tables = [spec for spec in prediction.specs[:8] if spec.kind == "token"]
+    encoder = encoder_blocks(prediction.root)
     return _Sizes(
         out, heads, kv_heads, head_dim, inner, len(blocks),
         int(tables[0].shape[0]) if tables else 0, experts, served,
+        _rows(encoder[0])["up"][0] if encoder else None, len(encoder),
     )  # fmt: skip
 
 

@@ -62,6 +62,18 @@ def decoder_blocks(root: Module) -> tuple[Module, ...]:
     return tuple(block for layers in stacks for block in _blocks(layers))
 
 
+def encoder_blocks(root: Module) -> tuple[Module, ...]:
+    """The blocks of the encoder of text next to the decoder; none where there is none."""
+    both, _ = _decoder_paths(root)
+    stacks = _stacks(root, "", "text") if both else ()
+    return tuple(
+        block
+        for path, part, layers in stacks
+        if part == "text" and _ends(path, "encoder")
+        for block in _blocks(layers)
+    )
+
+
 def layer_count(root: Module) -> int:
     """The number of the decoder's layers, as a Dim where one config key says it."""
     _, chosen = _decoder_paths(root)

@@ -1,50 +1,33 @@
 """LoRA: which matrices get an adapter, and how many parameters that is.
 
 An adapter of rank r next to a matrix of ``in`` inputs and ``out`` outputs has r · (in + out)
-parameters. Default targets are those of peft 0.21.2, by model type; "all-linear" is every nn.Linear
-and Conv1D but the one to the vocabulary. Experts that files hold one by one are one tensor for all
-in transformers 5; "all-linear" of peft 0.21.2 then adapts that tensor (the joined gate and up with
-twice the rank), the router, and no other layer of the experts' names.
+parameters; next to a table of V rows of width h, r · (V + h). Default targets are those of peft
+0.21.2, by model type; "all-linear" is every nn.Linear and Conv1D but the one to the vocabulary.
+
+Experts are one tensor for all in transformers 5, and no nn.Linear. For the types of ``OLD_NAMES``
+peft 0.21.2 (utils/transformers_weight_conversion.py) takes the names that experts and routers had
+before: w1 and w3, or gate_proj and up_proj, are then the joined gate and up with twice the rank,
+``gate`` is the router, and no other layer of these names has an adapter. For other types
+"all-linear" leaves the experts out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..core.components import Component
+from ..core.records import dataclass
 from ..core.training_bytes import AdaptedGroup
 from ..errors import UsageError
 from ..trees.prediction import Prediction
-from .matrices import Matrix, matrices
+from . import peft_types
+from .matrices import Matrix, matrices, named_modules, parameters_of, tables
 
 ALL_LINEAR: Final = "all-linear"
 #: Ranks beyond the width of any matrix mean a mistake.
 MAX_RANK: Final = 65_536
-
-#: Types whose files hold all experts in one tensor, which "all-linear" was recorded to leave out.
-_LEAVES_EXPERTS: Final = frozenset({"gpt_oss"})
-_QV: Final = ("q_proj", "v_proj")
-_BERT: Final = ("query", "value")
-#: Model type -> names, where peft 0.21.2 has a default.
-DEFAULT_TARGETS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(
-        ("bart", "opt", "gptj", "gpt_neo", "llama", "llama4", "mistral", "mixtral", "stablelm",
-         "gemma", "gemma2", "gemma3_text", "qwen2", "qwen3"), _QV,
-    ),
-    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "electra", "layoutlm"), _BERT),
-    **dict.fromkeys(("t5", "mt5"), ("q", "v")),
-    **dict.fromkeys(("bloom", "gpt_neox", "falcon", "chatglm"), ("query_key_value",)),
-    **dict.fromkeys(("gpt2", "gpt_bigcode"), ("c_attn",)),
-    "blip-2": ("q", "v", "q_proj", "v_proj"),
-    "deberta": ("in_proj",),
-    "deberta-v2": ("query_proj", "value_proj"),
-    "mpt": ("Wqkv",),
-    "codegen": ("qkv_proj",),
-    "phi": ("q_proj", "v_proj", "fc1", "fc2"),
-    "nemotron_h": ("q_proj", "k_proj", "v_proj", "o_proj"),
-    "rwkv": ("key", "value", "receptance", "output"),
-}  # fmt: skip
 
 
 def parse_targets(targets: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -58,68 +41,175 @@ def parse_targets(targets: str | Sequence[str] | None) -> tuple[str, ...]:
     return found
 
 
+@dataclass(frozen=True)
+class Adapters:
+    """What gets an adapter: the names that were given or are peft's default, the matrices, and
+    which of the experts' joined matrices (``gate_up``, ``down``) and routers do."""
+
+    names: tuple[str, ...]
+    linear: tuple[Matrix, ...]
+    tables: tuple[Matrix, ...] = ()
+    routers: tuple[Matrix, ...] = ()
+    gate_up: tuple[Matrix, ...] = ()
+    down: tuple[Matrix, ...] = ()
+
+    def groups(self, rank: int) -> tuple[AdaptedGroup, ...]:
+        plain = _grouped((*self.linear, *self.routers, *self.tables), rank)
+        return (*plain, *_of_experts(self.gate_up, self.down, rank))
+
+
 def adapted(
     prediction: Prediction, rank: int, targets: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[AdaptedGroup, ...]]:
     """The targets (peft's default where none are given) and the adapters that they make.
 
-    Raises UsageError for a model type without a default, a name that no matrix has, and targets
-    that are experts: those are one tensor for all experts in transformers, no nn.Linear.
+    Raises UsageError as ``find_adapters`` does.
     """
-    names = targets or DEFAULT_TARGETS.get(prediction.model_type or "", ())
+    found = find_adapters(prediction, targets)
+    return found.names, found.groups(rank)
+
+
+def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
+    """What gets an adapter at these targets, peft's default where there are none.
+
+    Raises UsageError for a model type without a default, a name that no matrix has, and targets
+    that are experts of a type whose old names peft does not take.
+    """
+    kind = prediction.model_type or ""
+    names = targets or peft_types.DEFAULT_TARGETS.get(kind, ())
     if not names:
         raise UsageError(
-            f"peft's default targets for model type {prediction.model_type}", "are not known",
+            f"peft's default targets for model type {kind}", "are not known",
             hint="name the targets: 'q_proj,v_proj' or 'all-linear'",
         )  # fmt: skip
-    everything = names == (ALL_LINEAR,)
-    if everything and any(item.kind == "expert" for item in matrices(prediction.root)):
-        return names, _with_experts(prediction, rank)
-    found = [item for item in matrices(prediction.root) if item.plain or item.linear]
-    chosen = [item for item in found if _is_target(item, names, everything)]
-    strict = targets and not everything  # peft passes over default names that a model lacks
-    for name in names if strict else ():
-        if not any(_matches(item, name) for item in chosen):
-            known = sorted({item.name for item in found if item.linear and not _expert(item)})
+    if kind in peft_types.RENAMED:
+        raise UsageError(
+            f"adapters of {prediction.architecture}", "are not counted",
+            hint="its layers have other names in transformers than in files",
+        )  # fmt: skip
+    every = list(matrices(prediction.root))
+    old = peft_types.OLD_NAMES.get(kind) if any(map(_routed, every)) else None
+    if names == (ALL_LINEAR,):
+        found = _all_linear(every, kind, old)
+    else:
+        found = _named(every, names, prediction, old, strict=bool(targets))
+    refused = [item for item in found.linear if item.name in peft_types.NOT_IN_MAMBAS]
+    if kind in peft_types.MAMBAS and refused:
+        raise UsageError(
+            f"target {refused[0].name!r}", f"is a layer of {kind} that peft takes no adapters for"
+        )
+    return found
+
+
+def _named(
+    every: Sequence[Matrix], names: tuple[str, ...], prediction: Prediction,
+    old: Sequence[str] | None, *, strict: bool,
+) -> Adapters:  # fmt: skip
+    """The layers and tables of these names; experts by the names that they had before."""
+    chosen = [name for name in names if old and name in old]
+    plain = [name for name in names if name not in chosen]
+    linear = tuple(
+        item for item in every
+        if (item.linear or _expert(item)) and any(_matches(item, name) for name in plain)
+    )  # fmt: skip
+    rows = tuple(
+        item for item in tables(prediction.root) if any(_matches(item, name) for name in plain)
+    )
+    _check_named(plain if strict else [], (*linear, *rows), every)
+    separate = prediction.model_type in peft_types.SEPARATE_EXPERTS
+    if not separate:
+        _refuse_experts(linear, prediction)
+    named = _at_old_names(every, chosen, old, names) if old and chosen else Adapters(names, ())
+    return replace(named, linear=linear, tables=rows)
+
+
+def _check_named(names: Sequence[str], found: Sequence[Matrix], every: Sequence[Matrix]) -> None:
+    """peft passes over default names that a model lacks, and refuses others."""
+    for name in names:
+        if not any(_matches(item, name) for item in found):
+            known = sorted({item.name for item in every if item.linear and not _expert(item)})
             raise UsageError(
                 f"target {name!r}", "is no linear layer of this model",
                 expected=f"one of {', '.join(known)}, or {ALL_LINEAR}",
             )  # fmt: skip
-    _refuse_experts(chosen, prediction)
-    return names, _grouped(chosen, rank)
 
 
-def _with_experts(prediction: Prediction, rank: int) -> tuple[AdaptedGroup, ...]:
-    """What "all-linear" makes of a mixture of experts."""
-    found = list(matrices(prediction.root))
-    experts = [item for item in found if item.kind == "expert"]
-    one_by_one = all(item.linear for item in experts)
-    if not one_by_one and prediction.model_type not in _LEAVES_EXPERTS:
-        _refuse_experts(experts, prediction)
-    taken = {item.name for item in experts} if one_by_one else set()
-    plain = [
-        item
-        for item in found
-        if item.linear and not _expert(item) and item.kind != "lm_head" and item.name not in taken
-    ]
-    if not one_by_one:
-        return _grouped(plain, rank)
-    routers = [item for item in found if item.component is Component.ROUTER and item.plain]
-    return (*_grouped([*plain, *routers], rank), *_of_experts(experts, rank))
+def _all_linear(every: Sequence[Matrix], kind: str, old: Sequence[str] | None) -> Adapters:
+    """What "all-linear" makes of a model; ``old`` are the names of its experts that peft takes."""
+    names = (ALL_LINEAR,)
+    if kind in peft_types.NOT_ALL_LINEAR:
+        raise UsageError(
+            f"all-linear of model type {kind}", "is not counted", hint="name the targets: 'q_proj'"
+        )
+    linear = tuple(
+        item for item in every
+        if item.kind != "lm_head" and _is_linear(item, kind) and item.name not in (old or ())
+    )  # fmt: skip
+    if not linear and old is None:
+        raise UsageError(f"model type {kind}", "has no linear layer for an adapter")
+    return replace(_at_old_names(every, old, old, names) if old else Adapters(names, ()),
+                   linear=linear)  # fmt: skip
 
 
-def _of_experts(experts: Sequence[Matrix], rank: int) -> tuple[AdaptedGroup, ...]:
+def _is_linear(item: Matrix, kind: str) -> bool:
+    """Whether it is an nn.Linear in transformers too."""
+    if _routed(item):
+        return item.linear and kind in peft_types.SEPARATE_EXPERTS
+    if item.component is Component.ROUTER:
+        is_linear = item.linear or kind in peft_types.LINEAR_ROUTERS
+        return is_linear and kind not in peft_types.FILE_ROUTERS
+    return item.linear
+
+
+def _at_old_names(
+    every: Sequence[Matrix], chosen: Sequence[str], old: Sequence[str], names: tuple[str, ...]
+) -> Adapters:
+    """Experts and routers by the names that they had before. Raises UsageError for one half of the
+    joined gate and up."""
+    gate, up, down, router = old
+    joined = {gate, up} & set(chosen)
+    if len(joined) == 1:
+        raise UsageError(
+            f"target {joined.pop()!r}", "is one half of the experts' joined gate and up",
+            expected=f"{gate} and {up} together, as peft wants them",
+        )  # fmt: skip
+    experts = [item for item in every if _routed(item)]
+    back = tuple(item for item in experts if item.name in _BACK)
+    inward = tuple(item for item in experts if item.name not in _BACK)
+    routers = tuple(
+        item for item in every
+        if item.component is Component.ROUTER and item.plain and item.name == router
+    )  # fmt: skip
+    return Adapters(
+        names, (), (), routers if router in chosen else (), inward if joined else (),
+        back if down in chosen else (),
+    )  # fmt: skip
+
+
+#: Names of experts' matrices back to the residual stream.
+_BACK: Final = ("down_proj", "w2")
+
+
+def _of_experts(
+    inward: Sequence[Matrix], back: Sequence[Matrix], rank: int
+) -> tuple[AdaptedGroup, ...]:  # fmt: skip
     """Gate and up are joined and get twice the rank, counted as twice the matrices."""
-    inward = [item for item in experts if item.name not in ("down_proj", "w2")]
-    back = [item for item in experts if item.name in ("down_proj", "w2")]
-    joined = sum(item.times for item in inward)  # two for each expert, as is the rank
-    rows, columns = 2 * inward[0].rows, inward[0].columns
-    each = rank * (back[0].rows + back[0].columns)
-    count = sum(item.times for item in back)
-    return (
-        AdaptedGroup("gate_up_proj", joined, rows, columns, joined * rank * (rows + columns)),
-        AdaptedGroup("down_proj", count, back[0].rows, back[0].columns, count * each),
-    )
+    found = []
+    if inward:
+        joined = sum(item.times for item in inward)  # two for each expert, as is the rank
+        if any(item.name == "gate_up_proj" for item in inward):
+            joined *= 2
+            rows, columns = inward[0].rows, inward[0].columns
+        else:
+            rows, columns = 2 * inward[0].rows, inward[0].columns
+        count = joined * rank * (rows + columns)
+        found.append(AdaptedGroup("gate_up_proj", joined, rows, columns, count))
+    if back:
+        rows, columns = back[0].rows, back[0].columns
+        times = sum(item.times for item in back)
+        count = times * rank * (rows + columns)
+        found.append(AdaptedGroup("down_proj", times, rows, columns, count))
+    return tuple(found)
 
 
 def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:
@@ -132,16 +222,14 @@ def _refuse_experts(chosen: Sequence[Matrix], prediction: Prediction) -> None:
         )
 
 
+def _routed(item: Matrix) -> bool:
+    """Whether it is of experts that are chosen; shared ones are ordinary linear layers."""
+    return item.kind == "expert" or item.active is not None
+
+
 def _expert(item: Matrix) -> bool:
-    # Shared experts are ordinary linear layers; routed ones and their router are not.
-    routed = item.kind == "expert" or item.component is Component.ROUTER
-    return routed or item.active is not None or item.times > 1
-
-
-def _is_target(item: Matrix, names: Sequence[str], everything: bool) -> bool:
-    if everything:
-        return (item.linear or _expert(item)) and item.kind != "lm_head"
-    return any(_matches(item, name) for name in names) and (item.linear or _expert(item))
+    router = item.component is Component.ROUTER and not item.linear
+    return _routed(item) or router
 
 
 def _matches(item: Matrix, name: str) -> bool:
@@ -152,8 +240,30 @@ def _grouped(chosen: Sequence[Matrix], rank: int) -> tuple[AdaptedGroup, ...]:
     counts: dict[tuple[str, int, int], int] = {}
     for item in chosen:
         key = (item.name, item.rows, item.columns)
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] = counts.get(key, 0) + item.times
     return tuple(
         AdaptedGroup(name, count, rows, columns, count * rank * (rows + columns))
         for (name, rows, columns), count in counts.items()
     )
+
+
+# ---- modules that are trained whole
+
+
+def saved_whole(prediction: Prediction, names: Sequence[str]) -> dict[str, int]:
+    """Parameters of the copies that peft makes of ``modules_to_save``, by path.
+
+    Raises UsageError for a name that no module's path ends with.
+    """
+    found: dict[str, int] = {}
+    for path, module in named_modules(prediction.root):
+        inside = any(path.startswith(f"{taken}.") for taken in found)
+        if not inside and any(path.endswith(name) for name in names):
+            found[path] = parameters_of(module)
+    for name in names:
+        if not any(path.endswith(name) for path in found):
+            raise UsageError(
+                f"module {name!r}", "is none of this model",
+                expected="the end of a module's path, as lm_head or embed_tokens",
+            )  # fmt: skip
+    return found

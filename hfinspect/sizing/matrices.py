@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -144,3 +145,36 @@ def _matrix(
         path.rstrip(".") if name == "weight" else f"{path}{name}", int(rows), int(columns),
         here.kind, here.component, here.active, count, linear and not outer, plain,
     )  # fmt: skip
+
+
+# ---- modules by name
+
+
+def named_modules(root: Module, path: str = "") -> Iterator[tuple[str, Module]]:
+    """Every module that a fresh save has, with its path; a layer as often as it is listed."""
+    for name, child in root.children.items():
+        if isinstance(child, Module) and child.saved and child.kind != "mtp":
+            yield f"{path}{name}", child
+            yield from named_modules(child, f"{path}{name}.")
+
+
+def tables(root: Module) -> Iterator[Matrix]:
+    """Every nn.Embedding, by its class's name: ``rows`` are the width of what it gives out,
+    ``columns`` the number of its entries."""
+    for path, module in named_modules(root):
+        weight = module.children.get("weight")
+        is_table = module.class_name.endswith("Embedding") and isinstance(weight, Parameter)
+        if is_table and isinstance(weight, Parameter) and len(weight.shape) == 2:
+            entries, width = map(int, weight.shape)
+            yield Matrix(path, width, entries, module.kind or "", Component.EMBEDDING)
+
+
+def parameters_of(module: Module) -> int:
+    """Parameters of a module, tied ones too: a copy holds them all."""
+    total = 0
+    for child in module.children.values():
+        if isinstance(child, Module):
+            total += parameters_of(child)
+        elif child.role is Role.PARAMETER:
+            total += math.prod(map(int, child.shape))
+    return total

@@ -2,15 +2,17 @@
 
 ``mixed`` precision is that of ZeRO (arXiv 1910.02054, section 3.1): weights and gradients in 16
 bits, float32 masters and optimizer state; ``bf16`` keeps all four in 16 bits without masters,
-``fp32`` all in 32. Adapters are float32, as peft makes them, next to frozen weights as stored
-(lora) or in NF4 (qlora).
+``fp32`` all in 32; ``amp`` is autocast: all four in 32, computed in 16. Adapters are float32, as
+peft makes them, next to frozen weights as stored (lora; with ``bf16``, ``fp32`` and ``amp`` in
+these bits) or in NF4 (qlora). Modules that are saved whole next to adapters are copies in the
+weights' own bits.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from typing import Final
 
 from ..core.components import Component, Role
@@ -29,16 +31,20 @@ from .activations import (
     usual_attention,
 )
 from .devices import MAX_DEVICES, Device, parse_tokens
-from .lora import ALL_LINEAR, DEFAULT_TARGETS, MAX_RANK, adapted, parse_targets
+from .lora import MAX_RANK, Adapters, find_adapters, parse_targets, saved_whole
 from .matrices import Matrix, matrices
 from .optimizers import Optimizer, Trained, find_optimizer, state_bytes
 from .zero import deepspeed_estimate, divides, share
 
 METHODS: Final = ("full", "lora", "qlora")
 #: Bytes of (weights, gradients, master weights, one number of optimizer state) a parameter.
-PRECISIONS: Final = {"mixed": (2, 2, 4, 4), "bf16": (2, 2, 0, 2), "fp32": (4, 4, 0, 4)}
+PRECISIONS: Final = {
+    "mixed": (2, 2, 4, 4), "bf16": (2, 2, 0, 2), "fp32": (4, 4, 0, 4), "amp": (4, 4, 0, 4),
+}  # fmt: skip
 #: peft makes adapters float32, whatever the model's dtype.
 _ADAPTER: Final = PRECISIONS["fp32"]
+#: Classes whose loss is over the words of each position.
+_WRITES: Final = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MarianMTModel")
 #: Tokens of a training sequence where none are named.
 USUAL_TOKENS: Final = 2048
 #: Values of NF4 that share a scale, and scales that share a second one (QLoRA, arXiv 2305.14314).
@@ -60,6 +66,8 @@ class TrainWish:
     rank: int
     targets: tuple[str, ...]
     attention: str | None = None
+    saved: tuple[str, ...] = ()
+    encoder_tokens: int | None = None
 
 
 def train_wished(
@@ -75,6 +83,8 @@ def train_wished(
     zero: int,
     checkpointing: bool,
     attention: str | None = None,
+    modules_to_save: str | Sequence[str] | None = None,
+    encoder_tokens: int | None = None,
 ) -> TrainWish:
     """What a user wrote, checked. Raises UsageError."""
     for name, value, known in (
@@ -87,12 +97,13 @@ def train_wished(
     for name, number, most in (("rank", rank, MAX_RANK), ("gpus", gpus, MAX_DEVICES)):
         if isinstance(number, bool) or not 1 <= number <= most:
             raise UsageError(f"{name} {number!r}", "is not possible", expected=f"1 to {most:,}")
-    if targets is not None and method == "full":
-        raise UsageError("targets", "are those of adapters", hint="train lora or qlora")
+    for word, given in (("targets", targets), ("modules to save", modules_to_save)):
+        if given is not None and method == "full":
+            raise UsageError(word, "are those of adapters", hint="train lora or qlora")
     return TrainWish(
         method, find_optimizer(optimizer), precision,
         USUAL_TOKENS if seq is None else parse_tokens(seq), batch, gpus, zero, checkpointing,
-        rank, parse_targets(targets), attention,
+        rank, parse_targets(targets), attention, parse_targets(modules_to_save), encoder_tokens,
     )  # fmt: skip
 
 
@@ -114,16 +125,17 @@ def size_training(
     sized = _states(prediction, weights, wish)
     if isinstance(sized, str):
         return sized
-    trainable, frozen, states, targets, adapters = sized
-    activations, unknown = _activations(found, prediction, wish)
+    activations, unknown = _activations(found, prediction, wish, sized.chosen)
     result = Training(
         method=wish.method, optimizer=wish.optimizer.name,
-        precision=wish.precision if wish.method == "full" else "fp32", tokens=wish.tokens,
+        precision=_precision(wish), tokens=wish.tokens,
         batch=wish.batch, gpus=wish.gpus, zero=wish.zero, checkpointing=wish.checkpointing,
-        trainable=trainable, frozen=frozen, states=states, activations=activations,
-        activations_unknown=unknown, logits=_logits(prediction, wish),
-        rank=None if wish.method == "full" else wish.rank, targets=targets, adapters=adapters,
-        estimates=_estimates(prediction, wish), fits=None, notes=_notes(wish),
+        trainable=sized.trainable, frozen=sized.frozen, states=sized.lines,
+        activations=activations, activations_unknown=unknown, logits=_logits(prediction, wish),
+        step=_step_line(sized, wish),
+        rank=None if wish.method == "full" else wish.rank,
+        targets=() if sized.chosen is None else sized.chosen.names, adapters=sized.adapters,
+        saved=sized.saved, estimates=_estimates(prediction, wish), fits=None, notes=_notes(wish),
     )  # fmt: skip
     return result if device is None else _on(result, device)
 
@@ -134,23 +146,39 @@ def _on(result: Training, device: Device) -> Training:
     return replace(result, fits=False if held > device.nbytes else None)
 
 
+def _precision(wish: TrainWish) -> str:
+    """Of what is trained: adapters are float32, under autocast too."""
+    return wish.precision if wish.method == "full" or wish.precision == "amp" else "fp32"
+
+
 # ---- states
 
 
-_Sized = tuple[
-    int, int, tuple[TrainingLine, ...], tuple[str, ...], tuple[AdaptedGroup, ...]
-]  # fmt: skip
+@dataclass(frozen=True)
+class _States:
+    """What is held of weights and optimizer, and what was chosen for adapters. ``temporary`` are
+    bytes of one number of optimizer state for each parameter."""
+
+    trainable: int
+    lines: tuple[TrainingLine, ...]
+    temporary: int
+    frozen: int = 0
+    chosen: Adapters | None = None
+    adapters: tuple[AdaptedGroup, ...] = ()
+    saved: Mapping[str, int] = field(default_factory=dict)
 
 
-def _states(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> _Sized | str:
+def _states(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> _States | str:
     if wish.method == "full":
         trained = _all_tensors(prediction)
         reason = _muon_refuses(prediction, wish)
         if reason:
             return reason
-        lines = _lines(trained, PRECISIONS[wish.precision], wish)
-        return _elements(trained), 0, lines, (), ()
-    targets, groups = adapted(prediction, wish.rank, wish.targets)
+        widths = PRECISIONS[wish.precision]
+        count = _elements(trained)
+        return _States(count, _lines(trained, widths, wish), count * widths[-1])
+    chosen = find_adapters(prediction, wish.targets)
+    groups = chosen.groups(wish.rank)
     kept = _frozen(prediction, weights, wish)
     if isinstance(kept, str):
         return kept
@@ -161,8 +189,35 @@ def _states(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> _S
     )
     nbytes, formula = kept
     frozen_line = _line("frozen weights", nbytes, formula, wish, divided=divides(wish.zero)[0])
-    lines = (frozen_line, *_lines(trained, _ADAPTER, wish))
-    return _elements(trained), prediction.parameters, lines, targets, groups
+    lines = [frozen_line, *_lines(trained, _ADAPTER, wish)]
+    count, temporary = _elements(trained), _elements(trained) * _ADAPTER[-1]
+    saved = saved_whole(prediction, wish.saved) if wish.saved else {}
+    if saved:
+        widths = PRECISIONS["fp32" if _frozen_width(prediction, wish) == 4 else "bf16"]
+        whole = tuple(Trained((size,), True) for size in saved.values())
+        lines += [replace(line, name=f"saved whole, {line.name}")
+                  for line in _lines(whole, widths, wish)]  # fmt: skip
+        count += _elements(whole)
+        temporary += _elements(whole) * widths[-1]
+    return _States(count, tuple(lines), temporary, prediction.parameters, chosen, groups, saved)
+
+
+def _step_line(sized: _States, wish: TrainWish) -> TrainingLine | None:
+    """What torch's AdamW takes while it steps, where the activations have gone: the root of the
+    second moment of all parameters together (``_multi_tensor_adam``). Other optimizers take no
+    more than a tensor's size."""
+    if not wish.optimizer.name.startswith("adam") or wish.optimizer.name == "adamw8bit":
+        return None
+    _, _, on_state = divides(wish.zero)
+    size = sized.temporary
+    return _line("optimizer's step", size, f"{size:,} of roots", wish, divided=on_state)
+
+
+def _frozen_width(prediction: Prediction, wish: TrainWish) -> int:
+    """Bytes of a frozen weight that is not packed."""
+    named = {"bf16": 2, "fp32": 4, "amp": 4}
+    stored = 4 if prediction.dtype == "F32" and wish.method == "lora" else 2
+    return named.get(wish.precision, stored)
 
 
 def _elements(trained: Sequence[Trained]) -> int:
@@ -216,6 +271,9 @@ def _frozen(
     prediction: Prediction, weights: WeightBytes, wish: TrainWish
 ) -> tuple[int, str] | str:  # fmt: skip
     if wish.method == "lora":
+        if wish.precision != "mixed":
+            width = _frozen_width(prediction, wish)
+            return width * prediction.parameters, f"{prediction.parameters:,} × {width}"
         if weights.nbytes is None:
             return f"the bytes of its frozen weights are not known: {weights.unknown}"
         return weights.nbytes, f"{weights.nbytes:,} as stored"
@@ -225,8 +283,9 @@ def _frozen(
     packed = [item for item in found if _packs(item)]
     elements = sum(item.elements for item in packed)
     rest = prediction.parameters - elements
-    nbytes = sum(nf4_bytes(item.elements) for item in packed) + 2 * rest
-    return nbytes, f"NF4 of {elements:,} + 2 × {rest:,}"
+    width = _frozen_width(prediction, wish)
+    nbytes = sum(nf4_bytes(item.elements) for item in packed) + width * rest
+    return nbytes, f"NF4 of {elements:,} + {width} × {rest:,}"
 
 
 def _packs(item: Matrix) -> bool:
@@ -245,49 +304,68 @@ def nf4_bytes(elements: int) -> int:
 
 
 def _activations(
-    found: Inspection, prediction: Prediction, wish: TrainWish
+    found: Inspection, prediction: Prediction, wish: TrainWish, chosen: Adapters | None
 ) -> tuple[TrainingLine | None, str]:
-    way = _way(prediction, wish)
-    if not way:
-        return None, f"what autograd keeps is recorded for peft's default targets and {ALL_LINEAR}"
-    in_float32 = wish.precision == "fp32" if wish.method == "full" else prediction.dtype == "F32"
-    if in_float32:
-        return None, "activations in float32 have no recorded rule"
+    if wish.saved:
+        return None, "what autograd keeps next to modules saved whole has no recorded rule"
+    targets = frozenset[str]()
+    if chosen is not None:
+        named = _recorded_targets(prediction, chosen)
+        if isinstance(named, str):
+            return None, named
+        targets = named
     attention = wish.attention or usual_attention(prediction)
-    step = Step(wish.tokens, wish.batch, attention, way, wish.rank)
+    step = Step(
+        wish.tokens, wish.batch, attention, _computed_in(prediction, wish), wish.rank, targets,
+        wish.encoder_tokens,
+    )  # fmt: skip
     kept = framework_kept(prediction, found.config or {}, step)
     if isinstance(kept, str):
         return None, kept
     name = f"activations (transformers 5.23, {attention} attention)"
-    if not wish.checkpointing:
-        formula = f"{kept.layers} × ({kept.formula}) + {kept.outside:,}, t = s·b = {step.places:,}"
-        return TrainingLine(name, kept.layers * kept.layer + kept.outside, formula), ""
-    # Each layer's input waits; one layer at a time is computed again.
-    nbytes = kept.layers * kept.layer_input + kept.layer + kept.outside
-    formula = f"{kept.layers} × {kept.layer_input:,} + ({kept.formula}) + {kept.outside:,}"
-    return TrainingLine(name, nbytes, f"{formula}, t = s·b = {step.places:,}"), ""
+    again = wish.checkpointing
+    formula = f"{kept.formula(checkpointing=again)}, t = s·b = {step.places:,}"
+    return TrainingLine(name, kept.nbytes(checkpointing=again), formula), ""
 
 
-def _way(prediction: Prediction, wish: TrainWish) -> str:
-    """Which of the recorded ways of training it is; empty for none of them."""
+def _computed_in(prediction: Prediction, wish: TrainWish) -> str:
+    """``amp``, ``f32`` or ``bf16``, as the recorded rules call them."""
+    if wish.precision == "amp":
+        return "amp"
     if wish.method == "full":
-        return "full"
-    if wish.targets == (ALL_LINEAR,):
-        return ALL_LINEAR
-    usual = DEFAULT_TARGETS.get(prediction.model_type or "", ())
-    return "default" if not wish.targets or set(wish.targets) == set(usual) else ""
+        return "f32" if wish.precision == "fp32" else "bf16"
+    return "f32" if _frozen_width(prediction, wish) == 4 else "bf16"
+
+
+def _recorded_targets(prediction: Prediction, chosen: Adapters) -> frozenset[str] | str:
+    """Names of the layers with adapters, as rules have them: all layers of a name or none."""
+    if chosen.gate_up or chosen.down or chosen.routers:
+        return "what autograd keeps next to adapters of experts and routers has no recorded rule"
+    if chosen.tables:
+        return "what autograd keeps next to adapters of tables has no recorded rule"
+    names = {item.name for item in chosen.linear}
+    heads = [item.path for item in chosen.linear if item.kind == "lm_head"]
+    if heads:
+        return f"what autograd keeps next to an adapter of {heads[0]} has no recorded rule"
+    taken = {item.path for item in chosen.linear}
+    for item in matrices(prediction.root):
+        of_name = item.linear and item.name in names and item.kind != "lm_head"
+        if of_name and item.path not in taken:
+            return f"adapters at some of the layers named {item.name} have no recorded rule"
+    return frozenset(names)
 
 
 def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
     """Four copies at most: in the weights' dtype, in float32, their log-softmax, its gradient."""
-    if not prediction.architecture.endswith(("ForCausalLM", "LMHeadModel")):
+    if not prediction.architecture.endswith(_WRITES):
         return None
     heads = [item for item in matrices(prediction.root) if item.component is Component.HEAD]
     if len(heads) != 1:
         return None
     rows = heads[0].rows
     full = wish.method == "full"
-    first = 4 if (wish.precision if full else prediction.dtype) in ("fp32", "F32") else 2
+    wide = wish.precision == "fp32" if full else _computed_in(prediction, wish) == "f32"
+    first = 4 if wide else 2
     return TrainingLine(
         "logits, at most", wish.tokens * wish.batch * rows * (first + 12),
         f"{wish.tokens:,} × {wish.batch} × {rows:,} × ({first} + 4 + 4 + 4)",

@@ -86,7 +86,7 @@ def memory_wished(*, train: str | None, **wishes: Any) -> Wish:
     training = {
         name: wishes.pop(name)
         for name in ("rank", "targets", "seq", "optimizer", "precision", "gpus", "zero",
-                     "checkpointing", "attention")
+                     "checkpointing", "attention", "modules_to_save")
     }  # fmt: skip
     wish = wished(**wishes)
     if train is None:
@@ -98,7 +98,15 @@ def memory_wished(*, train: str | None, **wishes: Any) -> Wish:
     if not wish.parallel.alone:
         hint = "training divides by gpus and zero"
         raise UsageError("train", "does not go with parallel inference", hint=hint)
-    return replace(wish, train=train_wished(train, batch=wishes["batch"], **training))
+    return replace(
+        wish,
+        train=train_wished(
+            train,
+            batch=wishes["batch"],
+            encoder_tokens=wishes["encoder_tokens"],
+            **training,
+        ),
+    )
 
 
 def step_tokens(wish: Wish) -> int:

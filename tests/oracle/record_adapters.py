@@ -1,10 +1,12 @@
 """Record how many parameters peft's LoRA trains, for the tests of adapters that need no peft.
 
     pip install 'hfinspect[oracle]' peft
-    python -m tests.oracle.record_adapters
+    python -m tests.oracle.record_adapters                # every type of the case files
+    python -m tests.oracle.record_adapters llama mixtral  # these anew
 
-The first language model of each case file that peft knows default targets for, and some more, is
-built on the meta device; LoRA of rank 4 at the default targets and at "all-linear" is counted.
+The first class of each type that writes, or fills in words, or else its bare model is built on the
+meta device; LoRA of rank 4 is counted at peft's default targets, at "all-linear", and at the names
+of ``NAMED``. A count of null means that peft refuses.
 """
 
 from __future__ import annotations
@@ -13,69 +15,97 @@ import copy
 import json
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from .record import FIXTURES, _build
 
 FILE = FIXTURES / "adapters.json"
 RANK = 4
-#: Types without default targets, for "all-linear" alone.
-MORE = ("phi3", "olmo2", "granite", "cohere", "starcoder2", "glm4", "smollm3", "qwen3_next",
-        "deepseek_v3", "mamba", "gpt_oss", "qwen3_moe")  # fmt: skip
-CLASSES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM")
+#: Classes by their endings, those first that are asked about first.
+CLASSES = (
+    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM",
+    "ForSequenceClassification", "MarianMTModel", "Model",
+)  # fmt: skip
+#: (type, targets, modules to save): tables, heads, experts by their old names.
+NAMED: tuple[tuple[str, str, str], ...] = (
+    ("llama", "q_proj,lm_head,embed_tokens", ""), ("llama", "q_proj", "lm_head,embed_tokens"),
+    ("gpt2", "c_attn,wte", ""), ("gpt2", "attn.c_proj", "lm_head"), ("t5", "q,wo,shared", ""),
+    ("t5", "relative_attention_bias", "lm_head"), ("bert", "attention.output.dense", "decoder"),
+    ("mixtral", "w1,w3", ""), ("mixtral", "q_proj,w2,gate", ""), ("mixtral", "w1", ""),
+    ("qwen3_moe", "gate_proj,up_proj,down_proj", ""), ("qwen3_moe", "k_proj,gate", ""),
+    ("deepseek_v3", "kv_b_proj,down_proj", ""), ("gpt_oss", "o_proj", "embed_tokens"),
+    ("switch_transformers", "wi", ""), ("mamba", "in_proj,x_proj", ""), ("mamba", "out_proj", ""),
+)  # fmt: skip
 
 
-def main() -> int:
-    warnings.simplefilter("ignore")
-    import torch
-    import transformers
-    from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as DEFAULTS
-
-    transformers.logging.set_verbosity_error()
-    found: list[dict[str, Any]] = []
+def cases() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """(entry, case) of each type's first class."""
     for path in sorted((FIXTURES / "cases").glob("*.json")):
         held = json.loads(path.read_text())
         for entry in held if isinstance(held, list) else [held]:
-            kind = entry.get("model_type")
-            if entry.get("library") or kind not in {*DEFAULTS, *MORE}:
-                continue
-            cases = [c for c in entry["cases"] if c["architecture"].endswith(CLASSES)]
-            for asked in (["default"] if kind in DEFAULTS else []) + ["all-linear"]:
-                with torch.device("meta"):
-                    found += _recorded(entry, cases[:1], asked)
-    lines = [json.dumps(row) for row in found]
+            first = first_case(entry)
+            if entry.get("model_type") and not entry.get("library") and first is not None:
+                yield entry, first
+
+
+def first_case(entry: dict[str, Any]) -> dict[str, Any] | None:
+    for ending in CLASSES:
+        for case in entry["cases"]:
+            if case["architecture"].endswith(ending):
+                found: dict[str, Any] = case
+                return found
+    return None
+
+
+def config_of(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    removed = case.get("remove", ())
+    given = {key: value for key, value in entry.get("tiny", {}).items() if key not in removed}
+    return copy.deepcopy({**given, **case.get("config", {})})
+
+
+def count(
+    entry: dict[str, Any], case: dict[str, Any], targets: Any, saved: list[str] | None
+) -> int | None:  # fmt: skip
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    with torch.device("meta"):
+        model = _build(entry, case["architecture"], config_of(entry, case))
+        config = LoraConfig(r=RANK, target_modules=targets, modules_to_save=saved)
+        try:
+            found: int = get_peft_model(model, config).get_nb_trainable_parameters()[0]
+        except Exception as error:
+            print(entry["model_type"], targets, str(error)[:120], file=sys.stderr)
+            return None
+    return found
+
+
+def main(kinds: list[str]) -> int:
+    warnings.simplefilter("ignore")
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    held = json.loads(FILE.read_text()) if FILE.exists() and kinds else []
+    found = {row["model_type"]: row for row in held}
+    for entry, case in cases():
+        kind = entry["model_type"]
+        if kinds and kind not in kinds:
+            continue
+        row: dict[str, Any] = {"model_type": kind, "architecture": case["architecture"]}
+        row["default"] = count(entry, case, None, None)
+        row["all-linear"] = count(entry, case, "all-linear", None)
+        named = {
+            f"{targets} {saved}".strip(): count(
+                entry, case, targets.split(","), saved.split(",") if saved else None
+            )
+            for of, targets, saved in NAMED if of == kind
+        }  # fmt: skip
+        found[kind] = {**row, "named": named} if named else row
+    lines = [json.dumps(found[kind]) for kind in sorted(found)]
     FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n")
     return 0
 
 
-def _recorded(
-    entry: dict[str, Any], cases: list[dict[str, Any]], asked: str
-) -> list[dict[str, Any]]:  # fmt: skip
-    from peft import LoraConfig, get_peft_model
-
-    for case in cases:
-        given = {k: v for k, v in entry.get("tiny", {}).items() if k not in case.get("remove", ())}
-        given = copy.deepcopy({**given, **case.get("config", {})})
-        model = _build(entry, case["architecture"], given)
-        targets = None if asked == "default" else asked
-        row: dict[str, Any] = {
-            "model_type": entry["model_type"], "architecture": case["architecture"],
-            "config": given, "targets": asked, "rank": RANK,
-        }  # fmt: skip
-        try:
-            adapted = get_peft_model(model, LoraConfig(r=RANK, target_modules=targets))
-        except Exception as error:
-            print(entry["model_type"], asked, str(error)[:150], file=sys.stderr)
-            return []
-        names = {
-            name.split(".lora_A")[0].rsplit(".", 1)[-1]
-            for name, _ in adapted.named_parameters()
-            if ".lora_A" in name
-        }
-        count, _ = adapted.get_nb_trainable_parameters()
-        return [{**row, "names": sorted(names), "parameters": count}]
-    return []
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
