@@ -19,6 +19,7 @@ from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 from .kept_by_default import (
     NO_VERSION,
+    check_saved_as_packed,
     has_experts_apart,
     kept_in_float32,
     kept_without_list,
@@ -112,7 +113,8 @@ _TAKEN_APART = frozenset({"llama4", "llama4_text"})
 def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear but those listed; without a list, all but the output head (transformers,
     ``get_modules_to_not_convert``). Experts are packed by versions that have a Linear of each."""
-    apart = has_experts_apart(config)
+    check_saved_as_packed(prediction, config)
+    apart = has_experts_apart(config, prediction)
     experts_stay = apart is False
     joined = experts_stay and prediction.model_type not in _TAKEN_APART
     kept = said.names("llm_int8_skip_modules")

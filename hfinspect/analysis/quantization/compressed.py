@@ -17,6 +17,7 @@ from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet
+from .kept_by_default import check_saved_as_packed
 from .pieces import Plan
 from .scaled import read_module
 
@@ -150,8 +151,9 @@ def _read_sparse(module: Module, said: Declared, sheet: Sheet) -> None:
             sheet.aside(tensor, name, Holds.TABLES)
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
     """The inverse, which has a file of its own."""
     from .compressing import plan as planned
 
+    check_saved_as_packed(prediction, config)
     return planned(said, prediction)

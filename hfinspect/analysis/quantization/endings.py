@@ -46,8 +46,8 @@ _ASIDE = {
     "workspace": Holds.TABLES,
     "perm": Holds.TABLES,
 }
-#: Not packed by GPTQ's tools, which take a Linear of each group.
-_GROUPED = frozenset({"DeepseekV4GroupedLinear"})
+#: What is made from a Linear and not packed by GPTQ's tools.
+_GROUPED = frozenset({"DeepseekV4GroupedLinear", "PhimoeTopKRouter"})
 _WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 
 

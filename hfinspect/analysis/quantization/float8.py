@@ -21,6 +21,7 @@ from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 from .kept_by_default import (
     NO_VERSION,
+    check_saved_as_packed,
     has_experts_apart,
     kept_in_float32,
     kept_without_list,
@@ -79,7 +80,7 @@ _NOT_SAVED: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
             ("aria", "aria_text", "dbrx", "ernie4_5_vl_moe", "gpt_oss", "jetmoe", "lfm2_moe",
-             "nllb-moe", "openai_privacy_filter", "switch_transformers"),
+             "nemotron_h", "nllb-moe", "openai_privacy_filter", "switch_transformers"),
             _NO_EXPERTS,
         ),
         **dict.fromkeys(
@@ -173,8 +174,9 @@ def _fbgemm_plan(
     config: Mapping[str, object], selection: Selection, prediction: Prediction
 ) -> Plan:
     """A scale for each row; experts by the version (``has_experts_apart``)."""
+    check_saved_as_packed(prediction, config)
     selection.add(no_linear_since_5(prediction), KEEP)
-    apart = has_experts_apart(config)
+    apart = has_experts_apart(config, prediction)
 
     def pack(linear: Linear) -> Pieces | None:
         if linear.is_expert and apart is None:

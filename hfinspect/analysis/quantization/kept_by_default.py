@@ -14,6 +14,7 @@ from ...core.components import Component, Role
 from ...core.tensor import TensorSpec
 from ...trees.modules import Module, Parameter
 from ...trees.prediction import Prediction
+from .pieces import UndeterminedError
 
 #: T5's last map of each MLP, in these and in whatever has T5 as a part.
 _T5 = ("DenseReluDense.wo",)
@@ -21,7 +22,7 @@ _INDEXER = ("indexer.weights_proj",)
 #: Model type -> linear maps that its classes keep in float32 (``_keep_in_fp32_modules``).
 _WIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "longt5": (), "switch_transformers": (), "pix2struct": (),
+        "longt5": (), "switch_transformers": (), "pix2struct": (), "pix2struct_text_model": (),
         "axk2": _INDEXER, "deepseek_v32": _INDEXER, "glm_moe_dsa": _INDEXER,
         "mistral_large4": _INDEXER,
         "deepseek_v4": ("compressor.wgate", "compressor.wkv", *_INDEXER),
@@ -39,6 +40,7 @@ _NO_LINEAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _NO_OUTPUT = (
     "joint.head", "code_predictor.lm_head", "talker.codec_head", "thinker.lm_head",
     "semantic.lm_head", "coarse_acoustics.lm_head", "predictions.dense",
+    "structure_generator.fc2", "head.head", "head.fc2",
 )  # fmt: skip
 #: Classes whose head is no output embedding.
 _OTHER_HEADS = ("ForCTC", "ForMaskedImageModeling")
@@ -55,12 +57,33 @@ _JOINS_EXPERTS = 5
 NO_VERSION = "config.json names no transformers_version, which decides whether experts are packed"
 
 
-def has_experts_apart(config: Mapping[str, object]) -> bool | None:
+#: Model types of which version 5 has a Linear of each expert too.
+_STILL_APART = frozenset({"nllb-moe", "switch_transformers"})
+
+
+def has_experts_apart(config: Mapping[str, object], prediction: Prediction) -> bool | None:
     """Whether the transformers that wrote a config had a Linear of each expert, None if not
     known."""
+    if prediction.model_type in _STILL_APART:
+        return True
     text = config.get("transformers_version")
     first = text.partition(".")[0] if isinstance(text, str) else ""
     return int(first) < _JOINS_EXPERTS if first.isdecimal() and len(first) < 4 else None
+
+
+#: Model types of which files join what transformers keeps apart since version 5, or the other way
+#: round: a save puts packed bytes of several modules behind each other.
+_JOINED = frozenset(
+    """gte hrm_text inkling_mm_model jina_embeddings_v3 minimax_m3_vl nomic_bert
+    step3p7""".split()
+)
+
+
+def check_saved_as_packed(prediction: Prediction, config: Mapping[str, object]) -> None:
+    """Raise UndeterminedError where version 5 does not save modules as it has packed them."""
+    if prediction.model_type in _JOINED and not has_experts_apart(config, prediction):
+        raise UndeterminedError("transformers keeps apart what the files join, and saves neither "
+                                "packed")  # fmt: skip
 
 
 def no_linear_since_5(prediction: Prediction) -> tuple[str, ...]:

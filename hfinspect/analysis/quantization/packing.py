@@ -300,8 +300,9 @@ class _Walk:
         pieces = None if scheme is None else scheme(linear)
         if pieces is None:
             return {name: tensor}
-        named = {name if key == "weight" else f"{name}.{key}": p for key, p in pieces.items()}
-        return _placed(tensor, named)
+        weight = pieces["weight"]
+        others = {f"{name}.{k.removeprefix('weight.')}": pieces[k] for k in pieces if k != "weight"}
+        return _placed(tensor, {name: weight, **others})
 
     def _cache_scales(self, children: Children) -> dict[str, Module | Parameter]:
         """The factors for keys and values, where an attention projects to these."""

@@ -64,7 +64,10 @@ KEEP = "keep"
 
 #: The class that is a Linear and nothing else, and with it those that are made from it.
 LINEAR = frozenset({"Linear"})
-LINEARS = LINEAR | {"DeepseekV4GroupedLinear", "FalconLinear", "NonDynamicallyQuantizableLinear"}
+LINEARS = LINEAR | {
+    "DeepseekV4GroupedLinear", "FalconLinear", "NonDynamicallyQuantizableLinear",
+    "PhimoeTopKRouter",
+}  # fmt: skip
 CONV1D = frozenset({"Conv1D"})
 
 
