@@ -91,10 +91,12 @@ def encoder(c: ModelConfig) -> Module:
     )
     return Module(
         f"{_NAME}CTCEncoder",
-        input_linear=Linear(c.dim("input_dim", "num_mel_bins", default=160), d),
+        input_linear=Linear(
+            c.dim("input_dim", "num_mel_bins", default=160), d, component=Component.EMBEDDING
+        ),
         layers=Layers.of(c.count("num_layers", "num_hidden_layers", default=10), block),
-        out=Linear(d, out),
-        out_mid=Linear(out, d),
+        out=Linear(d, out, component=Component.HEAD),
+        out_mid=Linear(out, d, component=Component.PROJECTOR),
         part="audio",
     )
 

@@ -149,24 +149,29 @@ def speech_decoder_prenet(c: ModelConfig) -> Module:
 
 def speech_postnet(c: ModelConfig) -> Module:
     """Mel frames, several a step, whether to stop, and convolutions that polish the frames."""
-    h, mels, factor = hidden(c), c.dim("num_mel_bins"), c.dim("reduction_factor")
+    return polishing(
+        "SpeechT5", c, hidden(c), prob_out=Linear(hidden(c), c.dim("reduction_factor"))
+    )
+
+
+def polishing(name: str, c: ModelConfig, h: Dim, **more: Module) -> Module:
+    """Mel frames of states H wide, and convolutions; ``more`` stands between."""
+    mels, factor = c.dim("num_mel_bins"), c.dim("reduction_factor")
     units, kernel = c.dim("speech_decoder_postnet_units"), c.dim("speech_decoder_postnet_kernel")
     count = int(c.count("speech_decoder_postnet_layers"))
     built = []
     for i in range(count):
         out = mels if i == count - 1 else units
         step = Module(
-            "SpeechT5BatchNormConvLayer",
+            f"{name}BatchNormConvLayer",
             conv=Conv(units if i else mels, out, kernel, dims=1, bias=False),
             batch_norm=BatchNorm(out, dims=1),
             activation=Activation("Tanh") if i < count - 1 else None,
         )
         built.append(step)
     return Module(
-        "SpeechT5SpeechDecoderPostnet",
-        feat_out=Linear(h, mels * factor),
-        prob_out=Linear(h, factor),
-        layers=Layers(built),
+        f"{name}SpeechDecoderPostnet",
+        {"feat_out": Linear(h, mels * factor), **more, "layers": Layers(built)},
         component=Component.HEAD,
         part="audio",
     )

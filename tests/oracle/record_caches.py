@@ -115,6 +115,11 @@ def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
             frames = 2 * getattr(config, "max_source_positions", 32)
             shape = (1, bins, frames) if hasattr(config, "num_mel_bins") else (1, frames, bins)
             inputs["input_features"] = torch.zeros(shape, dtype=model.dtype)
+        elif "input_features" in arguments and hasattr(model.config, "encoder_config"):
+            # A Conformer makes 5 tokens of so many frames.
+            sound = model.config.encoder_config
+            shape = (1, 5 * sound.subsampling_factor, sound.num_mel_bins)
+            inputs["input_features"] = torch.zeros(shape, dtype=model.dtype)
         elif "input_values" in arguments:
             inputs["input_values"] = torch.zeros((1, 4096), dtype=model.dtype)
         elif "pixel_values" in arguments and "encoder_outputs" in arguments:

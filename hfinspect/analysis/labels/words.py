@@ -26,7 +26,7 @@ def _table(words: dict[Component, str]) -> dict[str, Component]:
 
 #: Modules and tensors that are named by the whole segment.
 _MODULES: Final = _table({
-    _E: """wte wpe shared feature_projection ple project_in project_out
+    _E: """wte wpe shared feature_projection input_linear ple project_in project_out
         per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
         img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
@@ -46,13 +46,14 @@ _MODULES: Final = _table({
     _S: """ssm_conv1d ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v linear_attn time_mixing time_mix
         recurrent_block rglru short_conv""",
     _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg
-        neck net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
+        neck pre_encode net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
         nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet projection_in
         projection_context projection_out fuse_image_with_low_res resnet_head""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
-        embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder""",
+        embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder
+        out_mid""",
     _N: "img_mod txt_mod layer_output_scale lab",
     _O: "lstm gru rnn",
     _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
@@ -97,7 +98,7 @@ _NOUNS: Final = _table({
     _R: "router",
     _S: "ssm mamba mlstm slstm deltanet retention rwkv lru",
     _C: """conv convs deconv convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv
-        pwconv resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
+        pwconv resnet resnets downsample downsampler downsamplers downsampling subsampler upsample upsampler
         upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling""",
     _P: "projector projection projections resampler merger aligner connector",
     _H: """head heads classifier classifiers classification predictions logits pooler

@@ -1,0 +1,91 @@
+"""Canary (NVIDIA 2024). Source of shapes: transformers/models/canary.
+
+Parakeet's encoder of sound (parakeet.py), and a decoder of text with attention to it.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import Heads, activation, grouped_attention, grouped_heads
+from ..trees.catalog import auto_model, register, register_part
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
+
+_DECODER = {
+    "vocab_size": 16384, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 8,
+    "num_attention_heads": 8, "max_position_embeddings": 1024,
+}  # fmt: skip
+_ENCODER = "parakeet_encoder"
+
+
+def layer(name: str, c: ModelConfig, heads: Heads) -> Module:
+    h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
+    bias, norm = c.flag("attention_bias", default=True), LayerNorm(h)
+    return Module(
+        f"{name}DecoderLayer",
+        self_attn=grouped_attention(f"{name}SelfAttention", h, heads, bias=bias),
+        encoder_attn=grouped_attention(f"{name}CrossAttention", h, heads, bias=bias),
+        mlp=Module(
+            f"{name}DecoderMLP",
+            activation_fn=activation(c.text("hidden_act", default="relu")),
+            fc1=Linear(h, inner, kind="up"),
+            fc2=Linear(inner, h, kind="down"),
+            component=Component.MLP,
+        ),
+        input_layernorm=norm,
+        post_attention_layernorm=norm,
+        final_layernorm=norm,
+    )
+
+
+def completed(c: ModelConfig) -> ModelConfig:
+    """The config of a decoder with its defaults."""
+    return c.with_defaults(**_DECODER)
+
+
+def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
+    h = c.dim("hidden_size")
+    return Module(
+        f"{name}Decoder",
+        embed_tokens=Embedding(c.dim("vocab_size"), h, padding_idx=c.padding_idx),
+        layers=Layers.of(c.count("num_hidden_layers"), layer(name, c, heads)),
+        norm=LayerNorm(h),
+        embedding_layernorm=LayerNorm(h),
+    )
+
+
+def words(h: Dim, vocab: Dim, tied_to: str | None) -> Module:
+    return Linear(h, vocab, tied_to=tied_to, component=Component.HEAD, kind="lm_head")
+
+
+def _decoder(c: ModelConfig) -> Module:
+    c = completed(c)
+    heads = grouped_heads(c, c.dim("hidden_size"), head_dim=128, kv=8)
+    return decoder("Canary", c, heads)
+
+
+def model(c: ModelConfig) -> Module:
+    sound = c.section("encoder_config", default={"num_hidden_layers": 32, "num_mel_bins": 128})
+    return Module(
+        "CanaryModel",
+        encoder=auto_model(sound, default_type=_ENCODER),
+        decoder=_decoder(c.section("decoder_config")),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    inner = completed(c.section("decoder_config"))
+    to = "model.decoder.embed_tokens.weight" if c.tied() else None
+    head = words(inner.dim("hidden_size"), inner.dim("vocab_size"), to)
+    return Module("CanaryForConditionalGeneration", model=model(c), proj_out=head)
+
+
+register(
+    "canary",
+    {"CanaryForConditionalGeneration": generation, "CanaryModel": model},
+    base="CanaryModel",
+    base_prefix="model",
+    category="encoder-decoder",
+)
+register_part("canary_decoder", "CanaryDecoder", _decoder, "text decoder")

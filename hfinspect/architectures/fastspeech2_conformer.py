@@ -1,0 +1,186 @@
+"""FastSpeech 2 with Conformer layers (Guo et al. 2020). Source of shapes:
+transformers/models/fastspeech2_conformer.
+
+From letters to mel frames without a loop: an encoder, predictors of each letter's length, pitch and
+energy, a decoder; the vocoder (HiFi-GAN) is a model of its own or stands next to it.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.composing import renamed, with_defaults
+from ..trees.catalog import register_part
+from ..trees.modules import (
+    Activation,
+    BatchNorm,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
+from .speecht5 import polishing, vocoder
+
+_NAME = "FastSpeech2Conformer"
+_DEFAULTS = {
+    "hidden_size": 384, "vocab_size": 78, "num_mel_bins": 80, "encoder_num_attention_heads": 2,
+    "encoder_layers": 4, "encoder_linear_units": 1536, "encoder_kernel_size": 7,
+    "decoder_num_attention_heads": 2, "decoder_layers": 4, "decoder_linear_units": 1536,
+    "decoder_kernel_size": 31, "speech_decoder_postnet_layers": 5,
+    "speech_decoder_postnet_units": 256, "speech_decoder_postnet_kernel": 5,
+    "positionwise_conv_kernel_size": 3, "reduction_factor": 1, "duration_predictor_layers": 2,
+    "duration_predictor_channels": 256, "duration_predictor_kernel_size": 3,
+    "energy_predictor_layers": 2, "energy_predictor_channels": 256,
+    "energy_predictor_kernel_size": 3, "energy_embed_kernel_size": 1, "pitch_predictor_layers": 5,
+    "pitch_predictor_channels": 256, "pitch_predictor_kernel_size": 5,
+    "pitch_embed_kernel_size": 1,
+}  # fmt: skip
+_VOCODER = {
+    "upsample_initial_channel": 512, "upsample_rates": (8, 8, 2, 2),
+    "upsample_kernel_sizes": (16, 16, 4, 4), "resblock_kernel_sizes": (3, 7, 11),
+    "resblock_dilation_sizes": ((1, 3, 5),) * 3,
+}  # fmt: skip
+
+
+def _side(c: ModelConfig, side: str, key: str) -> Dim:
+    """A size of one side: saved configs repeat them in a section, which then counts."""
+    return c.section(f"{side}_config").dim(key, default=c.fields.dim(f"{side}_{key}"))
+
+
+def _attention(h: Dim, heads: Dim) -> Module:
+    position = Weight(heads, h // heads, kind="relative_position")
+    return Module(
+        f"{_NAME}Attention",
+        pos_bias_u=position,
+        pos_bias_v=position,
+        linear_q=Linear(h, h, kind="query"),
+        linear_k=Linear(h, h, kind="key"),
+        linear_v=Linear(h, h, kind="value"),
+        linear_out=Linear(h, h, kind="output"),
+        linear_pos=Linear(h, h, bias=False, kind="relative_position"),
+        component=Component.ATTENTION,
+    )
+
+
+def _layer(c: ModelConfig, side: str) -> Module:
+    h, kernel = c.dim("hidden_size"), c.dim("positionwise_conv_kernel_size")
+    inner, norm = _side(c, side, "linear_units"), LayerNorm(h)
+    depthwise, bias = _side(c, side, "kernel_size"), c.flag("convolution_bias", default=True)
+    forward = Module(
+        f"{_NAME}MultiLayeredConv1d",
+        conv1=Conv(h, inner, kernel, dims=1, component=None, kind="up"),
+        conv2=Conv(inner, h, kernel, dims=1, component=None, kind="down"),
+        component=Component.MLP,
+    )
+    between = Module(
+        f"{_NAME}ConvolutionModule",
+        activation=Activation("SiLUActivation"),
+        pointwise_conv1=Conv(h, 2 * h, 1, dims=1, bias=bias),
+        depthwise_conv=Conv(h, h, depthwise, dims=1, groups=h, bias=bias),
+        norm=BatchNorm(h, dims=1),
+        pointwise_conv2=Conv(h, h, 1, dims=1, bias=bias),
+        component=Component.CONV,
+    )
+    macaron = c.flag("use_macaron_style_in_conformer", default=True)
+    convolves = c.flag("use_cnn_in_conformer", default=True)
+    joined = c.section(f"{side}_config").flag(
+        "concat_after", default=c.flag(f"{side}_concat_after", default=False)
+    )
+    heads = _side(c, side, "num_attention_heads")
+    return Module(
+        f"{_NAME}EncoderLayer",
+        self_attn=_attention(h, heads),
+        feed_forward=forward,
+        feed_forward_macaron=forward if macaron else None,
+        ff_macaron_layer_norm=norm if macaron else None,
+        conv_module=between if convolves else None,
+        conv_layer_norm=norm if convolves else None,
+        final_layer_norm=norm if convolves else None,
+        ff_layer_norm=norm,
+        self_attn_layer_norm=norm,
+        concat_linear=Linear(h + h, h) if joined else None,
+    )
+
+
+def _stack(c: ModelConfig, side: str) -> Module:
+    table = Embedding(c.dim("vocab_size"), c.dim("hidden_size"), padding_idx=0)
+    count = _side(c, side, "layers")
+    if int(count) > 10_000:
+        raise c.error(f"{side}_layers", int(count), "at most 10,000")
+    return Module(
+        f"{_NAME}Encoder",
+        embed=table if side == "encoder" else None,
+        pos_enc=Activation(f"{_NAME}RelPositionalEncoding"),
+        conformer_layers=Layers.of(count, _layer(c, side)),
+    )
+
+
+def _predictor(c: ModelConfig, what: str, name: str) -> Module:
+    width, kernel = c.dim(f"{what}_predictor_channels"), c.dim(f"{what}_predictor_kernel_size")
+    built, inputs = [], c.dim("hidden_size")
+    for _ in range(int(c.count(f"{what}_predictor_layers"))):
+        step = Module(
+            f"{_NAME}PredictorLayer",
+            conv=Conv(inputs, width, kernel, dims=1),
+            activation=Activation("ReLU"),
+            layer_norm=LayerNorm(width),
+        )
+        built.append(step)
+        inputs = width
+    parts = {
+        "conv_layers": ModuleList(built),
+        "linear": Linear(width, 1, component=Component.OTHER),
+    }
+    return Module(f"{_NAME}{name}Predictor", dict(parts), component=Component.CONV)
+
+
+def _made_visible(c: ModelConfig, what: str) -> Module:
+    conv = Conv(1, c.dim("hidden_size"), c.dim(f"{what}_embed_kernel_size"), dims=1)
+    return Module(f"{_NAME}VarianceEmbedding", conv=conv)
+
+
+def model(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size")
+    languages = c.dim("num_languages", default=0, minimum=0)
+    speakers, voice = (
+        c.dim("num_speakers", default=0, minimum=0),
+        c.dim("speaker_embed_dim", default=0, minimum=0),
+    )
+    return Module(
+        f"{_NAME}Model",
+        language_id_embedding=Embedding(languages, h, kind="segment") if languages > 1 else None,
+        speaker_id_embedding=Embedding(speakers, h, kind="segment") if speakers > 1 else None,
+        projection=Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
+        encoder=_stack(c, "encoder"),
+        duration_predictor=_predictor(c, "duration", "Duration"),
+        pitch_predictor=_predictor(c, "pitch", "Variance"),
+        pitch_embed=_made_visible(c, "pitch"),
+        energy_predictor=_predictor(c, "energy", "Variance"),
+        energy_embed=_made_visible(c, "energy"),
+        decoder=_stack(c, "decoder"),
+        speech_decoder_postnet=polishing(_NAME, c, h),
+        part="audio",
+    )
+
+
+def hifigan(c: ModelConfig) -> Module:
+    return renamed(vocoder(c.with_defaults(**_VOCODER)), "SpeechT5", _NAME)
+
+
+def both(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}WithHifiGan",
+        model=model(c.section("model_config").with_defaults(**_DEFAULTS)),
+        vocoder=hifigan(c.section("vocoder_config")),
+    )
+
+
+_model = with_defaults(_DEFAULTS, {"_": model})["_"]
+register_part("fastspeech2_conformer", f"{_NAME}Model", _model, "audio")
+register_part("fastspeech2_conformer_hifigan", f"{_NAME}HifiGan", hifigan, "audio")
+register_part("fastspeech2_conformer_with_hifigan", f"{_NAME}WithHifiGan", both, "audio")
