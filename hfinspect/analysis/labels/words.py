@@ -98,8 +98,9 @@ _NOUNS: Final = _table({
     _R: "router",
     _S: "ssm mamba mlstm slstm deltanet retention rwkv lru",
     _C: """conv convs deconv convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv
-        pwconv resnet resnets downsample downsampler downsamplers downsampling subsampler upsample upsampler
-        upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling""",
+        pwconv resnet resnets downsample downsampler downsamplers downsampling upsample upsampler
+        upsamplers upsampling resample downscaler downscalers upscaler upscalers subsampling
+        subsampler""",
     _P: "projector projection projections resampler merger aligner connector",
     _H: """head heads classifier classifiers classification predictions logits pooler
         score transform pred unembed ctc clf postnet linker""",
