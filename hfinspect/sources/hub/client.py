@@ -9,7 +9,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, TypeVar
 
 from ...core.records import dataclass
@@ -162,7 +162,7 @@ class HubClient:
             )
         deadline = ask.deadline or Deadline()
         with heeding(lambda: deadline.cancelled):
-            return self._fetch(replace(ask, deadline=deadline), deadline, handle)
+            return self._fetch(ask, deadline, handle)
 
     def _fetch(self, ask: Ask, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
         failures, waited = 0, 0.0
@@ -171,7 +171,7 @@ class HubClient:
             if deadline.left() <= 0:
                 raise deadline.error(ask.asked.subject, ask.asked.path)
             try:
-                return self._follow(ask, handle)
+                return self._follow(ask, deadline, handle)
             except (HfinspectError, RefusedError):
                 raise
             except Exception as error:
@@ -183,12 +183,12 @@ class HubClient:
                     if ours is None:
                         raise
                     raise ours from error
-                waited += self._pause(error, ask, failures, waited)
+                waited += self._pause(error, ask, deadline, failures, waited)
 
-    def _follow(self, ask: Ask, handle: Callable[[Answer], T]) -> T:
+    def _follow(self, ask: Ask, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
         url = ask.url
         for _ in range(MAX_REDIRECTS + 1):
-            with self._sent(replace(ask, url=url)) as answer:
+            with self._sent(ask, url, deadline) as answer:
                 target = answer.location
                 # Followed here: on the Hub itself (with the token), and from storage to storage.
                 if target is None or (
@@ -200,19 +200,18 @@ class HubClient:
         raise network_error(ask.asked, "redirects in circles")
 
     @contextmanager
-    def _sent(self, ask: Ask) -> Iterator[Answer]:
+    def _sent(self, ask: Ask, url: str, deadline: Deadline) -> Iterator[Answer]:
         headers = {**self._hub_headers(ask.asked.repo_id), **ask.headers}
-        if not is_same_host(self.endpoint, ask.url):
+        if not is_same_host(self.endpoint, url):
             # The one place that decides it: the token goes to the Hub and to nobody else.
             headers.pop("authorization", None)
-        if not is_web_address(ask.url):
+        if not is_web_address(url):
             raise network_error(ask.asked, "led to an address that is neither http nor https")
-        assert ask.deadline is not None
-        left = max(ask.deadline.left(), 1e-3)
+        left = max(deadline.left(), 1e-3)
         wait = min(self.timeout, left)
-        times = Times(wait, min(wait * PATIENCE, left), ask.deadline)
+        times = Times(wait, min(wait * PATIENCE, left), deadline)
         pipeline = "cdn" if ask.quota == "cdn" else "hub"
-        with self._pipelines[pipeline].sent(ask.url, headers, times) as response:
+        with self._pipelines[pipeline].sent(url, headers, times) as response:
             answer = Answer(response, self.throttle.clock, wait * PATIENCE)
             if answer.status >= 400 and answer.status not in ask.accept:
                 raise _error_of(response, answer, ask.quota)
@@ -239,14 +238,15 @@ class HubClient:
             return min(most, self.policy.connect_attempts)
         return most if names & {"NetworkError", "RemoteProtocolError"} else 1
 
-    def _pause(self, error: Exception, ask: Ask, failures: int, waited: float) -> float:
+    def _pause(
+        self, error: Exception, ask: Ask, deadline: Deadline, failures: int, waited: float
+    ) -> float:
         """Wait before the next try; seconds that the server named. RateLimitedError if too many."""
         seconds = None
         if isinstance(error, ErrorAnswerError) and error.status in (429, 503):
             seconds = retry_after(error.headers)
         if not isinstance(error, ErrorAnswerError) or seconds is None:
-            assert ask.deadline is not None
-            self.throttle.back_off(failures, max(ask.deadline.left(), 0.0))
+            self.throttle.back_off(failures, max(deadline.left(), 0.0))
             return 0.0
         if waited + seconds > self.policy.max_wait:
             ours = build(by_status(error.status, ask.asked), ask.asked)

@@ -15,7 +15,7 @@ from ..deadline import Deadline
 from .bounded import bound_client, limited
 from .environment import may_have_token
 from .translate import Asked, translate
-from .transport import Transport, proxies_are_set
+from .transport import Client, Transport, proxies_are_set
 
 if TYPE_CHECKING:
     from .late_tls import LateContext
@@ -129,16 +129,15 @@ def own_session(connections: int, *, secure: bool = False) -> Session | None:
     ):
         return None
     httpx = _http_library()
-    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    hooks = {"request": [hook], "response": [_hide_redirect]}
     tls = _tls()
     if secure:
         tls.begin()
-    lean = None if proxies_are_set() else Transport(httpx, connections, tls)
+    if not proxies_are_set():
+        return Session(Client(httpx, Transport(httpx, connections, tls), hook), own=True)
+    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+    hooks = {"request": [hook], "response": [_hide_redirect]}
     try:
-        client = httpx.Client(
-            event_hooks=hooks, timeout=None, limits=limits, verify=tls, transport=lean
-        )
+        client = httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=tls)
     except (ValueError, ImportError) as error:  # HTTP_PROXY=socks5://..., and no socksio
         raise UsageError(
             "the proxy settings",

@@ -12,7 +12,7 @@ import functools
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.request import getproxies
@@ -114,7 +114,7 @@ class Transport:
             raise meant from error
         return self._library.Response(
             reply.status,
-            headers=reply.fields(),
+            headers=reply.fields,
             stream=_body_class(self._library)(self, connection, reply),
         )
 
@@ -149,6 +149,33 @@ class Transport:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.end()
+
+
+class Client:
+    """As much of the library's client as our own sessions need: what it knows of cookies, redirects
+    and ways to log in costs as much as the transport, and is not for them.
+
+    ``hook`` is huggingface_hub's, which looks at each request.
+    """
+
+    def __init__(self, library: Any, transport: Transport, hook: Callable[[Any], object]) -> None:
+        self._library = library
+        self._transport = transport
+        self._hook = hook
+
+    def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
+        """The answer, whose body is always a stream; a redirect is one too."""
+        assert stream and not follow_redirects
+        if request.url.userinfo:  # https://me:password@mirror
+            login = self._library.BasicAuth(request.url.username, request.url.password)
+            request = next(login.sync_auth_flow(request))
+        self._hook(request)
+        response = self._transport.handle_request(request)
+        response.request = request
+        return response
+
+    def close(self) -> None:
+        self._transport.close()
 
 
 class _Body:

@@ -1,19 +1,25 @@
 """One connection to a server: the standard library's ``http.client``, in time and within bounds.
 
 It knows no time for a whole request, no end of 1xx answers and of trailers, and is generous with
-what frames a body; each of these is decided here.
+heads and with what frames a body; each of these is decided here.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import select
 import socket
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from email import errors
-from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    IncompleteRead,
+    RemoteDisconnected,
+)
 from typing import Any, Final, NamedTuple
 
 from ..waiting import patiently
@@ -29,13 +35,15 @@ MAX_FRAME_BYTES: Final = 64 << 10
 #: A body comes in pieces of at most so many bytes.
 PIECE_BYTES: Final = 64 << 10
 
-#: What the parser says of lines that are no header; what it says of bodies is none of its business.
-_NO_HEADER: Final = (
-    errors.FirstHeaderLineIsContinuationDefect,
-    errors.InvalidHeaderDefect,
-    errors.MisplacedEnvelopeHeaderDefect,
-    errors.MissingHeaderBodySeparatorDefect,
-)
+#: The most headers of one answer.
+MAX_FIELDS: Final = 100
+
+#: RFC 9112, 4 and 5; a value may hold anything but what ends a line.
+_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n\0]*)?\r?\n")
+_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_FRAMING: Final = (b"content-length", b"transfer-encoding")
+_ODD = re.compile(rb"[\r\n\0]")
+_AROUND: Final = b" \t\r\n"
 
 #: Bytes requested of the system at a time while a head is read: one head, and a small body.
 _BUFFER: Final = 16 << 10
@@ -64,8 +72,6 @@ class Stream(io.RawIOBase):
         self.allowance = 0
         #: Whether anything has come in since this was last set to False.
         self.heard = False
-        #: Whether the other side has hung up.
-        self.is_over = False
         self._paused = False
 
     def readable(self) -> bool:
@@ -83,10 +89,7 @@ class Stream(io.RawIOBase):
         wait = time_left(self.waits.get("read"), "ReadTimeout", self._library)
         count = patiently(lambda part: self._received(buffer, part), wait, TimeoutError)
         self.allowance -= count
-        if count:
-            self.heard = True
-        else:
-            self.is_over = True
+        self.heard = self.heard or count > 0
         return count
 
     def _received(self, buffer: Any, wait: float | None) -> int:
@@ -141,37 +144,87 @@ def _is_readable(sock: socket.socket) -> bool:
 
 
 class Reply(HTTPResponse):
-    """An answer whose head is there. Raises HTTPException for one that is framed doubtfully."""
+    """An answer whose head is there. Raises HTTPException for one that is framed doubtfully.
 
-    def __init__(self, sock: Any, *arguments: Any, **options: Any) -> None:
-        super().__init__(sock, *arguments, **options)
+    Its head is read here: that of ``http.client`` goes through a parser of letters, which takes
+    most of the time of a small answer and passes over lines that are no headers.
+    """
+
+    def __init__(self, sock: Any, debuglevel: int = 0, method: str | None = None) -> None:
+        super().__init__(sock, debuglevel, method)
         self._stream: Stream = sock
+        self._is_head = method == "HEAD"
+        #: Names and values of its headers.
+        self.fields: list[tuple[bytes, bytes]] = []
 
     def begin(self) -> None:
-        super().begin()
-        while 100 <= self.status < 200:
-            if self.status == 101:
+        minor, status = self._status_line()
+        fields = self._field_lines()
+        while status < 200:
+            if status == 101:
                 raise HTTPException("switches to another protocol")
-            self.headers = self.msg = None  # type: ignore[assignment]
-            super().begin()
-        if self._stream.is_over:  # which counts as the end of the head
-            raise HTTPException("sends a head that is cut")
-        if any(isinstance(defect, _NO_HEADER) for defect in self.headers.defects):
-            raise HTTPException("sends something that is no header")
-        lengths = self.headers.get_all("content-length", [])
-        coded = "transfer-encoding" in self.headers
-        if coded and not self.chunked:
-            raise HTTPException("sends its body in a way that is not known")
-        if not coded and lengths and (len({*lengths}) > 1 or not _is_count(lengths[0])):
-            raise HTTPException("sends a body of a length that is none")
+            minor, status = self._status_line()
+            fields = self._field_lines()
+        self.fields = fields
+        self.code = self.status = status
+        self.version = 10 + minor
+        self._frame(minor == 1)
 
-    def fields(self) -> list[tuple[bytes, bytes]]:
-        """Names and values of its headers. Cookies are left out: nobody gets them back."""
-        return [
-            (name.encode("latin-1"), _one_line(value).encode("latin-1"))
-            for name, value in self.headers.items()
-            if name.lower() != "set-cookie"
-        ]
+    def _status_line(self) -> tuple[int, int]:
+        """The minor version, and the status."""
+        line = self.fp.readline(MAX_HEAD_BYTES)
+        if not line:
+            raise RemoteDisconnected("hangs up without an answer")
+        match = _STATUS_LINE.fullmatch(line)
+        if match is None:
+            raise HTTPException("sends something that is no head")
+        return int(match[1]), int(match[2])
+
+    def _field_lines(self) -> list[tuple[bytes, bytes]]:
+        fields: list[tuple[bytes, bytes]] = []
+        readline = self.fp.readline
+        while (line := readline(MAX_HEAD_BYTES)) not in (b"\r\n", b"\n"):
+            name, _, value = line.partition(b":")
+            value = value.strip(_AROUND)
+            if _NAME.fullmatch(name) and line[-1:] == b"\n" and not _ODD.search(value):
+                fields.append((name, value))
+            elif (
+                fields
+                and line[:1] in (b" ", b"\t")
+                and not _ODD.search(more := line.strip(_AROUND))
+            ):
+                fields[-1] = fields[-1][0], fields[-1][1] + b" " + more
+            else:
+                raise HTTPException("sends something that is no header")
+            if len(fields) > MAX_FIELDS:
+                raise HTTPException(f"sends more than {MAX_FIELDS} headers")
+        return fields
+
+    def _frame(self, is_new: bool) -> None:
+        """How the body ends, and the connection."""
+        said: dict[bytes, bytes] = {}
+        for name, value in self.fields:
+            lower = name.lower()
+            if (
+                lower in (b"content-length", b"transfer-encoding")
+                and said.get(lower, value) != value
+            ):
+                raise HTTPException("frames its body in two ways")
+            said[lower] = value
+        coding, length = said.get(b"transfer-encoding"), said.get(b"content-length")
+        if coding is not None and coding.lower() != b"chunked":
+            raise HTTPException("sends its body in a way that is not known")
+        self.chunked = coding is not None
+        self.chunk_left = self.length = None
+        if length is not None and not self.chunked:
+            if not length.isdigit() or len(length) > 18:
+                raise HTTPException("sends a body of a length that is none")
+            self.length = int(length)
+        if self.status in (204, 304) or self._is_head:
+            self.length, self.chunked = 0, False
+        connection = said.get(b"connection", b"").lower()
+        stays = b"close" not in connection if is_new else b"keep-alive" in connection
+        self.will_close = not stays or (self.length is None and not self.chunked)
 
     def pieces(self) -> Iterator[bytes]:
         """Its body as it comes in. Raises HTTPException where it is cut."""
@@ -183,15 +236,6 @@ class Reply(HTTPResponse):
             yield piece
         if self.length:
             raise IncompleteRead(b"", self.length)
-
-
-def _one_line(value: str) -> str:
-    """A header's value without what surrounds it; lines that continue it are joined."""
-    return " ".join(value.split()) if "\n" in value or "\r" in value else value.strip(" \t")
-
-
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 class Connection(HTTPConnection):
