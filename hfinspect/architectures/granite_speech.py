@@ -104,13 +104,13 @@ def encoder(c: ModelConfig) -> Module:
 # ---- together
 
 
-def _projecting(module: Module) -> Module:
+def projecting(module: Module) -> Module:
     """All matrices below count as the projector's, whatever they do inside of it."""
     if module.component in (Component.ATTENTION, Component.MLP):
         module.component = Component.PROJECTOR
     for child in module.children.values():
         if isinstance(child, Module):
-            _projecting(child)
+            projecting(child)
     return module
 
 
@@ -121,7 +121,7 @@ def projector(c: ModelConfig, hidden: Dim) -> Module:
     return Module(
         f"{_NAME}EncoderProjector",
         query=Weight(1, queries, width),
-        qformer=_projecting(auto_model(section, default_type="blip_2_qformer")),
+        qformer=projecting(auto_model(section, default_type="blip_2_qformer")),
         linear=Linear(width, hidden),
         component=Component.PROJECTOR,
         part="projector",

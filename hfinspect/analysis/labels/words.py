@@ -32,7 +32,7 @@ _MODULES: Final = _table({
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
         reference_points denoising_class_embed prompt_ctx boxes_direct_project boxes_pool_project
         boxes_pos_enc_project memory_temporal_positional_encoding no_object_pointer
-        no_memory_positional_encoding""",
+        no_memory_positional_encoding pre_encode""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
@@ -61,7 +61,7 @@ _MODULES: Final = _table({
         output_projection objective layer_weights bbox_predictor output_weights
         output_bias reg_conf class_embed parameter_projection embedding_proj_layer
         mask_embedder task_mlp query_scale structure_generator matchability
-        token_confidence""",
+        token_confidence first_hidden_to_hidden single_hidden_to_spks""",
 })  # fmt: skip
 
 #: Parts of an attention, an MLP or a mixer. They belong to the module that they stand in, if that

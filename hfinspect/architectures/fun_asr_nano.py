@@ -1,0 +1,114 @@
+"""Fun-ASR-Nano (FunAudioLLM 2025). Source of shapes: transformers/models/fun_asr_nano.
+
+An encoder over stacked frames whose attention has a memory, a convolution a channel; the last layer
+that transcribes and the last of all have one more norm. Two linears and an adaptor, Qwen3.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.multimodal import decoder, lm_head
+from ..layers.vision import plain_mlp
+from ..trees.catalog import register, register_part
+from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
+from .granite_speech import projecting
+
+TEXT = {
+    "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
+    "num_attention_heads": 16, "num_key_value_heads": 8, "tie_word_embeddings": True,
+}  # fmt: skip
+
+
+def layer(
+    c: ModelConfig, h: Dim, inner: Dim, *, inputs: Dim | None = None, kernel: Dim | None = None,
+    normed: bool = False,
+) -> Module:  # fmt: skip
+    """``inputs`` is the width of what comes in, ``kernel`` the frames of the memory."""
+    wide, eps = inputs or h, c.number("layer_norm_eps", default=1e-5)
+    memory: Module | None = None
+    if kernel is not None:
+        conv = Conv(h, h, kernel, dims=1, groups=int(h), bias=False)
+        memory = Module("FunAsrNanoFSMN", conv=conv, component=Component.CONV)
+    return Module(
+        "FunAsrNanoEncoderLayer",
+        self_attn=Module(
+            "FunAsrNanoAttention",
+            q_proj=Linear(wide, h, kind="query"),
+            k_proj=Linear(wide, h, kind="key"),
+            v_proj=Linear(wide, h, kind="value"),
+            o_proj=Linear(h, h, kind="output"),
+            fsmn=memory,
+            component=Component.ATTENTION,
+        ),
+        mlp=plain_mlp("FunAsrNanoMLP", h, inner, act=c.text("hidden_act", default="relu")),
+        input_layernorm=LayerNorm(wide, eps=eps),
+        post_attention_layernorm=LayerNorm(h, eps=eps),
+        final_layernorm=LayerNorm(h, eps=eps) if normed else Activation("Identity"),
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    h, count = c.dim("hidden_size", default=512), c.count("num_hidden_layers", default=70)
+    inner, kernel = c.dim("intermediate_size", default=2048), c.dim("fsmn_kernel_size", default=11)
+    frames = c.dim("num_mel_bins", default=80) * c.dim("num_stacked_frames", default=7)
+    timing = c.count("num_timestamp_prediction_layers", default=20)
+    normed = (int(count) - int(timing) - 1, int(count) - 1)
+    kinds = [(i == 0, i in normed) for i in range(int(count))]
+    built = {
+        kind: layer(c, h, inner, inputs=frames if kind[0] else None, kernel=kernel, normed=kind[1])
+        for kind in dict.fromkeys(kinds)
+    }
+    return Module(
+        "FunAsrNanoEncoder",
+        position_embeddings=Activation("FunAsrNanoPositionEmbedding"),
+        layers=Layers(built[kind] for kind in kinds),
+        part="audio",
+    )
+
+
+def projector(c: ModelConfig) -> Module:
+    a = c.section("adaptor_config")
+    h, wide = a.dim("hidden_size", default=1024), a.dim("projector_hidden_size", default=2048)
+    block = layer(a, h, a.dim("intermediate_size", default=256))
+    return Module(
+        "FunAsrNanoMultiModalProjector",
+        linear_1=Linear(c.section("audio_config").dim("hidden_size", default=512), wide),
+        act=activation(a.text("projector_hidden_act", default="relu")),
+        linear_2=Linear(wide, h),
+        layers=Layers.of(a.count("num_hidden_layers", default=2), projecting(block)),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    text, adaptor = decoder(c, "qwen3", defaults=TEXT), c.section("adaptor_config")
+    width = adaptor.dim("hidden_size", default=1024)
+    if width != text.hidden:
+        raise adaptor.error("hidden_size", int(width), f"the text's width, {int(text.hidden)}")
+    text.base.part = "text"
+    return Module(
+        "FunAsrNanoModel",
+        audio_tower=encoder(c.section("audio_config")),
+        language_model=text.base,
+        multi_modal_projector=projector(c),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = decoder(c, "qwen3", defaults=TEXT)
+    tied = "model.language_model.embed_tokens.weight" if c.tied(default=True) else None
+    return Module("FunAsrNanoForConditionalGeneration", model=model(c), lm_head=lm_head(text, tied))
+
+
+register_part("fun_asr_nano_encoder", "FunAsrNanoEncoder", encoder, "audio")
+register(
+    "fun_asr_nano",
+    {"FunAsrNanoForConditionalGeneration": generation, "FunAsrNanoModel": model},
+    base="FunAsrNanoModel",
+    base_prefix="model",
+    category="multimodal",
+)

@@ -1,0 +1,189 @@
+"""Nemotron 3.5 Transcribe (NVIDIA 2026). Source: transformers/models/nemotron3_5_transcribe.
+
+An encoder of speech and a model of who speaks, heard by Nemotron-H; a further encoder tells when
+each word was said. Files have the names of NeMo, the parts alone those of transformers.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.heads import to_words
+from ..layers.multimodal import nested
+from ..trees.catalog import auto_model, register, register_part
+from ..trees.modules import Conv, LayerNorm, Linear, Module, Parameter, each_module
+from . import nemotron3_diarization as speakers
+
+_NAME = "Nemotron3_5Transcribe"
+#: What Nemotron3_5TranscribeConfig makes of an absent text section.
+TEXT = {
+    "hidden_size": 2688, "intermediate_size": 1856, "mamba_num_heads": 64, "n_routed_experts": 128,
+    "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
+    "moe_intermediate_size": 1856, "moe_shared_expert_intermediate_size": 3712,
+    "num_experts_per_tok": 6, "num_key_value_heads": 2,
+}  # fmt: skip
+#: NeMo's names of an encoder's parts.
+_NEMO = {
+    "embedder": "pre_encode", "projection": "proj", "input_layer_norm": "embed_norm",
+    "layer_norm": "final_norm", "layer_norm1": "norm1", "layer_norm2": "norm2",
+    "self_attn": "attn", "o_proj": "out_proj", "mlp": "ffn",
+}  # fmt: skip
+
+
+def asr_encoder(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=1280)
+    block = speakers.layer(c, _NAME, h, c.dim("intermediate_size", default=5120), 10, normed=True)
+    parts = {
+        "embedder": speakers.embedder(c, _NAME, h),
+        **speakers.stack(c, _NAME, h, block, 32),
+    }
+    return Module(f"{_NAME}AsrAudioModel", dict(parts), part="audio")
+
+
+def word_encoder(c: ModelConfig) -> Module:
+    h, factor = c.dim("hidden_size", default=1280), c.dim("upsampling_factor", default=2)
+    block = speakers.layer(c, _NAME, h, c.dim("intermediate_size", default=640), 16, normed=True)
+    upsampler = Conv(h, h, factor, dims=1, transposed=True, stride=factor)
+    parts = {"upsampler": upsampler, **speakers.stack(c, _NAME, h, block, 2)}
+    return Module(f"{_NAME}WordTimestampModel", dict(parts), part="audio")
+
+
+def audio_model(c: ModelConfig) -> Module:
+    asr, who = c.section("asr_config"), c.section("diarization_config")
+    count = who.section("head_config").dim("num_speakers", default=8)
+    return Module(
+        f"{_NAME}AudioModel",
+        asr_encoder=asr_encoder(asr),
+        diarization_model=speakers.frames(who),
+        asr_norm=LayerNorm(asr.dim("hidden_size", default=1280)),
+        speaker_norm=LayerNorm(count),
+        part="audio",
+    )
+
+
+def _nemo(root: Module) -> Module:
+    """An encoder under NeMo's names: q, k and v in one matrix."""
+    for module in list(each_module(root)):
+        parts = module.children
+        if "q_proj" in parts:
+            made = [
+                cast("Parameter", cast("Module", parts.pop(f"{at}_proj"))["weight"]) for at in "qkv"
+            ]
+            rows = made[0].shape[0] + made[1].shape[0] + made[2].shape[0]
+            parts["w_qkv"] = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
+        if "fc1" in parts:
+            pair = {"0": parts.pop("fc1"), "3": parts.pop("fc2")}
+            parts["net"] = Module("ModuleList", dict(pair))
+        module.children = {_NEMO.get(name, name): part for name, part in parts.items()}
+    return root
+
+
+def _text(c: ModelConfig) -> Module:
+    """Nemotron-H, whose numbers in float32 stand in a module of their own in NeMo's files."""
+    section = nested(c, "text_config", **TEXT)
+    if (section.model_type or "nemotron_h") != "nemotron_h":
+        raise section.error("model_type", section.model_type, "nemotron_h")
+    model = auto_model(section, default_type="nemotron_h", part="text")
+    for module in list(each_module(model)):
+        own = module.children
+        found: dict[str, Module | Parameter | None] = {
+            at: own.pop(at) for at in ("A_log", "D", "dt_bias") if at in own
+        }
+        if found:
+            own["_fp32_params"] = Module("ParameterDict", found)
+    return model
+
+
+def _projector(c: ModelConfig) -> Module:
+    heard = c.section("audio_config").section("asr_config").dim("hidden_size", default=1280)
+    width = nested(c, "text_config", **TEXT).dim("hidden_size", default=4096)
+    linear = Linear(heard, width, component=Component.PROJECTOR)
+    linear.part = "projector"
+    return linear
+
+
+def model(c: ModelConfig) -> Module:
+    tower = audio_model(c.section("audio_config"))
+    for encoder in (tower["asr_encoder"], _within(tower, "diarization_model.model.audio_tower")):
+        _nemo(cast("Module", encoder))
+    return Module(
+        f"{_NAME}Model",
+        audio_tower=tower,
+        language_model=_text(c),
+        multi_modal_projector=_projector(c),
+        word_timestamp_encoder=_nemo(word_encoder(c.section("word_timestamp_config"))),
+    )
+
+
+def _within(module: Module, path: str) -> Module:
+    for name in path.split("."):
+        module = cast("Module", module[name])
+    return module
+
+
+def generation(c: ModelConfig) -> Module:
+    whole, words = model(c), c.section("word_timestamp_config")
+    tower, text = _within(whole, "audio_tower"), _within(whole, "language_model")
+    who, when = _within(tower, "diarization_model"), _within(whole, "word_timestamp_encoder")
+    section = nested(c, "text_config", **TEXT)
+    head = to_words(
+        section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
+    )
+    upsample = _within(when, "upsampler")
+    upsample.component = Component.HEAD
+    del when.children["upsampler"]
+    classes = Conv(
+        words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863), 1, dims=1,
+        component=Component.HEAD,
+    )  # fmt: skip
+    names = {"embeddings": "embed_tokens", "norm_f": "norm"}
+    text.children = {names.get(name, name): part for name, part in text.children.items()}
+    sorting = Module(
+        "SortformerModules",
+        first_hidden_to_hidden=_within(who, "classifier.dense"),
+        single_hidden_to_spks=_within(who, "classifier.out_proj"),
+        encoder_proj=_within(who, "model.proj"),
+        subpixel_upsample=_within(who, "model.upsampler.conv"),
+        learnable_sil_emb=who["silence_embeds"],
+    )
+    parts = {"first_hidden_to_hidden": Component.HEAD, "single_hidden_to_spks": Component.HEAD}
+    for at, component in parts.items():
+        _within(sorting, at).component = component
+    hearing = Module(
+        f"{_NAME}AudioModel",
+        asr_encoder=tower["asr_encoder"],
+        diarization_model=Module(
+            who.class_name, sortformer_modules=sorting, encoder=_within(who, "model.audio_tower")
+        ),
+        asr_norm=tower["asr_norm"],
+        diar_norm=tower["speaker_norm"],
+        part="audio",
+    )
+    decoder = Module(
+        "Decoder",
+        transformer=when,
+        upsample=upsample,
+        decoder_layers=Module("Sequential", {"0": classes}),
+        part="audio",
+    )
+    return Module(
+        f"{_NAME}ForConditionalGeneration",
+        llm=Module("NemotronHForCausalLM", model=text, lm_head=head, part="text"),
+        perception=Module("Perception", encoder=hearing, proj=whole["multi_modal_projector"]),
+        ctc_timestamp=Module("Timestamps", decoder=decoder),
+    )
+
+
+register_part("nemotron3_5_transcribe_asr_audio", f"{_NAME}AsrAudioModel", asr_encoder, "audio")
+register_part("nemotron3_5_transcribe_audio", f"{_NAME}AudioModel", audio_model, "audio")
+register_part(
+    "nemotron3_5_transcribe_word_timestamp", f"{_NAME}WordTimestampModel", word_encoder, "audio"
+)
+register(
+    "nemo_speechlm",
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    category="multimodal",
+)
