@@ -159,6 +159,8 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         return _H  # GGUF's and the original Llama's LM head
     if words[:-1] in (["out"], ["encoder", "out"]) or words[0] == "log_softmax":
         return _H  # of a Conformer for CTC; NeMo's
+    if words in (["weight"], ["proj", "bias"]):
+        return _H  # Jev's options
     if path and words[-1] in ("weight", "bias"):
         # The decoder of a masked LM's head is one matrix, as Inkling's encoder of sounds is; any
         # other has modules.

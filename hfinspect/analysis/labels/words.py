@@ -48,7 +48,8 @@ _MODULES: Final = _table({
     _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg
         neck pre_encode net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
         nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet projection_in
-        projection_context projection_out fuse_image_with_low_res resnet_head""",
+        projection_context projection_out fuse_image_with_low_res motion_encoder
+        face_encoder resnet_head""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
         patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj

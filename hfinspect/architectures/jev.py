@@ -1,0 +1,29 @@
+"""Jev (2026), a judge. Source of shapes: transformers/models/jev/modeling_jev.py.
+
+A decoder of another family without its words, and one linear layer that scores the options of a
+question.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Module, Weight
+
+
+def model(c: ModelConfig) -> Module:
+    if c.model_type not in (None, "jev"):
+        # transformers makes a Jev of a repo's further files, which say how many options there are.
+        raise c.error("model_type", c.model_type, "jev")
+    width, options = c.dim("hidden_size", default=4096), c.dim("num_verbalizers", default=24)
+    return Module(
+        "JevForDecision",
+        model=auto_model(c.section("text_config"), default_type="qwen3_5_text", part="text"),
+        # Files have the matrix at their top (conversion_mapping.py).
+        weight=Weight(options, width, component=Component.HEAD, kind="classifier"),
+        proj=Module("Linear", bias=Weight(options, component=Component.HEAD, kind="classifier")),
+    )
+
+
+register("jev", {"JevForDecision": model}, base_prefix="", category="text decoder")
