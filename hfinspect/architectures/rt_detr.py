@@ -80,10 +80,13 @@ def resnet_backbone(c: ModelConfig) -> Module:
 # ---- encoder
 
 
-def _conv_norm(name: str, inputs: Dim, outputs: Dim, kernel: int, act: str | None) -> Module:
+def conv_norm(
+    name: str, inputs: int, outputs: int, kernel: int, act: str | None, *, groups: int = 1,
+    component: Component = Component.CONV,
+) -> Module:  # fmt: skip
     return Module(
         f"{name}ConvNormLayer",
-        conv=Conv(inputs, outputs, kernel, bias=False, component=Component.CONV),
+        conv=Conv(inputs, outputs, kernel, groups=groups, bias=False, component=component),
         norm=BatchNorm(outputs),
         activation=activation(act) if act else Activation("Identity"),
     )
@@ -95,15 +98,15 @@ def fusion_block(name: str, c: ModelConfig, d: Dim) -> Module:
     act = c.text("activation_function", default="silu")
     rep = Module(
         f"{name}RepVggBlock",
-        conv1=_conv_norm(name, inner, inner, 3, None),
-        conv2=_conv_norm(name, inner, inner, 1, None),
+        conv1=conv_norm(name, inner, inner, 3, None),
+        conv2=conv_norm(name, inner, inner, 1, None),
         activation=activation(act),
     )
-    last = _conv_norm(name, inner, d, 1, act) if int(inner) != int(d) else Activation("Identity")
+    last = conv_norm(name, inner, d, 1, act) if int(inner) != int(d) else Activation("Identity")
     return Module(
         f"{name}CSPRepLayer",
-        conv1=_conv_norm(name, 2 * d, inner, 1, act),
-        conv2=_conv_norm(name, 2 * d, inner, 1, act),
+        conv1=conv_norm(name, 2 * d, inner, 1, act),
+        conv2=conv_norm(name, 2 * d, inner, 1, act),
         bottlenecks=Sequential(rep, rep, rep),
         conv3=last,
     )
@@ -142,9 +145,9 @@ def hybrid_encoder(name: str, c: ModelConfig) -> Module:
     return Module(
         f"{name}HybridEncoder",
         encoder=ModuleList([attended] * len(c.dims("encode_proj_layers", default=(2,), minimum=0))),
-        lateral_convs=ModuleList([_conv_norm(name, d, d, 1, act)] * steps),
+        lateral_convs=ModuleList([conv_norm(name, d, d, 1, act)] * steps),
         fpn_blocks=ModuleList([fused] * steps),
-        downsample_convs=ModuleList([_conv_norm(name, d, d, 3, act)] * steps),
+        downsample_convs=ModuleList([conv_norm(name, d, d, 3, act)] * steps),
         pan_blocks=ModuleList([fused] * steps),
     )
 
@@ -183,10 +186,10 @@ def _projections(c: ModelConfig, d: Dim) -> ModuleList:
         raise c.error("decoder_in_channels", [], "at least one width")
     inputs = [(size, 1) for size in sizes]
     inputs += [(sizes[-1] if i == 0 else d, 3) for i in range(more)]
-    return ModuleList(_projection(size, d, kernel) for size, kernel in inputs)
+    return ModuleList(projection(size, d, kernel) for size, kernel in inputs)
 
 
-def _projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
+def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
     return Sequential(
         Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR), BatchNorm(outputs)
     )
@@ -204,7 +207,7 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
     return Module(
         f"{name}Model",
         backbone=Module(f"{name}ConvEncoder", model=network),
-        encoder_input_proj=ModuleList(_projection(size, _width(c), 1) for size in sizes),
+        encoder_input_proj=ModuleList(projection(size, _width(c), 1) for size in sizes),
         encoder=hybrid_encoder(name, c),
         denoising_class_embed=Embedding(c.num_labels + 1, d, kind="detection_token")
         if noise

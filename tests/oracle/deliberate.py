@@ -60,6 +60,13 @@ TABLE = (
         "from_pretrained takes the class's defaults, silently",
         "passed over",
     ),
+    Deliberate(
+        ("deimv2",),
+        "of a head that all layers share, the first name is kept",
+        "so does a save; the names of a model without weights, which the fuzz compares, end with "
+        "the last one",
+        "passed over",
+    ),
 )
 
 #: Types of which the modules' own names are compared.
@@ -74,6 +81,8 @@ def passed_over(model_type: str, part: bool, values: Mapping[str, Any]) -> bool:
         text = values.get("text_config")
         if isinstance(text, Mapping) and text.get("model_type", "deepseek_v3") != "deepseek_v3":
             return True
+    if model_type == "deimv2" and values.get("share_bbox_head"):
+        return True
     return part and any(key.endswith("_config") and values[key] is None for key in values)
 
 

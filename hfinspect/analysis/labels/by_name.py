@@ -58,7 +58,7 @@ _LAYER_LISTS = frozenset(
 )
 
 #: What has a list of that name, of parts that nobody calls layers.
-_NO_LAYERS = frozenset("psp_modules task_mlp text_projector mask_embed".split())
+_NO_LAYERS = frozenset("psp_modules task_mlp text_projector mask_embed sampling_layers".split())
 
 
 class NameLabels(NamedTuple):
@@ -270,7 +270,7 @@ def _numbers_a_layer(words: list[str], i: int) -> bool:
     return (
         words[i] == "0"
         and words[i - 1] in _LAYER_LISTS
-        and not (i > 1 and words[i - 2] in _NO_LAYERS)
+        and _NO_LAYERS.isdisjoint(words[max(i - 3, 0) : i - 1])
     )
 
 

@@ -36,7 +36,7 @@ _MODULES: Final = _table({
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
-        distance_embedding box_rpb_embed_x box_rpb_embed_y token_mixer message_fc assign""",
+        distance_embedding box_rpb_embed_x box_rpb_embed_y gateway token_mixer message_fc assign""",
     _M: """feedforward shared_expert shared_experts channel_mixing densereludense full_layer
         full_layer_layer_norm_ffn ffw_layer_start ffw_layer_end ffw_layer_1 ffw_layer_2
         fc1_latent_proj fc2_latent_proj adapter_layer vis_gate vis_down vis_up inp_gate
