@@ -6,11 +6,14 @@ cross-attention, and a second projection, from the 12 notes of a chromagram.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed, with_defaults
 from ..trees.catalog import auto_class, auto_model, register, register_part
+from ..trees.keeps import Unknown
 from ..trees.modules import Linear, Module
 from . import musicgen
 from .encoder_decoder import width_of
@@ -18,6 +21,13 @@ from .encoder_decoder import width_of
 
 def _melody(root: Module) -> Module:
     """A decoder of MusicGen without what attends to an encoder."""
+    for layer in _layers(root):
+        layer.children.pop("encoder_attn", None)
+        layer.children.pop("encoder_attn_layer_norm", None)
+    return renamed(root, "Musicgen", "MusicgenMelody")
+
+
+def _layers(root: Module) -> Iterator[Module]:
     model = root["model"] if "model" in root.children else root
     assert isinstance(model, Module)
     decoder = model["decoder"]
@@ -26,9 +36,14 @@ def _melody(root: Module) -> Module:
     assert isinstance(layers, Module)
     for layer in layers.children.values():
         assert isinstance(layer, Module)
-        layer.children.pop("encoder_attn", None)
-        layer.children.pop("encoder_attn_layer_norm", None)
-    return renamed(root, "Musicgen", "MusicgenMelody")
+        yield layer
+
+
+def _prompted(decoder: Module) -> Module:
+    """The whole model's decoder keeps its prompts too, and the config does not say their length."""
+    for layer in _layers(decoder):
+        layer.keeps = (Unknown("texts and melody stand before its tokens, as many as are given"),)
+    return decoder
 
 
 def decoder_model(c: ModelConfig) -> Module:
@@ -56,7 +71,7 @@ def conditional_generation(c: ModelConfig) -> Module:
         "MusicgenMelodyForConditionalGeneration",
         text_encoder=encoder,
         audio_encoder=auto_model(c.section("audio_encoder"), default_type="encodec"),
-        decoder=causal_lm(speaker),
+        decoder=_prompted(causal_lm(speaker)),
         enc_to_dec_proj=_projection(width_of(texts, encoder, last=True), hidden),
         audio_enc_to_dec_proj=_projection(c.dim("num_chroma", default=12), hidden),
     )

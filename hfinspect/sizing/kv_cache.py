@@ -74,6 +74,15 @@ def encoder_blocks(root: Module) -> tuple[Module, ...]:
     )
 
 
+def encodes_alone(root: Module) -> bool:
+    """Whether all lists of layers are those of an encoder: an encoder-decoder's class without its
+    decoder, as T5ForTokenClassification."""
+    paths = [path for path, _, _ in _stacks(root, "", "text")]
+    return bool(paths) and all(
+        _ends(path, "encoder") and not _ends(path, "decoder") for path in paths
+    )
+
+
 def layer_count(root: Module) -> int:
     """The number of the decoder's layers, as a Dim where one config key says it."""
     _, chosen = _decoder_paths(root)
@@ -101,6 +110,16 @@ def _decoder_paths(root: Module) -> tuple[bool, list[tuple[str, Layers]]]:
     both = bool(decoders) and any(_ends(path, "encoder") for path, _, _ in stacks)
     chosen = decoders if both else stacks
     found = [(path, layers) for path, part, layers in chosen if part == "text"]
+    if all(_ends(path, "encoder") for path, _ in found):  # a decoder of sound
+        heard = [
+            (path, layers)
+            for path, part, layers in stacks
+            if part == "audio" and not _ends(path, "encoder")
+            if _ends(path, "decoder") or not found
+            if any(kept(block) for block in _blocks(layers))
+        ]
+        if heard:
+            return bool(found), heard
     # An encoder of proteins next to a decoder that is not called one keeps nothing.
     apart = [item for item in found if not _ends(item[0], "encoder")]
     return both, apart or found

@@ -23,7 +23,7 @@ from ..core.tensor import TORCH_DTYPES
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
 from .engines import ENGINES, Engine
-from .kv_cache import Held, cache_size, kept_layers, unknown_layouts
+from .kv_cache import Held, cache_size, encodes_alone, kept_layers, unknown_layouts
 
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (4096, 32768)
@@ -31,6 +31,8 @@ USUAL_CONTEXTS: Final = (4096, 32768)
 GENERATES: Final = (
     "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "ForSpeechToText",
 )  # fmt: skip
+#: Endings of classes that are the encoder of an encoder-decoder alone.
+_ENCODERS: Final = ("EncoderModel", "GenerationEncoder", "NetEncoder")
 #: Dtypes that a model computes in; its cache is in the same.
 FLOATS: Final = ("BF16", "F16", "F32")
 NOTHING_READ: Final[Mapping[str, Totals]] = MappingProxyType({})
@@ -77,9 +79,17 @@ def no_cache(
         if is_gguf and not config:
             return NO_KEY_VALUES
         return UNCATALOGUED if config else NO_CONFIG
+    if prediction.family.category == "encoder-decoder" and encodes_alone(prediction.root):
+        return ENCODES
+    if prediction.architecture.endswith(_ENCODERS) and not _decodes(config):
+        return ENCODES
     if _generates(prediction, config):
         return ""
     return ENCODES if prediction.family.category == "encoder" else AT_ONCE
+
+
+def _decodes(config: Mapping[str, Any] | None) -> bool:
+    return ModelConfig(config or {}).flag("is_decoder", default=False)
 
 
 def _generates(prediction: Prediction, config: Mapping[str, Any] | None) -> bool:
@@ -89,8 +99,7 @@ def _generates(prediction: Prediction, config: Mapping[str, Any] | None) -> bool
     if family is not None and prediction.architecture in family.generates:
         return True
     if category == "encoder":
-        decodes = ModelConfig(config or {}).flag("is_decoder", default=False)
-        return decodes and prediction.architecture.endswith(GENERATES)
+        return _decodes(config) and prediction.architecture.endswith(GENERATES)
     return category in ("text decoder", "encoder-decoder") or prediction.architecture.endswith(
         GENERATES
     )

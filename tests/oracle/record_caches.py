@@ -45,6 +45,8 @@ SMALL = 200_000_000
 WAYS: tuple[tuple[str, Any], ...] = ()
 #: Models whose tokens are frames: a code of each codebook, and so many words more.
 OF_FRAMES = {"kyutai_speech_to_text": ("num_codebooks", 1), "dia": ("num_channels", 0)}
+#: Models of which each codebook is a row of its own.
+IN_ROWS = ("musicgen", "musicgen_melody", "musicgen_decoder", "musicgen_melody_decoder")
 GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead")
 
 
@@ -103,6 +105,9 @@ def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
     key, more = OF_FRAMES.get(model.config.model_type, ("", 0))
     codes = (getattr(config, key) + more,) if key else ()
     ids = torch.full((1, tokens, *codes), 7, dtype=torch.long)
+    if model.config.model_type in IN_ROWS:
+        own = getattr(model.config, "decoder", model.config)
+        ids = torch.full((own.num_codebooks, tokens), 7, dtype=torch.long)
     arguments = inspect.signature(model.forward).parameters
     inputs: dict[str, Any] = {"use_cache": True}
     if model.config.is_encoder_decoder:

@@ -112,7 +112,8 @@ def test_most_are_recorded() -> None:
                 config = {**record["given"], **names, "architectures": [record["architecture"]]}
                 if unknown_layouts(kept_layers(predict(config).root)):
                     refused.add(path.stem)
-    assert {name for name in refused if not name.startswith("traced-")} == {"xlnet"}
+    others = {name for name in refused if not name.startswith("traced-")}
+    assert others == {"xlnet", "musicgen_melody"}
 
 
 def test_a_trace_whose_cache_was_not_recorded_refuses() -> None:

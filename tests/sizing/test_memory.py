@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import hfinspect
+from hfinspect.core.cache_size import ENCODES
 from hfinspect.core.choices import ENGINES as SHOWN
 from hfinspect.errors import UsageError
 from hfinspect.sizing.engines import ENGINES, Settings, as_cache_dtype, bytes_an_element, rows_held
@@ -123,6 +124,43 @@ def test_an_older_llama_cpp_made_a_cache_for_encoders() -> None:
     found = hfinspect.memory(config, engine="llama.cpp", context=512)
     assert found.cache is None
     assert "before May 2025 made a cache of 9,437,184 bytes" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "class_name"),
+    [("t5", "T5EncoderModel"), ("t5", "T5ForTokenClassification"), ("mt5", "MT5EncoderModel"),
+     ("bert-generation", "BertGenerationEncoder"), ("prophetnet", "ProphetNetEncoder"),
+     ("switch_transformers", "SwitchTransformersEncoderModel")],
+)  # fmt: skip
+def test_an_encoder_of_an_encoder_decoder_keeps_nothing(model_type: str, class_name: str) -> None:
+    found = hfinspect.memory({"model_type": model_type, "architectures": [class_name]})
+    assert (found.cache, found.cache_unknown) == (None, ENCODES)
+
+
+def test_a_decoder_of_sound_keeps_its_own_keys_and_values() -> None:
+    """MusicGen's 24 layers of 1,024, and next to its text encoder those of five positions."""
+    own = 24 * 2 * 1024 * 128
+    alone = {"model_type": "musicgen_decoder", "architectures": ["MusicgenForCausalLM"]}
+    whole = {"model_type": "musicgen", "architectures": ["MusicgenForConditionalGeneration"]}
+    for config, elements in ((alone, own), (whole, own + 24 * 2 * 1024 * 5)):
+        found = hfinspect.memory(config, context=128, encoder_tokens=5, cache_dtype="bf16")
+        assert found.cache is not None
+        assert found.cache.kv_bytes == 2 * elements
+
+
+@pytest.mark.parametrize(
+    ("model_type", "class_name", "engine", "words"),
+    [
+        ("openai-gpt", "OpenAIGPTLMHeadModel", "transformers", "keeps nothing of it"),
+        ("recurrent_gemma", "RecurrentGemmaForCausalLM", "transformers", "within its layers"),
+        ("musicgen_melody", "MusicgenMelodyForConditionalGeneration", "logical", "melody stand"),
+    ],
+)
+def test_what_no_cache_holds_is_refused(
+    model_type: str, class_name: str, engine: str, words: str
+) -> None:
+    config = {"model_type": model_type, "architectures": [class_name]}
+    assert words in hfinspect.memory(config, engine=engine).cache_unknown
 
 
 def test_what_fits_is_the_longest_that_fits() -> None:
