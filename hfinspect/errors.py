@@ -107,7 +107,7 @@ class UsageError(HfinspectError):
 
     kind = "usage"
     exit_code = 2
-    usual_hint = "the documentation of the function says what can be asked"
+    usual_hint = "the documentation of the function lists what it takes"
 
 
 class AccessError(HfinspectError):

@@ -8,7 +8,7 @@ from ..errors import ConfigError, HfinspectError, UnknownArchitectureError, Usag
 
 #: What to type where the library says no more than this.
 _TYPED: Final[dict[str | None, str]] = {
-    UsageError.usual_hint: "hfinspect --help shows what can be asked",
+    UsageError.usual_hint: "hfinspect COMMAND --help lists its options",
     UnknownArchitectureError.usual_hint: "hfinspect architectures lists the model types that are "
     "known",
     ConfigError.usual_hint: "correct the config; --source checkpoint counts the headers of the "

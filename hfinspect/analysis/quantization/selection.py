@@ -19,6 +19,8 @@ MAX_ENTRIES = 50_000
 #: A shorter list may well be about modules that this model does not have.
 MIN_LIST = 6
 
+#: Layers of multi-token prediction, which stand next to those of the model and are called alike.
+_BESIDE = "mtp"
 _NONE: frozenset[int] = frozenset()
 
 
@@ -56,6 +58,8 @@ class Selection:
         self._named: dict[int, int] = {}
         self._alone: dict[int, int] = {}
         self._named_inside: dict[int, int] = {}
+        self._ends: dict[int, tuple[int, int]] = {}
+        self._reached: set[int] = set()
         self._entered: dict[tuple[State, str], State] = {}
         self._matched: set[int] = set()
 
@@ -91,17 +95,33 @@ class Selection:
         return len(self._labels) - 1
 
     def _name(self, name: str, label: Hashable, inside: bool, alone: bool) -> None:
-        at = 0
-        for segment in name.split("."):
-            at = self._children[at].setdefault(segment, len(self._children))
-            if at == len(self._children):
-                self._children.append({})
+        at, before = self._add(name.split("."))
+        self._note_tail(name, at, before)
         if alone:
             self._alone.setdefault(at, self._number(label))
             return
         self._named.setdefault(at, self._number(label))
         if inside:
             self._named_inside.setdefault(at, self._named[at])
+
+    def _add(self, segments: list[str]) -> tuple[int, int]:
+        """The node of a path in the tree of plain names, and the node before it."""
+        at = before = 0
+        for segment in segments:
+            before = at
+            at = self._children[at].setdefault(segment, len(self._children))
+            if at == len(self._children):
+                self._children.append({})
+        return at, before
+
+    def _note_tail(self, name: str, at: int, before: int) -> None:
+        """Where a name of one layer would stand if the files had another name in front of it."""
+        segments = name.split(".")
+        number = next((i for i, segment in enumerate(segments) if segment.isdigit()), 0)
+        if number < 2 or _BESIDE in segments:
+            return
+        tail, _ = self._add(segments[number - 1 :])
+        self._ends[at] = before, tail
 
     # ---- walking
 
@@ -139,6 +159,7 @@ class Selection:
         here = ended | {self._alone[node] for node in outer if node in self._alone}
         here -= kept
         self._matched |= kept | here
+        self._reached |= outer | inner
         return State(False, positions, outer, inner, frozenset(kept), here)
 
     def _below(self, nodes: frozenset[int], segment: str) -> frozenset[int]:
@@ -149,8 +170,15 @@ class Selection:
 
     @property
     def names_nothing(self) -> bool:
-        """Whether of a list of patterns none has held for any module so far."""
-        return len(self._labels) >= MIN_LIST and not self._matched
+        """Whether of a list of patterns none has held for any module so far, or the name of a
+        layer's module only with something else in front of it."""
+        if len(self._labels) >= MIN_LIST and not self._matched:
+            return True
+        reached = self._reached
+        return any(
+            tail in reached and end not in reached and before not in reached
+            for end, (before, tail) in self._ends.items()
+        )
 
     def label(self, state: State) -> Hashable | None:
         """The first label that holds for the module, or None."""
