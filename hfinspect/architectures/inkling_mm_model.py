@@ -21,6 +21,8 @@ from . import inkling_text
 _NAME = "Inkling"
 #: Sides and depths of a patch, and steps, beyond any real tower: the planning is quadratic in them.
 _MAX_SIDE, _MAX_STEPS = 4096, 256
+#: Costs that differ by less are the same to a solver in single precision.
+_EVEN = 1e-4
 
 #: Names of the text tower's parts in files, where they are others than in memory.
 _LAYER = {
@@ -66,14 +68,20 @@ def _scales(c: ModelConfig) -> list[Scale]:
     wanted = [total * i / steps for i in range(steps + 1)]
     covered = [math.log(t * h * h) for t, h, _ in known]
     costs = [[abs(want - size) for size in covered] for want in wanted]
-    enough = steps >= len(known)
-    chosen = [row.index(min(row)) for row in costs] if enough else _assigned(costs)
+    if steps >= len(known):
+        chosen = [row.index(min(row)) for row in costs]
+        even = any(sorted(row)[1] - min(row) < _EVEN for row in costs[1:-1])
+    else:
+        chosen = _assigned(costs)[1]
+        even = not _is_alone(costs, chosen)
+    if even:
+        raise c.error("num_hidden_layers", steps, "a number of steps that one plan fits best")
     chosen[0], chosen[-1] = 0, len(known) - 1
     return [known[i] for i in chosen]
 
 
-def _assigned(costs: list[list[float]]) -> list[int]:
-    """A different column for each row at the least cost: in order, since both grow."""
+def _assigned(costs: list[list[float]]) -> tuple[float, list[int]]:
+    """The least cost of a different column for each row, and these: in order, since both grow."""
     columns = len(costs[0])
     best: list[tuple[float, list[int]]] = [(0.0, [])] * (columns + 1)
     for row in costs:
@@ -83,7 +91,26 @@ def _assigned(costs: list[list[float]]) -> list[int]:
             taken = (best[j][0] + row[j], [*best[j][1], j])
             now.append(min(now[-1], taken, key=lambda entry: entry[0]))
         best = now
-    return best[-1][1]
+    return best[-1]
+
+
+def _is_alone(costs: list[list[float]], chosen: list[int]) -> bool:
+    """Whether no other assignment costs as little: which of several the library's solver takes
+    depends on how it rounds. The first and the last row are the same in all."""
+    least = sum(row[column] for row, column in zip(costs, chosen, strict=True))
+    rows = range(len(costs))
+    for i in rows[1:-1]:
+        without = [[*row] for row in costs]
+        without[i][chosen[i]] = math.inf
+        if _assigned(without)[0] - least < _EVEN:
+            return False
+    return not any(
+        costs[i][chosen[j]] + costs[j][chosen[i]] - costs[i][chosen[i]] - costs[j][chosen[j]]
+        < _EVEN
+        for j in rows
+        for i in rows[:j]
+        if (i, j) != (0, rows[-1])
+    )
 
 
 def vision_model(c: ModelConfig, text: Dim) -> Module:
