@@ -44,16 +44,26 @@ def _attention(class_name: str, h: Dim, inner: Dim) -> Module:
 
 
 def vision_model(c: ModelConfig) -> Module:
-    h, positions = c.dim("hidden_size", default=768), c.dim("seq_len", default=4096)
-    inner = c.dim("num_attention_heads", default=12) * c.dim("d_kv", default=64)
+    heads, head = c.dim("num_attention_heads", default=12), c.dim("d_kv", default=64)
+    return tower(
+        c,
+        c.dim("hidden_size", default=768),
+        heads * head,
+        c.dim("d_ff", default=2048),
+        layers=c.count("num_hidden_layers", default=12),
+        positions=c.dim("seq_len", default=4096),
+    )
+
+
+def tower(c: ModelConfig, h: Dim, inner: Dim, wide: Dim, *, layers: Dim, positions: Dim) -> Module:
+    """``inner`` is the width of all heads, ``wide`` that inside the MLP."""
     layer = Module(
         f"{_NAME}VisionLayer",
         attention=_attention(f"{_NAME}VisionAttention", h, inner),
-        mlp=_gated(c, f"{_NAME}VisionMlp", h, c.dim("d_ff", default=2048)),
+        mlp=_gated(c, f"{_NAME}VisionMlp", h, wide),
         pre_mlp_layer_norm=_norm(h),
         pre_attention_layer_norm=_norm(h),
     )
-    layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
     pixels = c.dim("patch_embed_hidden_size", default=768)
     return Module(
         f"{_NAME}VisionModel",
@@ -64,7 +74,7 @@ def vision_model(c: ModelConfig) -> Module:
             column_embedder=Embedding(positions, h, kind="position"),
             component=Component.EMBEDDING,
         ),
-        encoder=Module(f"{_NAME}VisionEncoder", layer=layers),
+        encoder=Module(f"{_NAME}VisionEncoder", layer=Layers.of(layers, layer)),
         layernorm=_norm(h),
         part="vision",
     )

@@ -46,7 +46,7 @@ _PARTS = {
     "audio": "audio_tower audio_model audio_encoder speech_encoder audio a",
     "projector": """multi_modal_projector mm_projector connector projector visual_projection
         modality_projection vision_language_adapter aligner embed_vision embed_audio mm merger
-        mlp1""",
+        mlp1 layerwise_projectors spatial_projectors""",
 }
 _PART_TABLE = {word: part for part, words in _PARTS.items() for word in words.split()}
 

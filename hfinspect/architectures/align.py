@@ -1,0 +1,57 @@
+"""ALIGN (Jia et al. 2021). Source of shapes: transformers/models/align/modeling_align.py.
+
+EfficientNet without its last convolution (efficientnet.py), BERT, and a projection of the text to
+the width of the image's features.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers import encoders
+from ..layers.composing import renamed
+from ..layers.encoders import BASE
+from ..trees.catalog import register_part
+from ..trees.modules import Linear, Module, Weight
+from . import efficientnet
+
+_NAME = "Align"
+
+
+def vision_model(c: ModelConfig) -> Module:
+    tower = efficientnet.model(c)
+    encoder = tower["encoder"]
+    assert isinstance(encoder, Module)
+    for name in ("top_conv", "top_bn", "top_activation"):
+        del encoder.children[name]
+    renamed(tower, "EfficientNet", f"{_NAME}Vision")
+    return tower
+
+
+def text_model(c: ModelConfig) -> Module:
+    c = c.with_defaults(**BASE)
+    text = f"{_NAME}Text"
+    return Module(
+        f"{text}Model",
+        embeddings=encoders.embeddings(c, text),
+        encoder=encoders.encoder(c, text),
+        pooler=encoders.pooler(c, text),
+        part="text",
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    width, out = text.dim("hidden_size", default=768), c.dim("projection_dim", default=640)
+    return Module(
+        f"{_NAME}Model",
+        temperature=Weight(kind="scale"),
+        text_model=text_model(text),
+        vision_model=vision_model(c.section("vision_config")),
+        text_projection=Linear(width, out, component=Component.PROJECTOR),
+    )
+
+
+register_part("align", f"{_NAME}Model", model, "vision")
+register_part("align_vision_model", f"{_NAME}VisionModel", vision_model, "vision")
+register_part("align_text_model", f"{_NAME}TextModel", text_model, "encoder")

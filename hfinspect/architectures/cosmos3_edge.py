@@ -1,0 +1,108 @@
+"""Cosmos 3 Edge (NVIDIA 2026). Source of shapes: transformers/models/cosmos3_edge; names of files:
+transformers/conversion_mapping.py.
+
+A SigLIP tower over linear patches, squares of patches through two layers, and a decoder with a
+plain MLP, whose layers lie at the top of files.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.composing import respelled
+from ..layers.decoders import Decoder
+from ..layers.heads import to_words
+from ..layers.vision import clip_encoder, clip_layer, plain_mlp, position_table
+from ..trees.catalog import register, register_part
+from ..trees.modules import Activation, LayerNorm, Linear, Module
+from .llama import LLAMA
+
+_NAME = "Cosmos3Edge"
+#: A part of a layer -> its name in files of the whole.
+_FILES = {
+    "q_proj": "to_q", "k_proj": "to_k", "v_proj": "to_v", "o_proj": "to_out", "fc1": "up_proj",
+    "fc2": "down_proj",
+}  # fmt: skip
+
+
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    bias = c.flag("mlp_bias", default=False)
+    return plain_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=d.act(c), bias=bias)
+
+
+_TEXT = LLAMA.like(
+    f"{_NAME}Text",
+    vocab_size=131072,
+    hidden_size=2048,
+    intermediate_size=9216,
+    num_hidden_layers=28,
+    num_attention_heads=16,
+    num_key_value_heads=8,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-5,
+    hidden_act="relu2",
+    mlp=_mlp,
+)
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h, patch = c.dim("hidden_size", default=1152), c.dim("patch_size", default=16)
+    eps, inner = c.number("layer_norm_eps", default=1e-6), c.dim("intermediate_size", default=4304)
+    act = c.text("hidden_act", default="gelu_pytorch_tanh")
+    layer = clip_layer(
+        f"{_NAME}Vision", h, inner, eps=eps, act=act, mlp_name=f"{_NAME}MLP",
+    )  # fmt: skip
+    pixels = c.dim("num_channels", default=3) * patch * patch
+    return Module(
+        f"{_NAME}VisionModel",
+        embeddings=Module(
+            f"{_NAME}VisionEmbeddings",
+            patch_embedding=Linear(pixels, h, component=Component.EMBEDDING, kind="patch"),
+            position_embedding=position_table(c.dim("num_patches", default=256), h),
+            component=Component.EMBEDDING,
+        ),
+        encoder=clip_encoder(_NAME, c.count("num_hidden_layers", default=27), layer),
+        post_layernorm=LayerNorm(h, eps=eps),
+        part="vision",
+    )
+
+
+def base(c: ModelConfig) -> Module:
+    vision, text = c.section("vision_config"), c.section("text_config")
+    h, side = vision.dim("hidden_size", default=1152), vision.dim("spatial_merge_size", default=2)
+    inner = c.dim("projector_hidden_size", default=11520)
+    return Module(
+        f"{_NAME}Model",
+        visual=respelled(vision_model(vision), _FILES),
+        language_model=respelled(_TEXT.model(text), _FILES),
+        projector=Module(
+            f"{_NAME}PatchMerger",
+            norm=LayerNorm(h, eps=1e-6),
+            linear_fc1=Linear(h * side * side, inner),
+            act_fn=Activation("GELU"),
+            linear_fc2=Linear(inner, _TEXT.width(text)),
+            component=Component.PROJECTOR,
+            part="projector",
+        ),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    """The class ties nothing, whatever tie_word_embeddings says."""
+    text, model = c.section("text_config"), base(c)
+    decoder = model.children.pop("language_model")
+    assert isinstance(decoder, Module)
+    head = to_words(_TEXT.width(text), text.dim("vocab_size", default=131072))
+    parts = {**decoder.children, "model": model, "lm_head": head}
+    return Module(f"{_NAME}ForConditionalGeneration", parts)
+
+
+register(
+    "cosmos3_edge",
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
+    base=f"{_NAME}Model",
+    category="multimodal",
+)
+register_part("cosmos3_edge_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
+register_part("cosmos3_edge_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -1,0 +1,100 @@
+"""Granite 4 Vision (IBM 2026). Source of shapes: transformers/models/granite4_vision.
+
+Any vision tower, Q-Formers (BLIP-2's) that read windows of its patches, one for each layer that is
+read and four for the corners of squares, and Granite's decoder.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..core.components import Component
+from ..core.config import ModelConfig, exact
+from ..core.dims import Dim
+from ..layers.heads import to_words
+from ..layers.multimodal import tower_width
+from ..trees.catalog import auto_model, register, register_part
+from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
+from .granite_speech import projecting
+from .llama import LLAMA
+
+_NAME = "Granite4Vision"
+_TEXT = LLAMA.like(f"{_NAME}Text", mlp_bias=False)
+#: What the config class makes of an absent section.
+_QFORMER = {
+    "num_hidden_layers": 1, "intermediate_size": 3072, "cross_attention_frequency": 1,
+    "max_position_embeddings": 2048, "use_qformer_text_input": False,
+}  # fmt: skip
+
+
+def _sides(c: ModelConfig) -> tuple[int, int]:
+    """``downsample_rate``: how many queries and patches a side of a window has, as in ``3/8``."""
+    rate = c.text("downsample_rate")
+    found = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", rate or "")
+    if found is None or not int(found[1]) or not int(found[2]):
+        raise c.error("downsample_rate", rate, "two numbers with a stroke between them, as 1/4")
+    return int(found[1]), int(found[2])
+
+
+def _qformer(c: ModelConfig, width: Dim) -> Module:
+    """As wide as the tower, whatever the section says."""
+    section = c.section("qformer_config", default=_QFORMER)
+    forced = {
+        "hidden_size": int(width), "encoder_hidden_size": int(width),
+        "num_attention_heads": int(width) // 64,
+    }  # fmt: skip
+    given = ModelConfig({**section.values, **forced}, section.path)
+    return projecting(auto_model(given, default_type="blip_2_qformer"))
+
+
+def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
+    queries, window = _sides(c)
+    return Module(
+        f"{_NAME}WindowQFormerDownsampler",
+        query=Weight(1, exact(queries * queries), width),
+        image_positions=Weight(1, exact(window * window), width),
+        dropout=Dropout(c.number("projector_dropout", default=0.1)),
+        qformer=_qformer(c, width),
+        norm=LayerNorm(width, eps=1e-6),
+        out_linear=Linear(width, text),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+
+
+def base(c: ModelConfig) -> Module:
+    tower = auto_model(c.section("vision_config"), default_type="clip_vision_model", part="vision")
+    read = c.raw("deepstack_layer_map")
+    if not isinstance(read, list):
+        raise c.error("deepstack_layer_map", read, "a list of pairs of layers")
+    text = c.section("text_config")
+    h, width = _TEXT.width(text), tower_width(tower)
+    one = _downsampler(c, width, h)
+    return Module(
+        f"{_NAME}Model",
+        image_newline=Weight(h, component=Component.EMBEDDING),
+        vision_tower=tower,
+        language_model=_TEXT.model(text),
+        layerwise_projectors=ModuleList([one] * len(read)),
+        spatial_projectors=ModuleList([one] * 4),
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    head = to_words(
+        _TEXT.width(text),
+        text.dim("vocab_size", default=32000),
+        "model.language_model.embed_tokens.weight" if c.tied(default=False) else None,
+    )
+    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
+
+
+register(
+    "granite4_vision",
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="multimodal",
+)
+register_part("granite4_vision_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

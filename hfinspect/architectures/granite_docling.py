@@ -1,0 +1,116 @@
+"""Granite Docling (IBM 2026). Source of shapes: transformers/models/granite_docling.
+
+A SigLIP tower without pooling, a connector that joins squares of patches by two factors and takes
+outputs of earlier layers too (DeepStack), and Granite's decoder.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.heads import to_words
+from ..trees.catalog import register, register_part
+from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
+from . import idefics3
+from .llama import LLAMA
+
+_NAME = "GraniteDocling"
+_TEXT = LLAMA.like(
+    f"{_NAME}Text",
+    vocab_size=133800,
+    hidden_size=1024,
+    intermediate_size=2048,
+    num_hidden_layers=28,
+    num_attention_heads=16,
+    num_key_value_heads=4,
+    rms_norm_eps=1e-5,
+    tie_word_embeddings=True,
+    mlp_bias=False,
+)
+
+
+def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
+    """Squares of ``factor`` times ``factor`` patches as one token."""
+    joined = h * factor * factor
+    merger = Module(
+        f"{_NAME}DeepStackMerger",
+        layer_norm=LayerNorm(joined),
+        linear_1=Linear(joined, out),
+        act=Activation("GELU"),
+        linear_2=Linear(out, out),
+    )
+    seen = c.dims("deepstack_visual_indexes", default=(3, 7, 10), minimum=-10_000)
+    return Module(
+        f"{_NAME}ConnectorPath",
+        projection=Linear(joined, out, bias=False),
+        pos_embed=Activation(f"{_NAME}PositionEmbedding"),
+        deepstack_mergers=ModuleList([merger] * len(seen)),
+    )
+
+
+def vision_model(c: ModelConfig) -> Module:
+    h, out = c.dim("hidden_size", default=768), c.dim("out_hidden_size", default=1024)
+    factor = c.dim("scale_factor", default=4)
+    sized = c.with_defaults(image_size=512, patch_size=16)
+    tower = idefics3.vision_model(_NAME, sized, width=768)
+    tower.class_name = f"{_NAME}VisionModel"
+    fine = c.flag("use_fine_route", default=True)
+    tower.children["connector"] = Module(
+        f"{_NAME}Connector",
+        ln_in=LayerNorm(h),
+        coarse=_path(c, h, out, factor),
+        fine=_path(c, h, out, factor // 2) if fine else None,
+        ln_mid=LayerNorm(out),
+        mlp_fc2=Linear(out, out, bias=False),
+        ln_out=LayerNorm(out),
+        component=Component.PROJECTOR,
+        part="projector",
+    )
+    return tower
+
+
+def _router(c: ModelConfig) -> Module:
+    """Whether a page needs the finer path."""
+    h = c.section("vision_config").dim("hidden_size", default=768)
+    inner = c.dim("density_router_hidden_size")
+    return Module(
+        f"{_NAME}DensityRouter",
+        att=Linear(h, 1),
+        norm=LayerNorm(h),
+        fc1=Linear(h, inner),
+        act=Activation("GELU"),
+        fc2=Linear(inner, 1),
+        component=Component.ROUTER,
+        part="projector",
+    )
+
+
+def base(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}Model",
+        vision_model=vision_model(c.section("vision_config")),
+        text_model=_TEXT.model(c.section("text_config")),
+        density_router=_router(c) if c.has("density_router_hidden_size") else None,
+    )
+
+
+def generation(c: ModelConfig) -> Module:
+    text = c.section("text_config")
+    head = to_words(
+        _TEXT.width(text),
+        text.dim("vocab_size", default=133800),
+        "model.text_model.embed_tokens.weight" if c.tied(default=True) else None,
+    )
+    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
+
+
+register(
+    "granite_docling",
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="multimodal",
+)
+register_part("granite_docling_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
+register_part("granite_docling_vision", f"{_NAME}VisionModel", vision_model, "vision")

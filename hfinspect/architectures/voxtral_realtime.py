@@ -1,0 +1,164 @@
+"""Voxtral Realtime (Mistral AI 2026). Source of shapes: transformers/models/voxtral_realtime.
+
+A causal audio encoder, a few frames side by side through two linear layers, and Mistral's decoder
+with a narrow gate per layer, which the delay sets.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.decoders import Decoder, pre_norm
+from ..layers.heads import to_words
+from ..layers.multimodal import LLAVA_ALIASES
+from ..layers.windows import windows
+from ..trees.catalog import register, register_part
+from ..trees.modules import Activation, Conv, Layers, Linear, Module, RMSNorm
+from .llama import LLAMA
+
+_NAME = "VoxtralRealtime"
+#: The width inside the gate is fixed in the class.
+_GATE = 32
+#: What the config class puts under whatever the text section says.
+_DEFAULTS = {
+    "vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 9216, "num_hidden_layers": 26,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "sliding_window": 8192,
+}  # fmt: skip
+
+
+def _rms(c: ModelConfig, size: int, eps: float = 1e-5) -> Module:
+    eps = c.number("rms_norm_eps", default=eps)
+    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
+
+
+def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
+    return _rms(c, size, 1e-6)
+
+
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block, h = pre_norm(d, c, kind), d.width(c)
+    block.children["ada_rms_norm"] = Module(
+        f"{d.name}AdaRmsNorm",
+        linear1=Linear(h, _GATE, bias=False),
+        act_fn=Activation("GELU"),
+        linear2=Linear(_GATE, h, bias=False),
+        component=Component.MLP,
+    )
+    return block
+
+
+_TEXT = LLAMA.like(
+    f"{_NAME}Text",
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    null_head_dim=True,
+    attention_bias=None,
+    norm=_norm,
+    layer=_layer,
+    windows=lambda c: windows(c, 4096),
+)
+
+
+# ---- audio
+
+
+def encoder_layer(c: ModelConfig, d: Dim) -> Module:
+    heads, head = (
+        c.dim("num_attention_heads", "encoder_attention_heads", default=32),
+        c.dim("head_dim", default=64),
+    )
+    width, inner = heads * head, c.dim("intermediate_size", "encoder_ffn_dim", default=5120)
+    return Module(
+        f"{_NAME}EncoderLayer",
+        self_attn=Module(
+            f"{_NAME}Attention",
+            k_proj=Linear(d, width, bias=False, kind="key"),
+            v_proj=Linear(d, width, kind="value"),
+            q_proj=Linear(d, width, kind="query"),
+            o_proj=Linear(width, d, kind="output"),
+            component=Component.ATTENTION,
+        ),
+        self_attn_layer_norm=_rms(c, d),
+        activation_fn=activation(c.text("activation_function", default="gelu")),
+        final_layer_norm=_rms(c, d),
+        mlp=Module(
+            f"{_NAME}MLP",
+            gate_proj=Linear(d, inner, bias=False, kind="gate"),
+            up_proj=Linear(d, inner, bias=False, kind="up"),
+            down_proj=Linear(inner, d, kind="down"),
+            act_fn=activation(c.text("hidden_act", default="silu")),
+            component=Component.MLP,
+        ),
+    )
+
+
+def _conv(inputs: Dim, outputs: Dim, stride: int) -> Module:
+    made = Conv(inputs, outputs, 3, dims=1, stride=stride)
+    made.class_name = f"{_NAME}CausalConv1d"
+    return made
+
+
+def encoder(c: ModelConfig) -> Module:
+    d, mel = c.dim("hidden_size", "d_model", default=1280), c.dim("num_mel_bins", default=128)
+    layers = c.count("num_hidden_layers", "encoder_layers", default=32)
+    return Module(
+        f"{_NAME}Encoder",
+        embedder=Module(f"{_NAME}Embedder", conv1=_conv(mel, d, 1), conv2=_conv(d, d, 2)),
+        layers=Layers.of(layers, encoder_layer(c, d)),
+        norm=_rms(c, d),
+        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
+        part="audio",
+    )
+
+
+# ---- together
+
+
+def _text(c: ModelConfig) -> ModelConfig:
+    given = c.section("text_config")
+    return ModelConfig({**_DEFAULTS, **given.values}, given.path)
+
+
+def _parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
+    text, audio = _text(c), c.section("audio_config")
+    h, width = _TEXT.width(text), audio.dim("hidden_size", "d_model", default=1280)
+    decoder = Module("VoxtralRealtimeTextForCausalLM", model=_TEXT.model(text), part="text")
+    if head:
+        decoder.children["lm_head"] = to_words(
+            h,
+            text.dim("vocab_size"),
+            "language_model.model.embed_tokens.weight" if c.tied(default=True) else None,
+        )
+    return {
+        "audio_tower": encoder(audio),
+        "language_model": decoder,
+        "multi_modal_projector": Module(
+            f"{_NAME}MultiModalProjector",
+            linear_1=Linear(width * c.dim("downsample_factor", default=4), h, bias=False),
+            act=activation(c.text("projector_hidden_act", default="gelu")),
+            linear_2=Linear(h, h, bias=False),
+            component=Component.PROJECTOR,
+            part="projector",
+        ),
+    }
+
+
+def generation(c: ModelConfig) -> Module:
+    return Module(f"{_NAME}ForConditionalGeneration", dict(_parts(c, head=True)))
+
+
+def base(c: ModelConfig) -> Module:
+    return Module(f"{_NAME}Model", dict(_parts(c, head=False)))
+
+
+register(
+    "voxtral_realtime",
+    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
+    base=f"{_NAME}Model",
+    aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
+    category="multimodal",
+)
+register_part("voxtral_realtime_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
+register_part("voxtral_realtime_encoder", f"{_NAME}Encoder", encoder, "audio")
