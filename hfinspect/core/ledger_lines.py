@@ -135,8 +135,9 @@ class Section:
     Fields:
         title: as the report shows it
         path: dotted path of the module, or of the list of layers
-        layers [indices, from 0]: that are equal; empty outside of layers
-        times: how many layers, as a formula; None outside of layers
+        layers [indices, from 0]: that are equal; empty outside of layers; of a path with ``*``, in
+            every module that the ``*`` stands for
+        times: how many layers in all, as a formula; None outside of layers
         rows: the lines of one layer
         shares: sums by component, of one layer
         value [parameters]: of one layer

@@ -103,7 +103,8 @@ def check_sums(e: Explanation, expected: int) -> None:
         assert sum(row.value for row in section.rows if row.indent == 0) == section.value
         assert sum(share.value for share in section.shares) == section.value
         assert (section.times is None) == (not section.layers)
-        assert len(section.layers) in (0, section.copies)
+        # The same layers of every copy of a list that the path folds (``projectors.*.layer``).
+        assert not section.layers or section.copies % len(section.layers) == 0
         for row, parts in groups(section.rows):
             assert sum(part.value for part in parts) == row.value
 

@@ -119,9 +119,9 @@ def test_most_are_recorded() -> None:
 def test_a_trace_whose_cache_was_not_recorded_refuses() -> None:
     """What the kinds of its projections say is no answer until a recording shows it."""
     path = Path(predict.__code__.co_filename).parents[1] / "architectures" / "traced"
-    trace = json.loads((path / "granite_docling.json").read_text())
-    name = "GraniteDoclingForConditionalGeneration"
-    config = ModelConfig({"model_type": "granite_docling"})
+    trace = json.loads((path / "deepseek_vl_hybrid.json").read_text())
+    name = "DeepseekVLHybridForConditionalGeneration"
+    config = ModelConfig({"model_type": "deepseek_vl_hybrid"})
     assert not unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
     del trace["classes"][name]["cache"]
     unknown = unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
