@@ -26,7 +26,7 @@ _NOT_HERE: Final = frozenset(
 )  # fmt: skip
 
 
-def condition_encoder(c: ModelConfig, width: Dim) -> Module:
+def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> Module:
     """Convolutions from the condition image to the width of the first block."""
     channels = c.dims("conditioning_embedding_out_channels", default=(16, 32, 96, 256))
     if not channels:
@@ -36,7 +36,7 @@ def condition_encoder(c: ModelConfig, width: Dim) -> Module:
         blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
     return Module(
         "ControlNetConditioningEmbedding",
-        conv_in=Conv(c.dim("conditioning_channels", default=3), channels[0], 3),
+        conv_in=Conv(inputs or c.dim("conditioning_channels", default=3), channels[0], 3),
         blocks=ModuleList(blocks),
         conv_out=Conv(channels[-1], width, 3),
         component=Component.CONV,

@@ -162,9 +162,15 @@ def up_blocks(c: ModelConfig) -> list[Module]:
     return blocks
 
 
+def middle(c: ModelConfig) -> Module:
+    channels = _channels(c)
+    coming, at = [channels[-1], channels[-1]], len(channels) - 1
+    return _rung(c, "UNetMidBlock3DCrossAttn", coming, at, looks=1, samplers={}, layers=Layers)
+
+
 def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), _residual(c)
-    first, last = channels[0], channels[-1]
+    first = channels[0]
     head = c.dim("attention_head_dim", default=64)
     # null is a value of its own here: no norm before the last convolution.
     bare = "norm_num_groups" in c.values and c.values["norm_num_groups"] is None
@@ -180,15 +186,7 @@ def model(c: ModelConfig) -> Module:
             "transformer_in": temporal_transformer(first, 8 * head, residual.groups, layers=Layers),
             "down_blocks": Layers(down_blocks(c)),
             "up_blocks": Layers(up_blocks(c)),
-            "mid_block": _rung(
-                c,
-                "UNetMidBlock3DCrossAttn",
-                [last, last],
-                len(channels) - 1,
-                looks=1,
-                samplers={},
-                layers=Layers,
-            ),
+            "mid_block": middle(c),
             "conv_norm_out": None if bare else norm,
             "conv_act": None if bare else Activation("SiLU"),
             "conv_out": Conv(first, c.dim("out_channels", default=4), 3),

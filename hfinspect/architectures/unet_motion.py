@@ -1,0 +1,240 @@
+"""UNetMotionModel and SparseControlNetModel: AnimateDiff and SparseCtrl (Guo et al. 2023).
+
+Sources of shapes: diffusers/models/unets/unet_motion_model.py and
+models/controlnets/controlnet_sparsectrl.py. The ladder of unet_2d_condition.py, with a transformer
+over the frames next to each residual block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.diffusion import attention, feed_forward, per_block, resnet_row, transformer_2d
+from ..layers.unet_conditions import stem
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Conv,
+    GroupNorm,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+)
+from .controlnet import condition_encoder
+from .unet_2d_condition import Plan, depths, down_blocks, plan, up_blocks
+
+#: Keys of UNet2DConditionModel that neither class has.
+_FOREIGN = frozenset(
+    """class_embed_type num_class_embeds encoder_hid_dim encoder_hid_dim_type attention_type
+    cross_attention_norm dual_cross_attention class_embeddings_concat time_embedding_type
+    time_embedding_dim conv_in_kernel mid_block_type""".split()
+)
+_DEPTH = "temporal_transformer_layers_per_block"
+
+
+def _plain(c: ModelConfig, *, control: bool) -> ModelConfig:
+    """The config of the same ladder in two dimensions."""
+    dropped = set(_FOREIGN)
+    if not control:
+        dropped |= {"only_cross_attention", "resnet_time_scale_shift", "attention_head_dim"}
+        if c.text("addition_embed_type") != "text_time":
+            dropped.add("addition_embed_type")
+    else:
+        dropped |= {"addition_embed_type", "time_cond_proj_dim"}
+    kept = {key: value for key, value in c.given.items() if key not in dropped}
+    if heads := kept.pop("num_attention_heads", None):
+        kept["attention_head_dim"] = heads
+    if control:
+        kept.setdefault("cross_attention_dim", 768)
+    for key in ("down_block_types", "up_block_types"):
+        if isinstance(kept.get(key), (list, tuple)):
+            kept[key] = [_flat(c, key, word) for word in kept[key]]
+    if "norm_num_groups" in kept and kept["norm_num_groups"] is None:
+        raise c.error("norm_num_groups", None, "a number")
+    return ModelConfig(kept, c.path)
+
+
+def _flat(c: ModelConfig, key: str, word: object) -> str:
+    """The name of a rung in two dimensions."""
+    known = ("CrossAttnDownBlockMotion", "DownBlockMotion", "CrossAttnUpBlockMotion",
+             "UpBlockMotion")  # fmt: skip
+    if word not in known or str(word).removeprefix("CrossAttn")[:2].lower() != key[:2]:
+        raise c.error(key, word, f"of {', '.join(known)}")
+    return str(word).replace("Motion", "2D")
+
+
+def motion_module(
+    c: ModelConfig,
+    width: Dim,
+    heads: Dim,
+    depth: int,
+    *,
+    twice: bool = True,
+    layers: type[ModuleList] = ModuleList,
+) -> Module:
+    """Blocks that look at the frames of their place, ``twice`` each. ``layers`` as in
+    transformer_2d."""
+    if not heads:
+        raise c.error("motion_num_attention_heads", 0, "at least 1")
+    groups, frames = (
+        c.dim("norm_num_groups", default=32),
+        c.dim("motion_max_seq_length", default=32),
+    )
+    inner = heads * (width // heads)
+    block = Module(
+        "BasicTransformerBlock",
+        pos_embed=Module(
+            "SinusoidalPositionalEmbedding",
+            pe=Buffer(1, frames, inner, kind="position"),
+            component=Component.EMBEDDING,
+        ),
+        norm1=LayerNorm(inner),
+        attn1=attention(inner, inner),
+        norm2=LayerNorm(inner) if twice else None,
+        attn2=attention(inner, inner) if twice else None,
+        norm3=LayerNorm(inner),
+        ff=feed_forward(inner, gated=True),
+    )
+    return Module(
+        "AnimateDiffTransformer3D",
+        norm=GroupNorm(int(groups), width, eps=1e-6),
+        proj_in=Linear(width, inner, component=Component.PROJECTOR),
+        transformer_blocks=layers([block] * int(depth)),
+        proj_out=Linear(
+            inner, width, component=Component.HEAD if layers is Layers else Component.MLP
+        ),
+    )
+
+
+def _moving(
+    c: ModelConfig, block: Module, width: Dim, heads: Dim, depth: Any, *, twice: bool = True
+) -> Module:
+    """A rung with a motion module next to each residual block."""
+    resnets = block["resnets"]
+    assert isinstance(resnets, Module)
+    count = len(resnets.children)
+    each = list(depth) if isinstance(depth, tuple) else [depth] * count
+    if len(each) != count:
+        raise c.error(_DEPTH, each, f"{count} entries, one per layer")
+    block.class_name = block.class_name.replace("2D", "Motion")
+    modules = [motion_module(c, width, heads, int(n), twice=twice) for n in each]
+    block.children["motion_modules"] = ModuleList(modules)
+    return block
+
+
+def _middle(c: ModelConfig, p: Plan, heads: Dim, *, moving: bool) -> Module:
+    width, count = p.channels[-1], int(c.count("mid_block_layers", default=1))
+    depth: Any = p.depths[-1] if not isinstance(p.depths[-1], tuple) else 1
+    key = "transformer_layers_per_mid_block"
+    per_layer = _listed(c, key, depth, count)
+    if not p.heads[-1]:
+        raise c.error("num_attention_heads", 0, "at least 1")
+    seen = [
+        transformer_2d(width, p.heads[-1], n, p.context[-1], p.crossing, layers=Layers)
+        for n in per_layer
+    ]
+    parts = {
+        "attentions": ModuleList(seen),
+        "resnets": ModuleList(resnet_row([width] * (count + 1), width, p.residual)),
+    }
+    if not moving:
+        return Module("UNetMidBlock2DCrossAttn", parts)
+    over_time = _listed(c, "temporal_transformer_layers_per_mid_block", 1, count)
+    modules = [motion_module(c, width, heads, n, layers=Layers) for n in over_time]
+    return Module("UNetMidBlockCrossAttnMotion", {**parts, "motion_modules": ModuleList(modules)})
+
+
+def _listed(c: ModelConfig, key: str, default: int, count: int) -> list[int]:
+    if not isinstance(c.raw(key), (list, tuple)):
+        return [int(c.count(key, default=default))] * count
+    found = c.dims(key, minimum=0)
+    if len(found) != count:
+        raise c.error(key, c.raw(key), f"{count} entries, one per layer")
+    return [int(n) for n in found]
+
+
+def model(c: ModelConfig) -> Module:
+    plain = _plain(c, control=False)
+    p = plan(plain)
+    count, first = len(p.channels), p.channels[0]
+    heads = per_block(c, "motion_num_attention_heads", count, 8)
+    deep = depths(c, _DEPTH, count)
+    turned = f"reverse_{_DEPTH}"
+    upward = depths(c, turned, count) if c.has(turned) else deep[::-1]
+    down = [
+        _moving(c, block, p.channels[i], heads[i], deep[i])
+        for i, block in enumerate(down_blocks(plain, p))
+    ]
+    up = [
+        _moving(c, block, p.channels[-n - 1], heads[-n - 1], upward[n])
+        for n, block in enumerate(up_blocks(plain, p))
+    ]
+    moving = c.flag("use_motion_mid_block", default=True)
+    return Module(
+        "UNetMotionModel",
+        {
+            **stem(plain, first),
+            "down_blocks": Layers(down),
+            "up_blocks": Layers(up),
+            "mid_block": _middle(c, p, heads[-1], moving=moving),
+            "conv_norm_out": GroupNorm(p.residual.groups, first, eps=p.residual.eps),
+            "conv_act": Activation("SiLU"),
+            "conv_out": Conv(first, c.dim("out_channels", default=4), 3),
+        },
+        part="vision",
+    )
+
+
+def _condition(c: ModelConfig, width: Dim) -> Module:
+    channels = c.dim("conditioning_channels", default=4)
+    if c.flag("concat_conditioning_mask", default=True):
+        channels = channels + 1
+    if c.flag("use_simplified_condition_embedding", default=True):
+        return Conv(channels, width, 3)
+    encoder = condition_encoder(c, width, channels)
+    encoder.class_name = "SparseControlNetConditioningEmbedding"
+    return encoder
+
+
+def sparse_control(c: ModelConfig) -> Module:
+    c.count("layers_per_block", default=2)  # one number here, not a list
+    plain = _plain(c, control=True)
+    p = plan(plain)
+    count, first, last = len(p.channels), p.channels[0], p.channels[-1]
+    heads = per_block(c, "motion_num_attention_heads", count, 8)
+    deep = depths(c, _DEPTH, count)
+    widths = [first]
+    for i, width in enumerate(p.channels):
+        widths += [width] * (int(p.layers[i]) + (i < count - 1))
+    down = [
+        _moving(c, block, p.channels[i], heads[i], deep[i], twice=False)
+        for i, block in enumerate(down_blocks(plain, p))
+    ]
+    return Module(
+        "SparseControlNetModel",
+        {
+            **stem(plain, first),
+            "controlnet_cond_embedding": _condition(c, first),
+            "down_blocks": Layers(down),
+            "controlnet_down_blocks": ModuleList(
+                [Conv(width, width, 1) for width in widths], component=Component.PROJECTOR
+            ),
+            "controlnet_mid_block": Conv(last, last, 1, component=Component.PROJECTOR),
+            "mid_block": _middle(c, p, heads[-1], moving=False),
+        },
+        part="vision",
+    )
+
+
+register(
+    (),
+    {"UNetMotionModel": model, "SparseControlNetModel": sparse_control},
+    category="diffusion",
+    source="diffusers",
+)
