@@ -1,0 +1,38 @@
+"""Muse Glimmer's assistant (Meta 2026). Source: transformers/models/muse_glimmer_assistant.
+
+A few layers that draft a block of tokens for Muse Glimmer, from hidden states of several of its
+layers side by side. Embeddings and head are the large model's.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..trees.catalog import register_part
+from ..trees.modules import Linear, Module
+from .llama import LLAMA
+
+_NAME = "MuseGlimmerAssistant"
+TEXT = LLAMA.like(
+    _NAME, hidden_size=6656, intermediate_size=19968, num_hidden_layers=5, num_key_value_heads=8,
+    head_dim=128, rms_norm_eps=1e-5, attention_bias=None, mlp_bias=None, qk_norm=True,
+)  # fmt: skip
+
+
+def model(c: ModelConfig) -> Module:
+    h, seen = TEXT.width(c), c.dims("target_layer_ids", default=(1, 13, 25, 37, 49), minimum=0)
+    layers, norm = TEXT.layers(c), TEXT.norm(TEXT, c, h)
+    return Module(
+        f"{_NAME}Model",
+        layers=layers,
+        norm=norm,
+        encoder=Module(
+            f"{_NAME}ContextProjection",
+            fc=Linear(h * len(seen), h, bias=False),
+            output_norm_enc=TEXT.norm(TEXT, c, h),
+            component=Component.PROJECTOR,
+        ),
+    )
+
+
+register_part("muse_glimmer_assistant", f"{_NAME}Model", model, "text decoder")

@@ -1,0 +1,37 @@
+"""RAG (Lewis et al. 2020). Source of shapes: transformers/models/rag/modeling_rag.py.
+
+An encoder of questions and a model that generates, each a section of its own: DPR and BART where
+they name no type. What is searched for is no part of the file.
+"""
+
+from __future__ import annotations
+
+from ..core.config import ModelConfig
+from ..layers.multimodal import nested
+from ..trees.catalog import auto_class, auto_model, register
+from ..trees.modules import Module
+
+
+def model(c: ModelConfig) -> Module:
+    generator = auto_class(nested(c, "generator"), "ForConditionalGeneration", default_type="bart")
+    question = auto_model(nested(c, "question_encoder"), default_type="dpr")
+    # Names that are tied are counted from the generator.
+    generator.scope = True
+    return Module("RagModel", question_encoder=question, generator=generator)
+
+
+def _around(name: str, c: ModelConfig) -> Module:
+    return Module(name, rag=model(c))
+
+
+register(
+    "rag",
+    {
+        "RagTokenForGeneration": lambda c: _around("RagTokenForGeneration", c),
+        "RagSequenceForGeneration": lambda c: _around("RagSequenceForGeneration", c),
+        "RagModel": model,
+    },
+    base="RagModel",
+    base_prefix="rag",
+    category="encoder-decoder",
+)

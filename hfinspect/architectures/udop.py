@@ -1,0 +1,129 @@
+"""UDOP (Tang et al. 2022). Source of shapes: transformers/models/udop/modeling_udop.py.
+
+T5 over words and patches of a page: tables of places in the encoder, and on both sides tables of
+relative positions in the text and, by column and row, on the page.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.composing import renamed, with_defaults
+from ..layers.heads import to_words
+from ..layers.vision import pair
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, Module, ModuleList, Parameter
+from . import t5
+
+DEFAULTS = {
+    "vocab_size": 33201, "d_model": 1024, "d_kv": 64, "d_ff": 4096, "num_layers": 24,
+    "num_heads": 16,
+}  # fmt: skip
+#: Where the table of the encoder's first layer stands.
+_TABLE = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+_TYPES = ("1d", "horizontal", "vertical")
+
+
+def _patches(c: ModelConfig, tied_to: str | None = None) -> Module:
+    size, width = pair(c, "patch_size", default=16), c.dim("d_model")
+    conv = Conv(
+        c.dim("num_channels", default=3), width, size, stride=size, kind="patch",
+        component=Component.EMBEDDING,
+    )  # fmt: skip
+    if tied_to:
+        conv.children = {
+            name: Parameter(part.shape, tied_to=f"{tied_to}.proj.{name}")
+            for name, part in conv.children.items()
+            if isinstance(part, Parameter)
+        }
+    return Module("UdopPatchEmbeddings", proj=conv)
+
+
+def _relative(c: ModelConfig, first: str | None) -> Module:
+    """``first`` is what the first table is tied to."""
+    arguments = c.raw("relative_bias_args")
+    if arguments is None:
+        arguments = [{"type": kind} for kind in _TYPES]
+    if not isinstance(arguments, list) or not all(isinstance(at, dict) for at in arguments):
+        raise c.error("relative_bias_args", arguments, "a list of arguments")
+    heads, tables = c.dim("num_heads"), []
+    for i, given in enumerate(arguments):
+        one = ModelConfig(given, f"{c.path}relative_bias_args.{i}.")
+        kind = one.text("type", default=None)
+        if kind not in _TYPES:
+            raise one.error("type", kind, f"one of {', '.join(_TYPES)}")
+        prefixed = one.flag("prefix_bucket", default=False) and not one.flag(
+            "expand", default=False
+        )
+        buckets = one.dim("relative_attention_num_buckets", default=32)
+        table = Embedding(
+            buckets + 2 if prefixed else buckets, heads, component=Component.ATTENTION,
+            kind="relative_position", tied_to=None if i else first,
+        )  # fmt: skip
+        name = "1D" if kind == "1d" else kind.capitalize()
+        tables.append(Module(f"RelativePositionBias{name}", relative_attention_bias=table))
+    return Module("RelativePositionBiasAggregated", biases=ModuleList(tables))
+
+
+def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module:
+    given = c.count("num_layers", default=24)
+    layers = c.count("num_decoder_layers", default=given) if decoder else given
+    base = renamed(t5.stack(c, decoder=decoder, layers=layers), "T5", "Udop")
+    parts = dict(base.children)
+    places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
+    cells: dict[str, Module] = {}
+    if not decoder:
+        cells["cell_2d_embedding"] = Module(
+            "UdopCellEmbeddings",
+            x_position_embeddings=Embedding(places, width, kind="position"),
+            y_position_embeddings=Embedding(places, width, kind="position"),
+        )
+    return Module(
+        "UdopStack",
+        {
+            "embed_tokens": parts.pop("embed_tokens"),
+            "embed_patches": _patches(c, None if decoder else "patch_embed"),
+            **parts,
+            **cells,
+            "relative_bias": _relative(c, first),
+        },
+    )
+
+
+def _inputs(c: ModelConfig) -> dict[str, Module]:
+    return {"shared": t5.table(c), "patch_embed": _patches(c)}
+
+
+def model(c: ModelConfig) -> Module:
+    sides = {"encoder": _stack(c, decoder=False), "decoder": _stack(c, decoder=True)}
+    return Module("UdopModel", {**_inputs(c), **sides})
+
+
+def generation(c: ModelConfig) -> Module:
+    sides = {
+        "encoder": _stack(c, decoder=False, first=_TABLE),
+        "decoder": _stack(c, decoder=True, first=_TABLE),
+        "lm_head": to_words(c.dim("d_model"), c.dim("vocab_size"), "shared.weight"),
+    }
+    return Module("UdopForConditionalGeneration", {**_inputs(c), **sides})
+
+
+def encoder(c: ModelConfig) -> Module:
+    side = {"encoder": _stack(c, decoder=False, first=_TABLE)}
+    return Module("UdopEncoderModel", {**_inputs(c), **side})
+
+
+register(
+    "udop",
+    with_defaults(
+        DEFAULTS,
+        {
+            "UdopForConditionalGeneration": generation,
+            "UdopModel": model,
+            "UdopEncoderModel": encoder,
+        },
+        synonyms=t5.SYNONYMS,
+    ),
+    base="UdopModel",
+    category="encoder-decoder",
+)
