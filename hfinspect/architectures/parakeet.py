@@ -26,7 +26,7 @@ from ..trees.modules import (
 )
 from .encodec import lstm
 
-_DEFAULTS = {
+DEFAULTS = {
     "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 8,
     "intermediate_size": 4096, "hidden_act": "silu", "conv_kernel_size": 9,
     "subsampling_factor": 8, "subsampling_conv_channels": 256, "num_mel_bins": 80,
@@ -130,8 +130,8 @@ def encoder(c: ModelConfig) -> Module:
     )
 
 
-def _listening(c: ModelConfig) -> Module:
-    return auto_model(c.section("encoder_config"), default_type=_ENCODER)
+def _listening(c: ModelConfig, model_type: str = _ENCODER) -> Module:
+    return auto_model(c.section("encoder_config"), default_type=model_type)
 
 
 def _seen(c: ModelConfig) -> Dim:
@@ -145,12 +145,14 @@ def ctc(c: ModelConfig) -> Module:
     return Module("ParakeetForCTC", encoder=_listening(c), ctc_head=head, part="audio")
 
 
-def _transducer(c: ModelConfig, name: str, joint: str, outputs: Dim) -> Module:
+def transducer(
+    c: ModelConfig, name: str, joint: str, outputs: Dim, *, encoder: str = _ENCODER
+) -> Module:
     width = c.dim("decoder_hidden_size", default=640)
     layers = c.count("num_decoder_layers", default=2)
     return Module(
         name,
-        encoder=_listening(c),
+        encoder=_listening(c, encoder),
         encoder_projector=Linear(_seen(c), width, component=Component.PROJECTOR),
         decoder=Module(
             "ParakeetRNNTDecoder",
@@ -164,18 +166,18 @@ def _transducer(c: ModelConfig, name: str, joint: str, outputs: Dim) -> Module:
 
 def rnnt(c: ModelConfig) -> Module:
     outputs = c.dim("vocab_size", default=8193)
-    return _transducer(c, "ParakeetForRNNT", "ParakeetRNNTJointNetwork", outputs)
+    return transducer(c, "ParakeetForRNNT", "ParakeetRNNTJointNetwork", outputs)
 
 
 def tdt(c: ModelConfig) -> Module:
     durations = c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)
     outputs = c.dim("vocab_size", default=8193) + len(durations)
-    return _transducer(c, "ParakeetForTDT", "ParakeetTDTJointNetwork", outputs)
+    return transducer(c, "ParakeetForTDT", "ParakeetTDTJointNetwork", outputs)
 
 
 register(
     _ENCODER,
-    with_defaults(_DEFAULTS, {"ParakeetEncoder": encoder}),
+    with_defaults(DEFAULTS, {"ParakeetEncoder": encoder}),
     base="ParakeetEncoder",
     category="audio",
 )

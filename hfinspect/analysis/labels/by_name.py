@@ -154,6 +154,8 @@ def _component(words: list[str], position: int | None, hints: Hints) -> Componen
 
 def _by_words(words: list[str], position: int | None, hints: Hints) -> Component:
     """The component that a name's own words say; hints decide between two readings of them."""
+    if "flow_net" in words:
+        words = [word for word in words if word != "res_blocks"]  # of Linears, in a head
     path = [word for word in words[:-1] if word != "0"]
     if words in (["output", "weight"], ["output", "bias"], ["output"]):
         return _H  # GGUF's and the original Llama's LM head
@@ -161,6 +163,8 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         return _H  # of a Conformer for CTC; NeMo's
     if words in (["weight"], ["proj", "bias"]):
         return _H  # Jev's options
+    if len(words) == 3 and words[1] == "output" and words[0].endswith("_encoder"):
+        return _H  # of Meta's perception encoders
     if path and words[-1] in ("weight", "bias"):
         # The decoder of a masked LM's head is one matrix, as Inkling's encoder of sounds is; any
         # other has modules.

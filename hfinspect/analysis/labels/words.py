@@ -26,7 +26,8 @@ def _table(words: dict[Component, str]) -> dict[str, Component]:
 
 #: Modules and tensors that are named by the whole segment.
 _MODULES: Final = _table({
-    _E: """wte wpe shared feature_projection input_linear ple project_in project_out
+    _E: """wte wpe shared feature_projection input_linear bos_latent
+        ple project_in project_out
         per_layer_model_projection patch_conv patch_projection patchifier img_in time_proj
         img_break boi eoi image_begin image_end image_sep image_newline view_seperator prenet
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
@@ -56,9 +57,9 @@ _MODULES: Final = _table({
         embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder
         out_mid""",
     _N: "img_mod txt_mod layer_output_scale lab",
-    _O: "lstm gru rnn",
-    _H: """embed_out score qa_outputs cls output_layer vocab_projector seq_relationship
-        project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
+    _O: "loss_weighting lstm gru rnn",
+    _H: """flow_net out_eos embed_out score qa_outputs cls output_layer vocab_projector
+        seq_relationship project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
         output_bias reg_conf class_embed parameter_projection embedding_proj_layer
         mask_embedder task_mlp query_scale structure_generator matchability
@@ -97,6 +98,7 @@ _NOUNS: Final = _table({
     _A: "attn attention attentions att selfattention crossattention kv qkv",
     _M: "mlp mlps ffn ffns moe ff forward",
     _R: "router",
+    _O: "snake",
     _S: "ssm mamba mlstm slstm deltanet retention rwkv lru",
     _C: """conv convs deconv convolution convolutions conv1d lconv1d conv2d conv3d sconv dwconv
         pwconv resnet resnets downsample downsampler downsamplers downsampling upsample upsampler

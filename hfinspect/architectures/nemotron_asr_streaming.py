@@ -1,0 +1,99 @@
+"""Nemotron's streaming transcription (NVIDIA 2026). Source of shapes:
+transformers/models/nemotron_asr_streaming and transformers/models/nemotron3_5_asr.
+
+Parakeet's Conformer and transducer (parakeet.py) with convolutions that see no future, and norms of
+channels in place of batches. Nemotron 3.5 adds what language is spoken to each frame.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.composing import renamed, with_defaults
+from ..trees.catalog import register_part
+from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
+from . import parakeet
+
+_NAME, _LATER = "NemotronAsrStreaming", "Nemotron3_5Asr"
+_ENCODER = "nemotron_asr_streaming_encoder"
+
+
+def _layer(c: ModelConfig) -> Module:
+    block = parakeet.layer(c)
+    conv = block["conv"]
+    assert isinstance(conv, Module)
+    depthwise = conv["depthwise_conv"]
+    assert isinstance(depthwise, Module)
+    depthwise.class_name = f"{_NAME}EncoderCausalConv1d"
+    conv.children["norm"] = LayerNorm(c.dim("hidden_size"))
+    return block
+
+
+def _subsampling(c: ModelConfig) -> Module:
+    channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
+    stride, bands = c.dim("subsampling_conv_stride"), int(c.dim("num_mel_bins"))
+    steps = int(c.dim("subsampling_factor")).bit_length() - 1
+    for _ in range(steps):
+        # Padding of kernel - 1 + stride - 1. Source: subsampling_out_hidden_size.
+        bands = (bands + int(stride) - 2) // int(stride) + 1
+
+    def causal(inputs: int, groups: int = 1) -> Module:
+        conv = Conv(inputs, channels, kernel, stride=stride, groups=groups)
+        conv.class_name = f"{_NAME}EncoderCausalConv2D"
+        return conv
+
+    step = Module(
+        f"{_NAME}EncoderSubsamplingLayer",
+        depthwise_conv=causal(channels, channels),
+        pointwise_conv=Conv(channels, channels, 1),
+    )
+    return Module(
+        f"{_NAME}EncoderSubsamplingConv2D",
+        conv_in=causal(1),
+        layers=Layers([step] * (steps - 1)),
+        act_fn=Activation("ReLU"),
+        linear=Linear(channels * bands, c.dim("hidden_size")),
+        component=Component.CONV,
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    built = Module(
+        "ParakeetEncoder",
+        subsampling=_subsampling(c),
+        encode_positions=Activation("ParakeetEncoderRelPositionalEncoding"),
+        layers=Layers.of(c.count("num_hidden_layers"), _layer(c)),
+        part="audio",
+    )
+    return renamed(built, "Parakeet", _NAME)
+
+
+def _transducer(c: ModelConfig, name: str, vocab: int) -> Module:
+    c = c.with_defaults(vocab_size=vocab)
+    outputs, joint = c.dim("vocab_size"), f"{name}RNNTJointNetwork"
+    built = parakeet.transducer(c, f"{name}ForRNNT", joint, outputs, encoder=_ENCODER)
+    return renamed(built, "ParakeetRNNT", f"{name}RNNT")
+
+
+def rnnt(c: ModelConfig) -> Module:
+    return _transducer(c, _NAME, 1025)
+
+
+def prompted(c: ModelConfig) -> Module:
+    built = _transducer(c, _LATER, 13088)
+    h = c.section("encoder_config").dim("hidden_size", default=1024)
+    inner = c.dim("prompt_intermediate_size", default=2048)
+    built.children["prompt_projector"] = Module(
+        f"{_LATER}PromptProjector",
+        linear_1=Linear(h + c.dim("num_prompts", default=128), inner),
+        act=Activation("ReLU"),
+        linear_2=Linear(inner, h),
+        component=Component.PROJECTOR,
+    )
+    return built
+
+
+_encoder = with_defaults(parakeet.DEFAULTS, {"_": encoder})["_"]
+register_part(_ENCODER, f"{_NAME}Encoder", _encoder, "audio")
+register_part("nemotron_asr_streaming", f"{_NAME}ForRNNT", rnnt, "audio")
+register_part("nemotron3_5_asr", f"{_LATER}ForRNNT", prompted, "audio")

@@ -1,0 +1,159 @@
+"""Pocket TTS (Kyutai 2026). Source of shapes: transformers/models/pocket_tts.
+
+A small decoder over words and frames of sound, and a head that makes the next frame of numbers by
+a flow in one or two steps. Means and deviations of the frames are buffers.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.decoders import Decoder, layer_norms
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    RMSNorm,
+    Weight,
+)
+from .llama import LLAMA
+
+
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), d.inner(c)
+    return Module(
+        f"{d.name}MLP",
+        activation_fn=activation(d.act(c)),
+        fc1=Linear(h, inner, bias=False, kind="up"),
+        fc2=Linear(inner, h, bias=False, kind="down"),
+        component=Component.MLP,
+    )
+
+
+POCKET = LLAMA.like(
+    "PocketTTS", vocab_size=4004, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+    num_attention_heads=16, hidden_act="gelu_pytorch_tanh", mlp=_mlp,
+    norm=layer_norms("layer_norm_eps"),
+)  # fmt: skip
+
+
+def _timestep(d: Decoder, c: ModelConfig, h: Dim) -> Module:
+    sines, eps = (
+        c.dim("frequency_embedding_size", default=256),
+        c.number("rms_norm_eps", default=1e-5),
+    )
+    return Module(
+        f"{d.name}TimestepEmbedding",
+        freqs=Buffer(sines // 2),
+        fc1=Linear(sines, h),
+        fc2=Linear(h, h),
+        act_fn=activation(c.text("hidden_act", default="silu")),
+        norm=RMSNorm(h, eps=eps, class_name=f"{d.name}TimestepNorm"),
+    )
+
+
+def flow_head(d: Decoder, c: ModelConfig, condition: int) -> Module:
+    """From a noisy frame, the decoder's state (``condition`` numbers by default) and the times."""
+    h, latent = c.dim("hidden_size", default=512), c.dim("latent_dim", default=32)
+    act = activation(c.text("hidden_act", default="silu"))
+    layer = Module(
+        f"{d.name}FlowResBlock",
+        norm=LayerNorm(h, eps=1e-6, class_name=f"{d.name}FlowLayerNorm"),
+        fc1=Linear(h, h, component=Component.MLP, kind="up"),
+        fc2=Linear(h, h, component=Component.MLP, kind="down"),
+        act_fn=act,
+        adaln_proj=Linear(h, 3 * h),
+    )
+    times = 2 if _flow(c) == "lsd" else 0
+    return Module(
+        f"{d.name}FlowHead",
+        input_proj=Linear(latent, h),
+        cond_proj=Linear(c.dim("condition_dim", default=condition), h),
+        timestep_embeddings=ModuleList([_timestep(d, c, h)] * times),
+        layers=Layers.of(c.count("num_hidden_layers", default=6), layer),
+        final_layer=Module(
+            f"{d.name}FlowFinalLayer",
+            norm=LayerNorm(h, eps=1e-6, weight=False, class_name=f"{d.name}FlowLayerNorm"),
+            adaln_proj=Linear(h, 2 * h),
+            act_fn=act,
+            proj=Linear(h, latent),
+        ),
+        component=Component.HEAD,
+        part="audio",
+    )
+
+
+def _flow(c: ModelConfig) -> str:
+    found = c.text("flow_type", default="lsd") or "lsd"
+    if found not in ("lsd", "drifting"):
+        raise c.error("flow_type", found, "lsd or drifting")
+    return found
+
+
+def loss_weighting(d: Decoder, c: ModelConfig) -> Module:
+    """What weighs the loss by the two times; saved with the model."""
+    h = c.dim("loss_weighting_hidden_size", default=32)
+    count = int(c.count("loss_weighting_num_layers", default=3, minimum=1))
+    layers = [Linear(2, h), *[Linear(h, h)] * (count - 1)]
+    return Module(
+        f"{d.name}FlowLossWeighting",
+        layers=ModuleList(layers),
+        act=Activation("ReLU"),
+        proj=Linear(h, 1),
+        component=Component.OTHER,
+        part="audio",
+    )
+
+
+def speech_model(d: Decoder, c: ModelConfig, prompt: Dim) -> Module:
+    """The decoder, with matrices for a voice of ``prompt`` numbers and for frames."""
+    found, h = d.model(c), d.width(c)
+    latent, kind = c.dim("latent_dim", default=32), Component.PROJECTOR
+    found.children = {
+        "bos_latent": Weight(latent, component=Component.EMBEDDING),
+        **found.children,
+        "audio_prompt_proj": Linear(prompt, h, bias=False, component=kind),
+        "audio_latent_proj": Linear(latent, h, bias=False, component=kind),
+    }
+    return found
+
+
+def model(c: ModelConfig) -> Module:
+    return speech_model(POCKET, c, c.dim("latent_dim", default=32))
+
+
+def frames(d: Decoder, c: ModelConfig, condition: int) -> dict[str, Module]:
+    """Heads over the model's states."""
+    section = c.section("flow_head_config")
+    return {
+        "flow_head": flow_head(d, section, condition),
+        "eos_head": Linear(d.width(c), 1, component=Component.HEAD),
+        "loss_weighting": loss_weighting(d, section),
+    }
+
+
+def generation(c: ModelConfig) -> Module:
+    latent = c.dim("latent_dim", default=32)
+    return Module(
+        "PocketTTSForConditionalGeneration",
+        {"model": model(c), **frames(POCKET, c, 1024)},
+        latent_mean=Buffer(latent),
+        latent_std=Buffer(latent),
+        latent_stats_num_updates=Buffer(dtype="I64"),
+    )
+
+
+register(
+    "pocket_tts",
+    {"PocketTTSForConditionalGeneration": generation, "PocketTTSModel": model},
+    base="PocketTTSModel",
+    base_prefix="model",
+    category="audio",
+)
