@@ -1,0 +1,54 @@
+"""Granite Speech Plus (IBM 2026). Source of shapes: transformers/models/granite_speech_plus.
+
+Granite Speech; the projector may be given the outputs of several layers side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.multimodal import LLAVA_ALIASES
+from ..trees.catalog import Builder, register, register_part
+from ..trees.modules import Module
+from . import granite_speech
+
+_NAME = "GraniteSpeechPlus"
+
+
+def _checked(c: ModelConfig) -> None:
+    """Raises ConfigError where the projector is not as wide as what it is given."""
+    encoder, joining = c.section("encoder_config"), c.section("projector_config")
+    if not encoder.has("cat_hidden_layers"):
+        return
+    more = len(encoder.dims("cat_hidden_layers", minimum=0))
+    width = encoder.dim("hidden_dim", "hidden_size", default=1024) * (more + 1)
+    wide = joining.dim("encoder_hidden_size", default=1408)
+    if wide != width:
+        raise joining.error("encoder_hidden_size", int(wide), f"{int(width)}, the width of all")
+
+
+def _of(build: Callable[[ModelConfig], Module]) -> Builder:
+    def whole(c: ModelConfig) -> Module:
+        _checked(c)
+        return renamed(build(c), "GraniteSpeech", _NAME)
+
+    return whole
+
+
+def encoder(c: ModelConfig) -> Module:
+    return renamed(granite_speech.encoder(c), "GraniteSpeech", _NAME)
+
+
+register_part("granite_speech_plus_encoder", f"{_NAME}CTCEncoder", encoder, "audio")
+register(
+    "granite_speech_plus",
+    {
+        f"{_NAME}ForConditionalGeneration": _of(granite_speech.generation),
+        f"{_NAME}Model": _of(granite_speech.base),
+    },
+    base=f"{_NAME}Model",
+    aliases={**LLAVA_ALIASES, "model.encoder.": "encoder.", "model.projector.": "projector."},
+    category="multimodal",
+)
