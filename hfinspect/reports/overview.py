@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..analysis.count import component_shares
+from ..core.checkpoint import Finding
 from ..core.components import Component
 from ..core.made_later import counted
 from ..core.overrides import titled
@@ -315,6 +316,12 @@ def _first(names: Sequence[str]) -> str:
     return f" ({names[0]}{', ...' if len(names) > 1 else ''})"
 
 
+def _said(finding: Finding) -> str:
+    """The text after the file and the tensor that it is about, unless it names them."""
+    subject = [name for name in (finding.file, finding.tensor) if name and name not in finding.text]
+    return ": ".join([*subject, finding.text])
+
+
 def _remarks(inspection: Inspection) -> list[Block]:
     blocks: list[Block] = []
     if inspection.missing_files:
@@ -328,8 +335,7 @@ def _remarks(inspection: Inspection) -> list[Block]:
         blocks.append(Paragraph("other: tensors that are not recognised by name", "note"))
     findings = [f for f in inspection.findings if f.file not in inspection.missing_files]
     blocks.extend(
-        Paragraph(f"{f.file}: {f.text}" if f.file and f.file not in f.text else f.text, f.severity)
-        for f in findings[:MAX_FINDINGS]
+        Paragraph(_said(finding), finding.severity) for finding in findings[:MAX_FINDINGS]
     )
     rest = len(findings) - MAX_FINDINGS
     if rest > 0:

@@ -193,3 +193,10 @@ def test_more_runs_than_anyone_writes_count_by_their_ends(monkeypatch: pytest.Mo
     shard = Shard("x.bin", "torch", (stored("c", columns), stored("w", whole)), None, 0)
     assert sharing_of([shard], ())[1].view_of == "c"
     assert stored_bytes([shard]) <= 160
+
+
+def test_the_overview_names_the_tensor_that_a_finding_is_about() -> None:
+    """Three views that overlap are three lines that differ."""
+    text = hfinspect.inspect(VIEWS).to_markdown()
+    lines = [line for line in text.splitlines() if "shares some, not all" in line]
+    assert len(lines) == len(set(lines)) > 1

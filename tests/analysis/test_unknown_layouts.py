@@ -17,6 +17,7 @@ def reasons() -> Iterator[str]:
     """What is said, with three dots for values."""
     yield from float8._NOT_SAVED.values()
     yield kept_by_default.NO_VERSION
+    yield kept_by_default.NOT_AS_NAMED
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or ast.unparse(node.func) != "UndeterminedError":

@@ -99,6 +99,7 @@ EXPERTS_APART = frozenset({"awq", "gptq", "compressed"})
 RELEASED = {
     ("gptq", "falcon"): "AutoGPTQ packs FalconLinear, as its definition of Falcon lists it",
     ("gptq", "deepseek_v4"): "of the base class optimum takes all names with h for blocks",
+    ("gptq", "glm5_next_text"): "of the base class optimum takes all names with h for blocks",
     ("gptq", "modernvbert"): "optimum takes the head, whose name begins with h, for blocks",
     ("gptq", "qwen4_exp_text"): "of the base class optimum takes all names with h for blocks",
     ("gptq", "rwkv"): "optimum takes the head, whose name begins with h, for blocks",

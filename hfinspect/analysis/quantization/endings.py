@@ -18,7 +18,7 @@ from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Module, Modules, Sheet, whole_ratio
-from .kept_by_default import kept_in_float32, kept_without_list
+from .kept_by_default import check_saved_as_packed, kept_in_float32, kept_without_list
 from .pieces import (
     CONV1D,
     KEEP,
@@ -47,7 +47,7 @@ _ASIDE = {
     "perm": Holds.TABLES,
 }
 #: What is made from a Linear and not packed by GPTQ's tools.
-_GROUPED = frozenset({"DeepseekV4GroupedLinear", "PhimoeTopKRouter"})
+_GROUPED = frozenset({"DeepseekV4GroupedLinear"})
 _WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 
 
@@ -168,7 +168,7 @@ def _read_marlin(module: Module, sheet: Sheet) -> None:
 # ---- the inverse
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
     """Every Linear in the layers of the language model, as these tools go layer by layer.
 
     ``modules_in_block_to_quantize`` and GPTQModel's ``dynamic`` (``-:`` leaves modules out, ``+:``
@@ -179,6 +179,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
     outside = ""
     check_decoder(prediction)
     if said.method.startswith("awq"):
+        check_saved_as_packed(prediction, config)
         scheme = awq(said.text("version") or "gemm", *_settings(said))
         listed = said.names("modules_to_not_convert")
         selection.add(listed or (), KEEP)

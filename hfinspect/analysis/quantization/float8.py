@@ -21,6 +21,7 @@ from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 from .kept_by_default import (
     NO_VERSION,
+    NOT_AS_NAMED,
     check_saved_as_packed,
     has_experts_apart,
     kept_in_float32,
@@ -80,13 +81,18 @@ _NOT_SAVED: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
             ("aria", "aria_text", "dbrx", "ernie4_5_vl_moe", "gpt_oss", "jetmoe", "lfm2_moe",
-             "nemotron_h", "nllb-moe", "openai_privacy_filter", "switch_transformers"),
+             "muse_spark", "muse_spark_text", "nemotron_h", "nllb-moe", "openai_privacy_filter",
+             "switch_transformers"),
             _NO_EXPERTS,
         ),
         **dict.fromkeys(
             ("depth_anything", "dinov2", "dinov2_with_registers", "kimi_k25"), _NO_READING
         ),
-        **dict.fromkeys(("bailing_hybrid", "glm5_next", "kimi_linear", "olmo_hybrid"), _PIECES),
+        **dict.fromkeys(
+            ("bailing_hybrid", "glm5_next", "glm5_next_text", "kimi_linear", "olmo_hybrid"),
+            _PIECES,
+        ),
+        **dict.fromkeys(("step3p5_vision", "tipsv2_text_model", "unlimited_ocr"), NOT_AS_NAMED),
     }
 )  # fmt: skip
 #: Model types whose class has experts that do nothing and that no FP8 file has.

@@ -24,7 +24,7 @@ _WIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "longt5": (), "switch_transformers": (), "pix2struct": (), "pix2struct_text_model": (),
         "axk2": _INDEXER, "deepseek_v32": _INDEXER, "glm_moe_dsa": _INDEXER,
-        "mistral_large4": _INDEXER,
+        "mistral_large4": _INDEXER, "mistral_large4_text": _INDEXER,
         "deepseek_v4": ("compressor.wgate", "compressor.wkv", *_INDEXER),
         "blip-2": ("qformer", *_T5),
     }
@@ -57,10 +57,6 @@ _JOINS_EXPERTS = 5
 NO_VERSION = "config.json names no transformers_version, which decides whether experts are packed"
 
 
-#: Model types of which version 5 has a Linear of each expert too.
-_STILL_APART = frozenset({"nllb-moe", "switch_transformers"})
-
-
 def has_experts_apart(config: Mapping[str, object], prediction: Prediction) -> bool | None:
     """Whether the transformers that wrote a config had a Linear of each expert, None if not
     known."""
@@ -71,19 +67,22 @@ def has_experts_apart(config: Mapping[str, object], prediction: Prediction) -> b
     return int(first) < _JOINS_EXPERTS if first.isdecimal() and len(first) < 4 else None
 
 
-#: Model types of which files join what transformers keeps apart since version 5, or the other way
-#: round: a save puts packed bytes of several modules behind each other.
-_JOINED = frozenset(
-    """gte hrm_text inkling_mm_model jina_embeddings_v3 minimax_m3_vl nomic_bert
-    step3p7""".split()
+#: Model types of which version 5 has a Linear of each expert too.
+_STILL_APART = frozenset({"nllb-moe", "switch_transformers"})
+#: Model types of which files join what version 5 keeps apart, or call it otherwise: a save puts
+#: packed bytes of several modules behind each other, or scales under other names.
+_REARRANGED = frozenset(
+    """gte hrm_text inkling_mm_model jina_embeddings_v3 minimax_m3_vl molmo2_text nomic_bert phimoe
+    qianfan_ocr radio sapiens2 step3p5_vision step3p7 tipsv2 tipsv2_dpt tipsv2_text_model
+    tipsv2_vision_model unlimited_ocr unlimited_ocr_vision""".split()
 )
+NOT_AS_NAMED = "transformers does not save what it packs under the names that the files have"
 
 
 def check_saved_as_packed(prediction: Prediction, config: Mapping[str, object]) -> None:
     """Raise UndeterminedError where version 5 does not save modules as it has packed them."""
-    if prediction.model_type in _JOINED and not has_experts_apart(config, prediction):
-        raise UndeterminedError("transformers keeps apart what the files join, and saves neither "
-                                "packed")  # fmt: skip
+    if prediction.model_type in _REARRANGED and not has_experts_apart(config, prediction):
+        raise UndeterminedError(NOT_AS_NAMED)
 
 
 def no_linear_since_5(prediction: Prediction) -> tuple[str, ...]:

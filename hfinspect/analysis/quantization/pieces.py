@@ -64,10 +64,7 @@ KEEP = "keep"
 
 #: The class that is a Linear and nothing else, and with it those that are made from it.
 LINEAR = frozenset({"Linear"})
-LINEARS = LINEAR | {
-    "DeepseekV4GroupedLinear", "FalconLinear", "NonDynamicallyQuantizableLinear",
-    "PhimoeTopKRouter",
-}  # fmt: skip
+LINEARS = LINEAR | {"DeepseekV4GroupedLinear", "FalconLinear", "NonDynamicallyQuantizableLinear"}
 CONV1D = frozenset({"Conv1D"})
 
 
