@@ -288,7 +288,7 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
     heads = c.dim("decoder_cross_attention_heads", default=16)
     c.divided(d, heads, "d_model", "decoder_cross_attention_heads")
-    levels = Dim(len(_scales(c))) if name == _LW else c.count("num_feature_levels", default=1)
+    levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
     points = heads * levels * c.dim("decoder_n_points", default=4)
     parts: dict[str, Module] = {
         "self_attn": _self_attention(name, c),

@@ -32,7 +32,7 @@ _LEAVES = frozenset(
     # Constants that a module keeps: a head's bias that is zero, lightning attention's decay, how
     # many points a deformable attention looks at, Gemma 4's factor of a layer, weights of a loss.
     + """final_logits_bias diagonal_decay key_decay query_decay slope_rate num_points_scale
-    n_points_scale layer_scalar empty_weight""".split()
+    n_points_scale layer_scalar empty_weight attn_mask_probs""".split()
 )
 
 #: Last segments that are buffers in some modules only, by the module's name.

@@ -159,6 +159,8 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
     path = [word for word in words[:-1] if word != "0"]
     if words in (["output", "weight"], ["output", "bias"], ["output"]):
         return _H  # GGUF's and the original Llama's LM head
+    if words == ["query", "weight"]:
+        return _E  # learned queries, next to a whole model
     if words[:-1] in (["out"], ["encoder", "out"]) or words[0] == "log_softmax":
         return _H  # of a Conformer for CTC; NeMo's
     if words in (["weight"], ["proj", "bias"]):

@@ -53,7 +53,7 @@ _MODULES: Final = _table({
         face_encoder resnet_head""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
-        patch_merge_mlp perceive encoder_to_decoder proj_query proj_linear eh_proj
+        patch_merge_mlp perceive encoder_to_decoder proj_query query_updater proj_linear eh_proj
         embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder
         out_mid""",
     _N: "img_mod txt_mod layer_output_scale lab",
@@ -62,7 +62,8 @@ _MODULES: Final = _table({
         seq_relationship project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights
         output_bias reg_conf class_embed parameter_projection embedding_proj_layer
-        mask_embedder task_mlp query_scale structure_generator matchability
+        mask_embedder task_mlp query_scale structure_generator
+        class_predictor decoder_global_pointer decoder_roor_global_pointer matchability
         token_confidence first_hidden_to_hidden single_hidden_to_spks""",
 })  # fmt: skip
 

@@ -1,0 +1,290 @@
+"""PP-DocLayout V2 to V4 (PaddleOCR 2025): the parts of a page, and the order to read them in.
+Source of shapes: transformers/models/pp_doclayout_v2, pp_doclayout_v3 and pp_doclayout_v4.
+
+RT-DETR with HGNetV2. V2 has a small encoder for the order; V3 draws masks and scores pairs of
+queries; V4 finds corners and scores which part follows which.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.convolutions import conv_layer
+from ..layers.deformable import label_scores, predictor
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Weight,
+)
+from . import rt_detr
+
+_NAME = "PPDocLayoutV"
+_H, _CONV = Component.HEAD, Component.CONV
+
+
+def _d(c: ModelConfig) -> Dim:
+    return c.dim("d_model", "hidden_size", default=256)
+
+
+def _denoising(c: ModelConfig) -> Module:
+    return Embedding(c.num_labels, _d(c), kind="detection_token")
+
+
+def _completed(c: ModelConfig, version: int) -> ModelConfig:
+    """With the backbone that the config class makes of none."""
+    if c.has("backbone") and not c.has("backbone_config"):
+        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
+    stages = [f"stage{i}" for i in range(1 if version == 3 else 2, 5)]
+    return c.with_defaults(backbone_config={"model_type": "hgnet_v2", "out_features": stages})
+
+
+def _inner(root: Module, *path: str) -> Module:
+    for name in path:
+        found = root[name]
+        assert isinstance(found, Module)
+        root = found
+    return root
+
+
+# ---- V2: an encoder for the order
+
+
+def reading_layer(c: ModelConfig, h: Dim, eps: float) -> Module:
+    name, heads = f"{_NAME}2ReadingOrder", c.dim("num_attention_heads", default=8)
+    c.divided(h, heads, "hidden_size", "num_attention_heads")
+    inner = c.dim("intermediate_size", default=2048)
+    attend = Module(
+        f"{name}SelfAttention",
+        query=Linear(h, h, kind="query"),
+        key=Linear(h, h, kind="key"),
+        value=Linear(h, h, kind="value"),
+    )
+    last = Module(
+        f"{name}SelfOutput", dense=Linear(h, h, kind="output"), norm=LayerNorm(h, eps=eps)
+    )
+    return Module(
+        f"{name}Layer",
+        attention=Module(
+            f"{name}Attention",
+            {"self": attend, "output": last},
+            component=Component.ATTENTION,
+        ),
+        intermediate=Module(
+            f"{name}Intermediate",
+            dense=Linear(h, inner, kind="up"),
+            intermediate_act_fn=activation(c.text("hidden_act", default="gelu")),
+            component=Component.MLP,
+        ),
+        output=Module(
+            f"{name}Output",
+            dense=Linear(inner, h, kind="down"),
+            norm=LayerNorm(h, eps=eps),
+            component=Component.MLP,
+        ),
+    )
+
+
+def reading_order(c: ModelConfig) -> Module:
+    """A small LayoutLM over boxes and labels, whose last states are compared pair by pair."""
+    h, eps = c.dim("hidden_size", default=512), c.number("layer_norm_eps", default=1e-5)
+    places = c.dim("max_2d_position_embeddings", default=1024)
+    corner, size = c.dim("coordinate_size", default=171), c.dim("shape_size", default=170)
+    heads = c.dim("num_attention_heads", default=8)
+
+    def table(width: Dim) -> Module:
+        return Embedding(places, width, kind="position")
+
+    def bias(key: str, default: int) -> Module:
+        bins = c.dim(key, default=default)
+        return Linear(
+            bins, heads, bias=False, component=Component.ATTENTION, kind="relative_position"
+        )
+
+    near = c.flag("has_relative_attention_bias", default=False)
+    flat = c.flag("has_spatial_attention_bias", default=True)
+    pairs = c.dim("relation_bias_embed_dim", default=16) * 4
+    layers = Layers.of(c.count("num_hidden_layers", default=6), reading_layer(c, h, eps))
+    return Module(
+        f"{_NAME}2ReadingOrder",
+        embeddings=Module(
+            f"{_NAME}2TextEmbeddings",
+            word_embeddings=Embedding(c.dim("vocab_size", default=4), h),
+            token_type_embeddings=Embedding(c.dim("type_vocab_size", default=1), h, kind="segment"),
+            position_embeddings=Embedding(
+                c.dim("max_position_embeddings", default=514), h, kind="position"
+            ),
+            x_position_embeddings=table(corner),
+            y_position_embeddings=table(corner),
+            h_position_embeddings=table(size),
+            w_position_embeddings=table(size),
+            norm=LayerNorm(h, eps=eps),
+            spatial_proj=Linear(4 * corner + 2 * size, h),
+            component=Component.EMBEDDING,
+        ),
+        label_embeddings=Embedding(c.dim("num_classes", default=20), h, kind="segment"),
+        label_features_projection=Linear(h, h, component=Component.PROJECTOR),
+        encoder=Module(
+            f"{_NAME}2ReadingOrderEncoder",
+            layer=layers,
+            rel_pos_bias=bias("rel_pos_bins", 32) if near else None,
+            rel_pos_x_bias=bias("rel_2d_pos_bins", 64) if flat else None,
+            rel_pos_y_bias=bias("rel_2d_pos_bins", 64) if flat else None,
+            rel_bias_module=Module(
+                f"{_NAME}2PositionRelationEmbedding",
+                pos_proj=Conv(pairs, heads, 1, component=Component.ATTENTION),
+            ),
+        ),
+        relative_head=pointer(2, h, c),
+        part="text",
+    )
+
+
+def pointer(version: int, d: Dim, c: ModelConfig) -> Module:
+    """Two vectors of each part, of which pairs are compared."""
+    head = c.dim("global_pointer_head_size", default=64)
+    if version < 4:
+        parts = {"dense": Linear(d, head * 2, component=_H)}
+    else:
+        parts = {f"{way}_proj": Linear(d, head, component=_H) for way in "qk"}
+    return Module(f"{_NAME}{version}GlobalPointer", dict(parts), component=_H)
+
+
+# ---- V3: masks
+
+
+def mask_encoder(c: ModelConfig) -> dict[str, Module]:
+    """All maps at the finest's size, and masks that others are made of."""
+    name, e = f"{_NAME}3", c.dim("encoder_hidden_dim", default=256)
+    channels = c.dims("mask_feature_channels", default=(64, 64))
+    strides = sorted(c.dims("feat_strides", default=(8, 16, 32)))
+    if len(channels) < 2 or not strides:
+        key = "feat_strides" if len(channels) > 1 else "mask_feature_channels"
+        raise c.error(key, c.raw(key), "a longer list")
+    inner, outer = channels[:2]
+
+    def convolution(inputs: Dim, outputs: Dim, at: Component = _CONV) -> Module:
+        return conv_layer(name, inputs, outputs, 3, act="silu", component=at)
+
+    heads = []
+    for stride in strides:
+        steps = max(1, int(math.log2(stride) - math.log2(strides[0])))
+        layers: list[Module] = []
+        for i in range(steps):
+            layers.append(convolution(inner if i else e, inner))
+            layers += [Activation("Upsample")] * (int(stride) != int(strides[0]))
+        heads.append(Module(f"{name}ScaleHead", layers=Layers(layers)))
+    return {
+        "mask_feature_head": Module(
+            f"{name}MaskFeatFPN",
+            scale_heads=ModuleList(heads),
+            output_conv=convolution(inner, outer, _H),
+            component=_CONV,
+        ),
+        "encoder_mask_lateral": convolution(c.dim("x4_feat_dim", default=128), outer),
+        "encoder_mask_output": Module(
+            f"{name}EncoderMaskOutput",
+            base_conv=convolution(outer, outer),
+            conv=Conv(outer, c.dim("num_prototypes", default=32), 1),
+            component=_CONV,
+        ),
+    }
+
+
+# ---- classes
+
+
+def second(c: ModelConfig, *, whole: bool) -> Module:
+    c = _completed(c, 2)
+    if not whole:
+        root = rt_detr.model(f"{_NAME}2", c, second=False)
+        root.children["denoising_class_embed"] = _denoising(c)
+        return root
+    root = rt_detr.object_detection(f"{_NAME}2", c, second=False)
+    _inner(root, "model").children["denoising_class_embed"] = _denoising(c)
+    root.children["reading_order"] = reading_order(c.section("reading_order_config"))
+    return root
+
+
+def third(c: ModelConfig, *, whole: bool) -> Module:
+    name, c = f"{_NAME}3", _completed(c, 3)
+    d, at = _d(c), "model." if whole else ""
+    base, tied = rt_detr.model(name, c, second=False), c.tied(default=True)
+    maps = list(_inner(base, "encoder_input_proj").children.values())[1:]
+    base.children["encoder_input_proj"] = ModuleList(m for m in maps if isinstance(m, Module))
+    encoder, decoder = _inner(base, "encoder"), _inner(base, "decoder")
+    encoder.children |= mask_encoder(c)
+    decoder.children |= {
+        "class_embed": label_scores(c, d, f"{at}enc_score_head" if tied else None),
+        "bbox_embed": predictor(name, (d, d, d, 4), f"{at}enc_bbox_head" if tied else None),
+    }
+    count = int(c.count("decoder_layers", default=6))
+    base.children |= {
+        "decoder_order_head": ModuleList([Linear(d, d, component=_H)] * count),
+        "decoder_global_pointer": pointer(3, d, c),
+        "decoder_norm": LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-5)),
+        "mask_query_head": predictor(name, (d, d, d, c.dim("num_prototypes", default=32))),
+    }
+    if not whole:
+        return base
+    base.children["denoising_class_embed"] = _denoising(c)
+    return Module(f"{name}ForObjectDetection", model=base, part="vision")
+
+
+def fourth(c: ModelConfig, *, whole: bool) -> Module:
+    """Files keep the scores of order next to the decoder."""
+    name, c = f"{_NAME}4", _completed(c, 4)
+    d, corners = _d(c), c.dim("num_coords", default=10)
+    if int(corners) != 10:
+        raise c.error("num_coords", int(corners), "10")
+    base, count = rt_detr.model(name, c, second=False), int(c.count("decoder_layers", default=6))
+    base.children.pop("weight_embedding", None)
+    if base.children.pop("denoising_class_embed", None):
+        base.children["denoising_class_embed"] = _denoising(c)
+    places = Module(
+        f"{name}MLPPredictionHead",
+        layers=ModuleList([Linear(corners, 2 * d), Linear(2 * d, d)]),
+        component=_H,
+    )
+    _inner(base, "decoder").children |= {
+        "query_pos_head": places,
+        "class_embed": ModuleList([label_scores(c, d)] * count),
+        "bbox_embed": ModuleList([predictor(name, (d, d, d, corners))] * count),
+    }
+    order = ModuleList([Linear(d, d, component=_H)] * count)
+    base.children |= {
+        "enc_bbox_head": predictor(name, (d, d, d, corners)),
+        "decoder_roor_order_head": order,
+        "decoder_roor_global_pointer": pointer(4, d, c),
+        "decoder_order_head": order,
+        "decoder_global_pointer": pointer(4, d, c),
+        "s2r_fusion": Module(
+            f"{name}S2RFusion", a=Weight(1, kind="scale"), component=Component.OTHER
+        ),
+    }
+    return Module(f"{name}ForObjectDetection", model=base, part="vision") if whole else base
+
+
+for version, build in ((2, second), (3, third), (4, fourth)):
+    prefix = f"{_NAME}{version}"
+    register(
+        f"pp_doclayout_v{version}",
+        {
+            f"{prefix}ForObjectDetection": partial(build, whole=True),
+            f"{prefix}Model": partial(build, whole=False),
+        },
+        base=f"{prefix}Model",
+        base_prefix="model",
+        category="vision",
+    )
