@@ -8,6 +8,8 @@ processes may share a cache.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -89,14 +91,13 @@ class HeaderCache:
         if len(payload) > MAX_ENTRY_BYTES:
             return
         path = self._path(key)
-        unfinished = path.with_name(f".new-{os.urandom(8).hex()}")
+        unfinished = path.with_name(_unfinished_name())
         try:
             handle = _created(unfinished)
         except OSError:
             return
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_head(key) + _digest(payload) + payload)
+            _write(handle, _head(key) + _digest(payload) + payload)
             unfinished.replace(path)
         except OSError:
             _drop(unfinished)
@@ -148,6 +149,30 @@ def _created(path: Path) -> int:
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(path, flags, 0o600)
+
+
+@functools.cache
+def _name_of_process(pid: int) -> str:
+    return f".new-{os.urandom(8).hex()}-{pid}"
+
+
+def _unfinished_name() -> str:
+    """A name that no other writer uses."""
+    return f"{_name_of_process(os.getpid())}-{next(_writes)}"
+
+
+_writes = itertools.count()
+
+
+def _write(handle: int, data: bytes) -> None:
+    """All of a file's bytes, and close it: few calls of the system, each of which lets another
+    thread go on. Raises OSError."""
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(handle, left) :]
+    finally:
+        os.close(handle)
 
 
 def _digest(data: bytes) -> bytes:

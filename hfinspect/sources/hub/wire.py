@@ -97,11 +97,17 @@ class Stream(io.RawIOBase):
         return self._sock.recv_into(buffer)
 
     def sendall(self, data: bytes) -> None:
-        self._wait_at_most(time_left(self.waits.get("write"), "WriteTimeout", self._library))
+        wait = time_left(self.waits.get("write"), "WriteTimeout", self._library)
+        left = memoryview(data)
         try:
-            self._sock.sendall(data)
+            while left:
+                left = left[patiently(lambda part: self._sent(left, part), wait, TimeoutError) :]  # noqa: B023
         except TimeoutError as error:
             raise self._library.WriteTimeout(str(error)) from error
+
+    def _sent(self, data: memoryview, wait: float | None) -> int:
+        self._wait_at_most(wait)
+        return self._sock.send(data)
 
     def _wait_at_most(self, seconds: float | None) -> None:
         if seconds != self._timeout:  # each change is a call of the system
