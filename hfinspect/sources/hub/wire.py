@@ -98,16 +98,17 @@ class Stream(io.RawIOBase):
 
     def sendall(self, data: bytes) -> None:
         wait = time_left(self.waits.get("write"), "WriteTimeout", self._library)
-        left = memoryview(data)
+        sent = 0
+
+        def send(part: float | None) -> int:
+            self._wait_at_most(part)
+            return self._sock.send(data[sent:])
+
         try:
-            while left:
-                left = left[patiently(lambda part: self._sent(left, part), wait, TimeoutError) :]  # noqa: B023
+            while sent < len(data):
+                sent += patiently(send, wait, TimeoutError)
         except TimeoutError as error:
             raise self._library.WriteTimeout(str(error)) from error
-
-    def _sent(self, data: memoryview, wait: float | None) -> int:
-        self._wait_at_most(wait)
-        return self._sock.send(data)
 
     def _wait_at_most(self, seconds: float | None) -> None:
         if seconds != self._timeout:  # each change is a call of the system
