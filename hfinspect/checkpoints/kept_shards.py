@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ..core.checkpoint import Shard
+from ..core.turns import turn
 from ..errors import HfinspectError
 from ..formats.safetensors.header import Header
 from ..formats.safetensors.kept_header import KeptHeader, pack_headers, unpack_headers
@@ -33,7 +34,7 @@ def kept_shard(source: Source, keeper: Keeper, path: str) -> KeptShard | None:
     packed = keeper.kept(path, HEADER)
     if packed is None:
         return None
-    with collector_paused():
+    with turn(), collector_paused():
         found = unpack_headers(packed)
         if found is None or len(found) != 1:
             return None

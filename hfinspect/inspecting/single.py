@@ -11,6 +11,7 @@ from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.decode import decode
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
+from ..core.turns import turn
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
 from .build import NOTHING_MORE, Inspected, Known, from_checkpoint
@@ -35,6 +36,20 @@ def inspect_weights(
     ``declared`` is the class that the repo says it is. An unknown architecture or a malformed
     config is a finding: labels then come from names.
     """
+    with turn():
+        return _inspected(name, origin, checkpoint, config, companions, declared, where, known)
+
+
+def _inspected(
+    name: str,
+    origin: Origin,
+    checkpoint: Checkpoint,
+    config: Mapping[str, object] | None,
+    companions: Mapping[str, Mapping[str, object]],
+    declared: str | None,
+    where: str,
+    known: Known,
+) -> Inspected:
     prediction = None
     if config is not None:
         try:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
+from ...core.turns import turn
 from ...errors import FormatError
 from ..base import Reader
 from ..sniff import raise_if_not_weights
@@ -127,7 +128,7 @@ def judge_header(
     Raises FormatError only where there is no header to speak of.
     """
     text = read_header_bytes(reader, first_guess)
-    with collector_paused():
+    with turn(), collector_paused():
         header = parse_header(reader.path, text)
         if keep is not None:
             keep(header)
@@ -156,7 +157,7 @@ def shard_from_header(
 
     From decoded JSON the offsets in the file are not known. Raises FormatError.
     """
-    with collector_paused():
+    with turn(), collector_paused():
         if isinstance(header, bytes):
             parsed = parse_header(file, header)
         else:
