@@ -22,7 +22,7 @@ def model(c: ModelConfig) -> Module:
         model=auto_model(c.section("text_config"), default_type="qwen3_5_text", part="text"),
         # Files have the matrix at their top (conversion_mapping.py).
         weight=Weight(options, width, component=Component.HEAD, kind="classifier"),
-        proj=Module("Linear", bias=Weight(options, component=Component.HEAD, kind="classifier")),
+        proj=Module("Linear", bias=Weight(options, component=Component.PROJECTOR)),
     )
 
 

@@ -28,6 +28,7 @@ _LEAVES = frozenset(
     x_min x_max input_min input_max output_min output_max""".split()
     # Statistics of a data set.
     + """global_mean global_invstd emb_mean emb_std norm_mean norm_std latent_mean latent_std
+    data_mean data_std mel_basis hann_window
     std_scale std_bias     latent_stats_num_updates""".split()
     # Constants that a module keeps: a head's bias that is zero, lightning attention's decay, how
     # many points a deformable attention looks at, Gemma 4's factor of a layer, weights of a loss.

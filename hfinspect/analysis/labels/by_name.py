@@ -163,7 +163,7 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         return _E  # learned queries, next to a whole model
     if words[:-1] in (["out"], ["encoder", "out"]) or words[0] == "log_softmax":
         return _H  # of a Conformer for CTC; NeMo's
-    if words in (["weight"], ["proj", "bias"]):
+    if words == ["weight"]:
         return _H  # Jev's options
     if len(words) == 3 and words[1] == "output" and words[0].endswith("_encoder"):
         return _H  # of Meta's perception encoders
