@@ -1,19 +1,23 @@
-"""Where families as data are kept: each a file of ``architectures/traced/``, in a wheel a line.
+"""Where families as data are kept: each a file of ``architectures/traced/``, in a wheel all in one.
 
 Traces repeat one another much. In a wheel, where each file is compressed by itself, they would take
-twice the space: ``tests/packaging/pack_traces.py`` joins them into ``traced.lines`` when it is
-built, a line ``name <tab> JSON`` for each.
+three times the space: ``tests/packaging/pack_traces.py`` joins them into ``traced.pack`` when it is
+built. Its first line is JSON, a ``[length, names]`` for each block; the blocks follow. A block is
+an xz stream of a few traces, each of them ``name <tab> JSON`` in a line.
 """
 
 from __future__ import annotations
 
+import json
 import pkgutil
 from functools import cache
+
+from ..errors import UnknownArchitectureError
 
 #: The folder of ``architectures/``, and the first part of the name of each family in it.
 TRACED = "traced"
 #: What a wheel has in place of the folder.
-_LINES = f"{TRACED}.lines"
+_PACK = f"{TRACED}.pack"
 
 
 def names(room: str) -> list[str]:
@@ -24,30 +28,45 @@ def names(room: str) -> list[str]:
     if folder.is_dir():
         found = [file.name.removesuffix(".json") for file in folder.iterdir()]
     else:
-        found = [line.partition(b"\t")[0].decode() for line in _lines(room).splitlines()]
+        found = list(_blocks(room))
     return sorted(f"{TRACED}/{name}" for name in found)
 
 
 def content(room: str, name: str) -> bytes:
-    """The JSON of ``traced/<name>``. Raises FileNotFoundError."""
+    """The JSON of ``traced/<name>``. Raises FileNotFoundError, and UnknownArchitectureError where
+    this Python cannot read what a wheel has."""
     try:
         found = pkgutil.get_data(room, f"{name}.json")
     except FileNotFoundError:
-        return _line(room, name.removeprefix(f"{TRACED}/"))
+        return _packed(room, name.removeprefix(f"{TRACED}/"))
     assert found is not None
     return found
 
 
-def _line(room: str, name: str) -> bytes:
-    begins = f"\n{name}\t".encode()
-    _, found, rest = (b"\n" + _lines(room)).partition(begins)
-    if not found:
+def _packed(room: str, name: str) -> bytes:
+    block = _blocks(room).get(name)
+    if block is None:
         raise FileNotFoundError(name)
+    try:
+        import lzma
+    except ImportError:
+        raise UnknownArchitectureError(
+            name,
+            "is in a file that this Python cannot read: it was built without lzma",
+            hint="install a Python that has it; headers of weights can be read without",
+        ) from None
+    _, _, rest = (b"\n" + lzma.decompress(block)).partition(f"\n{name}\t".encode())
     return rest.partition(b"\n")[0]
 
 
 @cache
-def _lines(room: str) -> bytes:
-    found = pkgutil.get_data(room, _LINES)
-    assert found is not None
+def _blocks(room: str) -> dict[str, bytes]:
+    """The name of each trace in a wheel, and the block that holds it."""
+    packed = pkgutil.get_data(room, _PACK)
+    assert packed is not None
+    first, _, rest = packed.partition(b"\n")
+    found: dict[str, bytes] = {}
+    for length, traces in json.loads(first):
+        found |= dict.fromkeys(traces, rest[:length])
+        rest = rest[length:]
     return found

@@ -49,7 +49,7 @@ def test_the_wheel_holds_the_package_alone(distributions: tuple[Path, Path]) -> 
     names = zipfile.ZipFile(distributions[0]).namelist()
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"hfinspect"}
     assert "hfinspect/py.typed" in names
-    assert "hfinspect/architectures/traced.lines" in names
+    assert "hfinspect/architectures/traced.pack" in names
     assert not [name for name in names if "/traced/" in name]
 
 

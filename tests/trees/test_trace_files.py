@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import sys
 from pathlib import Path
 
@@ -23,8 +25,12 @@ def room(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         for trace, content in TRACES.items():
             (package / "traced" / f"{trace}.json").write_text(content, encoding="utf-8")
     else:
-        joined = "".join(f"{trace}\t{content}\n" for trace, content in TRACES.items())
-        (package / "traced.lines").write_bytes(joined.encode())
+        heads, blocks = [], b""
+        for trace, content in TRACES.items():
+            block = lzma.compress(f"{trace}\t{content}\n".encode())
+            heads.append([len(block), [trace]])
+            blocks += block
+        (package / "traced.pack").write_bytes(json.dumps(heads).encode() + b"\n" + blocks)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, name, raising=False)
     return name
