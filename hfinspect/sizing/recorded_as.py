@@ -48,7 +48,7 @@ _DROPOUTS: Final[Mapping[str, _Dropout]] = MappingProxyType(
     {
         "gpt2": _Dropout({"embd_pdrop": 0.1, "resid_pdrop": 0.1}, {"attn_pdrop": 0.1}, True),
         **dict.fromkeys(
-            ("bert", "roberta"),
+            ("bert", "roberta", "xlm-roberta", "camembert"),
             _Dropout({"hidden_dropout_prob": 0.1}, {"attention_probs_dropout_prob": 0.1}, True),
         ),
         "opt": _Dropout({"dropout": 0.1}, {"attention_dropout": 0.0}, True),
@@ -79,8 +79,8 @@ _RECORDED_AS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "bloom": {"apply_residual_connection_post_layernorm": False},
         "opt": {"do_layer_norm_before": True, "_remove_final_layer_norm": False},
         "gpt2": {"reorder_and_upcast_attn": False, "add_cross_attention": False},
-        "bert": {"is_decoder": False},
-        "roberta": {"is_decoder": False},
+        **{kind: {"is_decoder": False} for kind in ("bert", "roberta", "xlm-roberta", "camembert")},
+        "cohere": {"use_qk_norm": False},
         "qwen3_moe": {"mlp_only_layers": [], "decoder_sparse_step": 1},
         "mixtral": {"router_jitter_noise": 0.0, "output_router_logits": False},
         "olmoe": {"clip_qkv": None, "output_router_logits": False},

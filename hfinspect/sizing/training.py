@@ -34,6 +34,7 @@ from .devices import MAX_DEVICES, Device, parse_tokens
 from .lora import MAX_RANK, Adapters, find_adapters, parse_targets, saved_whole
 from .matrices import Matrix, matrices
 from .optimizers import Optimizer, Trained, find_optimizer, state_bytes
+from .peft_types import OLD_NAMES
 from .zero import deepspeed_estimate, divides, share
 
 METHODS: Final = ("full", "lora", "qlora")
@@ -135,7 +136,8 @@ def size_training(
         step=_step_line(sized, wish),
         rank=None if wish.method == "full" else wish.rank,
         targets=() if sized.chosen is None else sized.chosen.names, adapters=sized.adapters,
-        saved=sized.saved, estimates=_estimates(prediction, wish), fits=None, notes=_notes(wish),
+        saved=sized.saved, estimates=_estimates(prediction, wish), fits=None,
+        notes=(*_notes(wish), *_unnamed(prediction, wish)),
     )  # fmt: skip
     return result if device is None else _on(result, device)
 
@@ -406,6 +408,13 @@ def _largest_layer(prediction: Prediction) -> int:
         for spec in place.template.rows:
             sums[max(key, 0), spec.name.rpartition(".")[0]] += spec.parameters
     return max(sums.values(), default=0)
+
+
+def _unnamed(prediction: Prediction, wish: TrainWish) -> tuple[str, ...]:
+    """Where the targets of peft's own table are taken, and peft does not find them."""
+    if wish.method == "full" or wish.targets or prediction.model_type not in OLD_NAMES:
+        return ()
+    return ("with transformers 5, peft 0.21.2 wants the targets of this type to be named",)
 
 
 def _notes(wish: TrainWish) -> tuple[str, ...]:

@@ -90,6 +90,8 @@ KINDS: Mapping[str, Kind] = {
             ("gemma2", "Gemma2ForCausalLM", False), ("gemma3_text", "Gemma3ForCausalLM", False),
             ("olmo2", "Olmo2ForCausalLM", True), ("granite", "GraniteForCausalLM", True),
             ("smollm3", "SmolLM3ForCausalLM", True), ("stablelm", "StableLmForCausalLM", True),
+            ("cohere", "CohereForCausalLM", True), ("ernie4_5", "Ernie4_5ForCausalLM", False),
+            ("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", False),
         )
     },
     "mistral": Kind(
@@ -141,6 +143,8 @@ KINDS: Mapping[str, Kind] = {
     ),
     "bert": Kind("BertForMaskedLM", _bert, own=True, drops=True),
     "roberta": Kind("RobertaForMaskedLM", _bert, own=True, drops=True),
+    "xlm-roberta": Kind("XLMRobertaForMaskedLM", _bert, own=True, drops=True),
+    "camembert": Kind("CamembertForMaskedLM", _bert, own=True, drops=True),
     **{
         name: Kind(
             "MT5ForConditionalGeneration" if kind == "mt5" else "T5ForConditionalGeneration",

@@ -116,6 +116,13 @@ def test_default_targets_are_those_of_peft() -> None:
     assert sum(line.nbytes for line in rest) == 16 * found.trainable
 
 
+def test_targets_that_peft_does_not_find_by_itself() -> None:
+    mixtral = str(MODELS / "mixtral-8x7b")
+    words = "peft 0.21.2 wants the targets of this type to be named"
+    assert any(words in note for note in _training(mixtral, "lora").notes)
+    assert not any(words in note for note in _training(mixtral, "lora", targets="q_proj").notes)
+
+
 def test_all_linear_leaves_the_head_out() -> None:
     found = _training(str(MODELS / "gpt2"), "lora", rank=64, targets="all-linear",
                       overrides={"dtype": "float32"})  # fmt: skip
