@@ -47,7 +47,10 @@ WAYS: tuple[tuple[str, Any], ...] = ()
 OF_FRAMES = {"kyutai_speech_to_text": ("num_codebooks", 1), "dia": ("num_channels", 0)}
 #: Models of which each codebook is a row of its own.
 IN_ROWS = ("musicgen", "musicgen_melody", "musicgen_decoder", "musicgen_melody_decoder")
-GENERATES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead")
+GENERATES = (
+    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead", "MarianMTModel",
+    "GenerationDecoder",
+)  # fmt: skip
 
 
 def tensors_of(cache: Any) -> list[list[Any]]:
@@ -333,9 +336,31 @@ def main() -> int:
                 except Exception as error:
                     print(f"{label}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
                     found[label] = {"not recorded": f"{type(error).__name__}: {str(error)[:120]}"}
+            found |= at_library_sizes(entry, found)
         if found:
             _write(FOLDER / f"{name}.json", found)
     return 0
+
+
+def at_library_sizes(entry: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Classes none of whose small models ran, at the library's own sizes on the meta device."""
+    import torch
+
+    global WAYS
+    ran = {row["architecture"] for row in found.values() if "architecture" in row}
+    ways, WAYS = WAYS, (("meta", torch.bfloat16),)
+    more: dict[str, Any] = {}
+    for case in entry.get("cases", ()):
+        name, decodes = case["architecture"], case["architecture"].endswith("GenerationDecoder")
+        if not entry.get("library") and name.endswith(GENERATES) and name not in {*ran, *more}:
+            given = {"is_decoder": True} if decodes else {}
+            try:
+                row = record({**entry, "tiny": {}}, {"architecture": name, "config": given})
+                more[name] = row
+            except Exception as error:
+                print(f"{name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+    WAYS = ways
+    return {f"{entry['model_type']}-library-{name}": row for name, row in more.items()}
 
 
 if __name__ == "__main__":
