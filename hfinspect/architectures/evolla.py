@@ -183,6 +183,9 @@ TEXT = LLAMA.like(
 def model(c: ModelConfig) -> Module:
     text = TEXT.model(c)
     parts = dict(text.children)
+    for part in parts.values():
+        if isinstance(part, Layers):
+            part.static = False  # the forward makes a cache that grows, whatever it is given
     text.children = {
         "embed_tokens": parts.pop("embed_tokens"),
         "protein_encoder": Module(

@@ -30,6 +30,7 @@ USUAL_CONTEXTS: Final = (4096, 32768)
 #: Endings of classes that write one token after the other.
 GENERATES: Final = (
     "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "ForSpeechToText",
+    "ForProteinText2Text",
 )  # fmt: skip
 #: Endings of classes that are the encoder of an encoder-decoder alone.
 _ENCODERS: Final = ("EncoderModel", "GenerationEncoder", "NetEncoder")

@@ -49,7 +49,7 @@ def test_every_model_has_a_row_with_memorys_own_numbers(models: Path) -> None:
     assert (llama["device"], llama["memory_context"]) == ("24GB", 8192)
     assert (deepseek["fits"], deepseek["max_context"]) == (False, 0)
     assert (nowhere["status"], nowhere["fits"]) == ("failed", None)
-    assert "bytes" in gpt2["memory_unknown"]
+    assert "dtype" in gpt2["memory_unknown"]
     assert "encoder" in bert["memory_unknown"]
 
 

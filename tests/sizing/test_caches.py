@@ -119,9 +119,9 @@ def test_most_are_recorded() -> None:
 def test_a_trace_whose_cache_was_not_recorded_refuses() -> None:
     """What the kinds of its projections say is no answer until a recording shows it."""
     path = Path(predict.__code__.co_filename).parents[1] / "architectures" / "traced"
-    trace = json.loads((path / "deepseek_vl_hybrid.json").read_text())
-    name = "DeepseekVLHybridForConditionalGeneration"
-    config = ModelConfig({"model_type": "deepseek_vl_hybrid"})
+    trace = json.loads((path / "pop2piano.json").read_text())
+    name = "Pop2PianoForConditionalGeneration"
+    config = ModelConfig({"model_type": "pop2piano"})
     assert not unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
     del trace["classes"][name]["cache"]
     unknown = unknown_layouts(kept_layers(traced_family(trace).classes[name](config)))
