@@ -33,7 +33,7 @@ _MODULES: Final = _table({
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
         reference_points denoising_class_embed prompt_ctx boxes_direct_project boxes_pool_project
         boxes_pos_enc_project memory_temporal_positional_encoding no_object_pointer
-        no_memory_positional_encoding pre_encode""",
+        no_memory_positional_encoding patterns pre_encode""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
@@ -53,7 +53,8 @@ _MODULES: Final = _table({
         face_encoder resnet_head""",
     _P: """connector aligner embed_vision embed_audio enc_to_dec_proj encoder_hid_proj
         context_embedder txt_in controlnet_mid_block per_layer_model_proj dense_2 dense_3
-        patch_merge_mlp perceive encoder_to_decoder proj_query query_updater proj_linear eh_proj
+        patch_merge_mlp perceive encoder_to_decoder proj_query query_updater task_project
+        proj_linear eh_proj
         embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder
         out_mid""",
     _N: "img_mod txt_mod layer_output_scale lab",

@@ -1,0 +1,154 @@
+"""DAB-DETR (Liu et al. 2022): DETR whose queries are boxes.
+Source of shapes: transformers/models/dab_detr/modeling_dab_detr.py.
+
+Positions of a query come from its box, which each layer of the decoder moves; contents and
+positions are projected apart. The activation has a tensor: PReLU's slope.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.composing import renamed
+from ..layers.convolutions import rectifier
+from ..layers.deformable import label_scores, predictor
+from ..layers.vision import clip_attention
+from ..trees.catalog import register
+from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
+from . import detr
+
+_NAME = "DabDetr"
+#: Of self-attention and cross-attention: projection, its kind.
+_PARTS = {
+    "query_content_proj": "query", "query_pos_proj": "query", "key_content_proj": "key",
+    "key_pos_proj": "key", "value_proj": "value",
+}  # fmt: skip
+
+
+def _d(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size", default=256)
+
+
+def _forward(c: ModelConfig, side: str) -> dict[str, Module]:
+    d, inner = _d(c), c.dim(f"{side}_ffn_dim", default=2048)
+    return {
+        "activation_fn": rectifier(c.text("activation_function", default="prelu")),
+        "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
+        "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
+        "final_layer_norm": LayerNorm(d),
+    }
+
+
+def encoder_layer(c: ModelConfig) -> Module:
+    d = _d(c)
+    heads = c.dim("encoder_attention_heads", default=8)
+    c.divided(d, heads, "hidden_size", "encoder_attention_heads")
+    return Module(
+        f"{_NAME}EncoderLayer",
+        {
+            "self_attn": clip_attention("DetrAttention", d),
+            "self_attn_layer_norm": LayerNorm(d),
+            **_forward(c, "encoder"),
+        },
+    )
+
+
+def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
+    """The positions of the queries are projected in the first layer alone, unless kept."""
+    d, kept = _d(c), c.flag("keep_query_pos", default=False)
+    c.divided(
+        d, c.dim("decoder_attention_heads", default=8), "hidden_size", "decoder_attention_heads"
+    )
+    parts: dict[str, Module] = {
+        f"{side}_attn_{name}": Linear(d, d, kind=kind)
+        for name, kind in _PARTS.items()
+        if first or kept or (side, name) != ("cross", "query_pos_proj")
+    }
+    if side == "cross":
+        parts["cross_attn_query_pos_sine_proj"] = Linear(d, d, kind="query")
+    output = Linear(d, d, kind="output")
+    parts[f"{side}_attn"] = Module(f"{_NAME}Attention", output_proj=output)
+    parts[f"{side}_attn_layer_norm"] = LayerNorm(d)
+    return Module(
+        f"{_NAME}DecoderLayer{side.capitalize()}Attention",
+        dict(parts),
+        component=Component.ATTENTION,
+    )
+
+
+def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
+    return Module(
+        f"{_NAME}DecoderLayer",
+        self_attn=_attention(c, "self", first=first),
+        cross_attn=_attention(c, "cross", first=first),
+        mlp=Module(f"{_NAME}DecoderLayerFFN", dict(_forward(c, "decoder"))),
+    )
+
+
+def _mlp(*sizes: int, tied_to: str | None = None) -> Module:
+    made = predictor(_NAME, sizes, tied_to)
+    made.class_name = f"{_NAME}MLP"
+    return made
+
+
+def model(c: ModelConfig) -> Module:
+    d, coordinates = _d(c), c.dim("query_dim", default=4)
+    if int(coordinates) != 4:
+        raise c.error("query_dim", int(coordinates), "4")
+    network, sizes = detr.backbone(c)
+    network = renamed(network, "Detr", _NAME)
+    network.class_name = f"{_NAME}ConvModel"
+    count = int(c.count("decoder_layers", default=6))
+    rest = decoder_layer(c, first=False)
+    patterns = c.dim("num_patterns", default=0, minimum=0)
+    normed = c.flag("normalize_before", default=False)
+    return Module(
+        f"{_NAME}Model",
+        backbone=network,
+        query_refpoint_embeddings=Embedding(
+            c.dim("num_queries", default=300), coordinates, kind="position"
+        ),
+        input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
+        encoder=Module(
+            f"{_NAME}Encoder",
+            query_scale=_mlp(d, d, d),
+            layers=Layers.of(c.count("encoder_layers", default=6), encoder_layer(c)),
+            norm=LayerNorm(d) if normed else None,
+        ),
+        decoder=Module(
+            f"{_NAME}Decoder",
+            layers=Layers([decoder_layer(c, first=True), *[rest] * (count - 1)] if count else []),
+            layernorm=LayerNorm(d),
+            query_scale=_mlp(d, d, d),
+            ref_point_head=_mlp(2 * d, d, d),
+            ref_anchor_head=_mlp(d, d, 2),
+        ),
+        patterns=Embedding(patterns, d, kind="detection_token") if patterns else None,
+        part="vision",
+    )
+
+
+def object_detection(c: ModelConfig) -> Module:
+    """The boxes' head is the decoder's as well, unless the config unties them."""
+    d, base = _d(c), model(c)
+    decoder = base["decoder"]
+    assert isinstance(decoder, Module)
+    tied = "bbox_predictor" if c.tied(default=True) else None
+    decoder.children["bbox_embed"] = _mlp(d, d, d, 4, tied_to=tied)
+    return Module(
+        f"{_NAME}ForObjectDetection",
+        model=base,
+        class_embed=label_scores(c, d),
+        bbox_predictor=_mlp(d, d, d, 4),
+        part="vision",
+    )
+
+
+register(
+    "dab-detr",
+    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
+    base=f"{_NAME}Model",
+    base_prefix="model",
+    category="vision",
+)

@@ -1,0 +1,212 @@
+"""OmDet-Turbo (Zhao et al. 2024): a detector in real time of what a text names.
+Source of shapes: transformers/models/omdet_turbo/modeling_omdet_turbo.py.
+
+RT-DETR's encoder over Swin's maps, CLIP's text encoder for labels and task, and a decoder whose
+queries attend to the task's words and to points of the maps.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.deformable import predictor, sampling_attention
+from ..layers.vision import scaled
+from ..trees.catalog import auto_class, auto_model, register_part
+from ..trees.modules import (
+    Activation,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+    Weight,
+)
+from . import rt_detr
+
+_NAME = "OmDetTurbo"
+#: What stands for an absent backbone_config where timm is not wanted.
+BACKBONE = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
+
+
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-5)
+
+
+def _norm(c: ModelConfig, size: int) -> Module:
+    return LayerNorm(size, eps=_eps(c))
+
+
+def _e(c: ModelConfig) -> Dim:
+    return c.dim("encoder_hidden_dim", "d_model", default=256)
+
+
+def _d(c: ModelConfig) -> Dim:
+    return c.dim("decoder_hidden_dim", default=256)
+
+
+def _maps(c: ModelConfig) -> tuple[Dim, ...]:
+    return c.dims("encoder_in_channels", default=(192, 384, 768))
+
+
+def attention(d: Dim) -> Module:
+    return Module(
+        f"{_NAME}MultiheadAttention",
+        query=Linear(d, d, kind="query"),
+        key=Linear(d, d, kind="key"),
+        value=Linear(d, d, kind="value"),
+        out_proj=Linear(d, d, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def vision(c: ModelConfig) -> Module:
+    """The backbone; timm's Swin, which stands for none, is not known here."""
+    section = c.section("backbone_config", default=BACKBONE)
+    timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
+    if timm or section.model_type == "timm_backbone":
+        raise c.error("backbone_config", "a model of timm", "a backbone of transformers")
+    return Module(
+        f"{_NAME}VisionBackbone",
+        vision_backbone=auto_class(section, "Backbone", default_type="swin", part="vision"),
+        layer_norms=ModuleList(_norm(c, size) for size in _maps(c)),
+    )
+
+
+def language(c: ModelConfig) -> Module:
+    section = c.section("text_config")
+    inputs = c.dim("text_projection_in_dim", default=512)
+    outputs = c.dim("text_projection_out_dim", default=512)
+    return Module(
+        f"{_NAME}LanguageBackbone",
+        text_projection=Weight(inputs, outputs, component=Component.PROJECTOR),
+        model=auto_model(section, default_type="clip_text_model", part="text"),
+    )
+
+
+def fusion(c: ModelConfig) -> Module:
+    """RT-DETR's, with activations of its own."""
+    e, act = _e(c), c.text("csp_activation", default="silu")
+    inner = scaled(c, e, "hidden_expansion", default=1)
+    rep = Module(
+        f"{_NAME}RepVggBlock",
+        conv1=rt_detr.conv_norm(_NAME, inner, inner, 3, None),
+        conv2=rt_detr.conv_norm(_NAME, inner, inner, 1, None),
+        activation=activation(act),
+    )
+    last = rt_detr.conv_norm(_NAME, inner, e, 1, act)
+    return Module(
+        f"{_NAME}CSPRepLayer",
+        conv1=rt_detr.conv_norm(_NAME, 2 * e, inner, 1, act),
+        conv2=rt_detr.conv_norm(_NAME, 2 * e, inner, 1, act),
+        bottlenecks=Sequential(rep, rep, rep),
+        conv3=last if int(inner) != int(e) else Activation("Identity"),
+    )
+
+
+def encoder(c: ModelConfig) -> Module:
+    e, inner = _e(c), c.dim("encoder_dim_feedforward", default=2048)
+    c.divided(e, c.dim("encoder_attention_heads", default=8), "d_model", "encoder_attention_heads")
+    layer = Module(
+        f"{_NAME}EncoderLayer",
+        self_attn=attention(e),
+        self_attn_layer_norm=_norm(c, e),
+        activation_fn=activation(c.text("encoder_feedforward_activation", default="relu")),
+        fc1=Linear(e, inner, component=Component.MLP, kind="up"),
+        fc2=Linear(inner, e, component=Component.MLP, kind="down"),
+        final_layer_norm=_norm(c, e),
+    )
+    layers = Layers.of(c.count("encoder_layers", default=1), layer)
+    attended = Module(f"{_NAME}Encoder", layers=layers)
+    projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
+    act, fused = c.text("conv_norm_activation", default="gelu"), fusion(c)
+    steps = max(len(_maps(c)) - 1, 0)
+    return Module(
+        f"{_NAME}HybridEncoder",
+        channel_projection_layers=ModuleList(rt_detr.projection(size, e, 1) for size in _maps(c)),
+        encoder=ModuleList([attended] * len(projected)),
+        lateral_convs=ModuleList([rt_detr.conv_norm(_NAME, e, e, 1, act)] * steps),
+        fpn_blocks=ModuleList([fused] * steps),
+        downsample_convs=ModuleList([rt_detr.conv_norm(_NAME, e, e, 3, act)] * steps),
+        pan_blocks=ModuleList([fused] * steps),
+    )
+
+
+def decoder_layer(c: ModelConfig) -> Module:
+    d, inner = _d(c), c.dim("decoder_dim_feedforward", default=2048)
+    heads, wide = c.dim("decoder_num_heads", default=8), _e(c)
+    c.divided(d, heads, "decoder_hidden_dim", "decoder_num_heads")
+    c.divided(wide, heads, "d_model", "decoder_num_heads")
+    levels = c.count("num_feature_levels", default=3)
+    points = heads * levels * c.dim("decoder_num_points", default=4)
+    return Module(
+        f"{_NAME}DeformableTransformerDecoderLayer",
+        self_attn=attention(d),
+        norm1=_norm(c, d),
+        cross_attn=sampling_attention(_NAME, wide, points),
+        norm2=_norm(c, d),
+        linear1=Linear(d, inner, component=Component.MLP, kind="up"),
+        act=activation(c.text("decoder_activation", default="relu")),
+        linear2=Linear(inner, d, component=Component.MLP, kind="down"),
+        norm3=_norm(c, d),
+    )
+
+
+def _boxes(*sizes: int) -> Module:
+    made = predictor(_NAME, sizes)
+    made.class_name = f"{_NAME}MLP"
+    return made
+
+
+def decoder(c: ModelConfig) -> Module:
+    d, classes = _d(c), c.dim("class_embed_dim", default=512)
+    task = c.dim("task_encoder_hidden_dim", default=1024)
+    count = c.count("decoder_num_layers", default=6)
+    learned = c.flag("learn_initial_query", default=False)
+    queries = c.dim("num_queries", default=900)
+    scores = Linear(classes, d, component=Component.HEAD)
+    widths = c.dims("vision_features_channels", default=(256, 256, 256))
+    return Module(
+        f"{_NAME}Decoder",
+        channel_projection_layers=ModuleList(rt_detr.projection(size, d, 1) for size in widths),
+        task_encoder=Module(
+            f"{_NAME}TaskEncoder",
+            mlp=Module(
+                f"{_NAME}MLPWithDropout",
+                linear1=Linear(classes, task, kind="up"),
+                linear2=Linear(task, classes, kind="down"),
+                component=Component.MLP,
+            ),
+            res1=Module(f"{_NAME}ResidualLayer", norm1=_norm(c, classes)),
+        ),
+        task_project=Linear(classes, d, component=Component.PROJECTOR)
+        if int(classes) != int(d)
+        else None,
+        layers=Layers.of(count, decoder_layer(c)),
+        tgt_embed=Embedding(queries, d, kind="detection_token") if learned else None,
+        query_position_head=_boxes(4, 2 * d, d),
+        encoder_vision_features=Sequential(
+            Linear(d, d, component=Component.EMBEDDING), _norm(c, d)
+        ),
+        encoder_class_head=scores,
+        encoder_bbox_head=_boxes(d, d, d, 4),
+        decoder_class_head=ModuleList([scores] * int(count)),
+        decoder_bbox_head=ModuleList([_boxes(d, d, d, 4)] * int(count)),
+    )
+
+
+def model(c: ModelConfig) -> Module:
+    return Module(
+        f"{_NAME}ForObjectDetection",
+        vision_backbone=vision(c),
+        language_backbone=language(c),
+        encoder=encoder(c),
+        decoder=decoder(c),
+        part="vision",
+    )
+
+
+register_part("omdet-turbo", f"{_NAME}ForObjectDetection", model, "multimodal")
