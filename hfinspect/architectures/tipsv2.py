@@ -53,13 +53,7 @@ def _text_layer(c: ModelConfig) -> Module:
     )
 
 
-def _section(c: ModelConfig, key: str) -> ModelConfig:
-    """A tower's own config, which a whole config has as a section."""
-    return c.section(key) if c.has(key) or c.model_type == "tipsv2" else c
-
-
-def text_model(config: ModelConfig) -> Module:
-    c = _section(config, "text_config")
+def text_model(c: ModelConfig) -> Module:
     h, count = _hidden(c), c.count("num_hidden_layers", default=12)
     return Module(
         "Tipsv2TextModel",
@@ -102,8 +96,7 @@ def _vision_layer(c: ModelConfig) -> Module:
     )
 
 
-def vision_model(config: ModelConfig, *, name: str = "Tipsv2VisionModel") -> Module:
-    c = _section(config, "vision_config")
+def vision_model(c: ModelConfig, *, name: str = "Tipsv2VisionModel") -> Module:
     h = _hidden(c)
     image, patch = pair(c, "image_size", default=448), pair(c, "patch_size", default=14)
     registers = c.dim("num_register_tokens", default=1, minimum=0)

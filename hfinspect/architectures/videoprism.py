@@ -73,13 +73,7 @@ def _layers(c: ModelConfig, key: str, default: int, *, act: str = "gelu_python")
     return Layers.of(c.count(key, default=default), _layer(c, act))
 
 
-def _section(c: ModelConfig, key: str) -> ModelConfig:
-    """A tower's own config, which a whole config has as a section."""
-    return c.section(key) if c.has(key) or c.model_type == "videoprism" else c
-
-
-def text_model(config: ModelConfig) -> Module:
-    c = _section(config, "text_config")
+def text_model(c: ModelConfig) -> Module:
     h, positions = _hidden(c), c.dim("max_position_embeddings", default=64)
     width = h + 1 if h % 2 else h  # half of it sines, half of it cosines
     return Module(
@@ -98,8 +92,7 @@ def text_model(config: ModelConfig) -> Module:
     )
 
 
-def vision_model(config: ModelConfig) -> Module:
-    c = _section(config, "vision_config")
+def vision_model(c: ModelConfig) -> Module:
     h, image = _hidden(c), pair(c, "image_size", default=288)
     tube = c.dims("tubelet_size", default=(1, 18, 18))
     if len(tube) != 3:
@@ -146,8 +139,7 @@ def _pooling(c: ModelConfig) -> Module:
     )
 
 
-def video_model(config: ModelConfig) -> Module:
-    c = _section(config, "vision_config")
+def video_model(c: ModelConfig) -> Module:
     return Module(
         "VideoPrismVideoModel",
         vision_model=vision_model(c),
@@ -158,8 +150,7 @@ def video_model(config: ModelConfig) -> Module:
     )
 
 
-def video_classification(config: ModelConfig) -> Module:
-    c = _section(config, "vision_config")
+def video_classification(c: ModelConfig) -> Module:
     return Module(
         "VideoPrismForVideoClassification",
         vision_model=vision_model(c),
