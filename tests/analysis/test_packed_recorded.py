@@ -119,6 +119,7 @@ def by_transformers(model_type: str, **sizes: object) -> dict[str, Any]:
     ("config", "reason"),
     [
         (by_transformers("dinov2"), "cannot read"),
+        (by_transformers("depth_anything"), "cannot read"),
         (by_transformers("dbrx", n_layers=1), "cannot build experts"),
         (by_transformers("kimi_linear", num_hidden_layers=2), "in pieces"),
         (

@@ -15,7 +15,7 @@ from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ...trees.modules import Parameter
+from ...trees.modules import Parameter, each_module
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
@@ -80,13 +80,14 @@ _PIECES = "transformers saves the convolutions of this model type in pieces with
 _NOT_SAVED: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
-            ("aria", "aria_text", "dbrx", "ernie4_5_vl_moe", "gpt_oss", "jetmoe", "lfm2_moe",
-             "muse_spark", "muse_spark_text", "nemotron_h", "nllb-moe", "openai_privacy_filter",
+            ("aria", "aria_text", "dbrx", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text", "gpt_oss",
+             "jetmoe", "lfm2_moe", "muse_spark", "muse_spark_text", "nemotron_h", "nllb-moe", "openai_privacy_filter",
              "switch_transformers"),
             _NO_EXPERTS,
         ),
         **dict.fromkeys(
-            ("depth_anything", "dinov2", "dinov2_with_registers", "kimi_k25"), _NO_READING
+            ("kimi_k25", "mistral_large4", "tipsv2", "tipsv2_dpt", "tipsv2_vision_model"),
+            _NO_READING,
         ),
         **dict.fromkeys(
             ("bailing_hybrid", "glm5_next", "glm5_next_text", "kimi_linear", "olmo_hybrid"),
@@ -135,6 +136,8 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
         raise UndeterminedError("whether the experts that do nothing are in the files is not known")
     if _by_transformers(said) and model_type in _NOT_SAVED:
         raise UndeterminedError(_NOT_SAVED[model_type])
+    if _by_transformers(said) and _has_part(prediction, "Dinov2"):
+        raise UndeterminedError(_NO_READING)
     for key in ("modules_to_convert", "quantized_layers", "config_groups"):
         if said.values.get(key):
             raise UndeterminedError(f"{key} mixes layouts")
@@ -170,6 +173,11 @@ def _inputs_of_experts(experts: int) -> Pieces:
 def _by_transformers(said: Declared) -> bool:
     """Whether transformers wrote the config: it writes these keys always (FineGrainedFP8Config)."""
     return {"dequantize", "modules_to_not_convert"} <= said.values.keys()
+
+
+def _has_part(prediction: Prediction, name: str) -> bool:
+    """Whether modules of these classes are in the model, as its own or as a backbone's."""
+    return any(module.class_name.startswith(name) for module in each_module(prediction.root))
 
 
 def _has_other_parts(prediction: Prediction) -> bool:
