@@ -81,8 +81,8 @@ _NOT_SAVED: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
             ("aria", "aria_text", "dbrx", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text", "gpt_oss",
-             "jetmoe", "lfm2_moe", "muse_spark", "muse_spark_text", "nemotron_h", "nllb-moe", "openai_privacy_filter",
-             "switch_transformers"),
+             "jetmoe", "lfm2_moe", "muse_spark", "muse_spark_text", "nemotron_h", "nllb-moe",
+             "openai_privacy_filter", "switch_transformers"),
             _NO_EXPERTS,
         ),
         **dict.fromkeys(
