@@ -1,7 +1,9 @@
-"""X-Codec (Ye et al. 2024). Source of shapes: transformers/models/xcodec.
+"""X-Codec (Ye et al. 2024), and the tokenizer of Higgs Audio v2 (Boson AI 2025). Source of shapes:
+transformers/models/xcodec and transformers/models/higgs_audio_v2_tokenizer.
 
 Descript's encoder and decoder (dac.py) for the sound, HuBERT and small convolutions for what it
-means, and codebooks over both. Codebooks are buffers: learned by averaging, not by gradients.
+means, and codebooks over both, Higgs Audio's in fewer dimensions. Codebooks are buffers: learned by
+averaging, not by gradients.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import math
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.composing import with_defaults
+from ..layers.composing import renamed, with_defaults
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
@@ -110,8 +112,8 @@ def _quantizers(c: ModelConfig, hop: int) -> Dim:
     )
 
 
-def _quantizer(c: ModelConfig, width: Dim, hop: int) -> Module:
-    size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=width)
+def _quantizer(c: ModelConfig, states: Dim, hop: int, *, projected: bool) -> Module:
+    size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=states)
     codebook = Module(
         "XcodecEuclideanCodebook",
         inited=Buffer(1),
@@ -119,7 +121,12 @@ def _quantizer(c: ModelConfig, width: Dim, hop: int) -> Module:
         embed=Buffer(size, width),
         embed_avg=Buffer(size, width),
     )
-    layer = Module("XcodecVectorQuantization", codebook=codebook)
+    layer = Module(
+        "XcodecVectorQuantization",
+        codebook=codebook,
+        project_in=Linear(states, width) if projected else None,
+        project_out=Linear(width, states) if projected else None,
+    )
     return Module(
         "XcodecResidualVectorQuantization",
         quantizers=ModuleList([layer] * int(_quantizers(c, hop))),
@@ -127,7 +134,7 @@ def _quantizer(c: ModelConfig, width: Dim, hop: int) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
+def model(c: ModelConfig, *, projected: bool = False) -> Module:
     sound = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC)
     if sound.model_type not in (None, "dac"):
         raise sound.error("model_type", sound.model_type, "dac")
@@ -150,9 +157,20 @@ def model(c: ModelConfig) -> Module:
         fc=Linear(h + seen, h + seen, component=kind),
         fc1=Linear(h + seen, seen, component=kind),
         fc2=Linear(h + seen, h, component=kind),
-        quantizer=_quantizer(c, h + seen, hop),
+        quantizer=_quantizer(c, h + seen, hop, projected=projected),
         part="audio",
     )
 
 
+def _higgs(c: ModelConfig) -> Module:
+    heard = {"mask_time_prob": 0.0, **c.section("semantic_model_config").given}
+    c = ModelConfig({**c.given, "semantic_model_config": heard}, c.path, c.kind)
+    return renamed(model(c, projected=True), "Xcodec", _LATER)
+
+
+_LATER = "HiggsAudioV2Tokenizer"
+_HIGGS = {**_DEFAULTS, "codebook_dim": 64, "sample_rate": 24000}
+
 register_part("xcodec", "XcodecModel", with_defaults(_DEFAULTS, {"_": model})["_"], "audio")
+_later = with_defaults(_HIGGS, {"_": _higgs})["_"]
+register_part("higgs_audio_v2_tokenizer", f"{_LATER}Model", _later, "audio")
