@@ -35,16 +35,20 @@ MAMBAS: Final = frozenset({"falcon_h1", "falcon_mamba", "mamba", "mamba2", "nemo
 NOT_IN_MAMBAS: Final = ("out_proj", "conv1d")
 #: Types whose layers have other names in transformers than in files, or are joined there.
 RENAMED: Final = frozenset({
-    "axk2", "gte", "hrm_text", "inkling2", "inkling2_text", "inkling_mm_model",
-    "jina_embeddings_v3", "kimi_k25", "minimax_m3_vl", "nomic_bert", "step3p7",
+    "axk2", "gradium_phonon_tts", "gte", "higgs_audio_v2", "hrm_text", "inkling2",
+    "inkling2_text", "inkling_mm_model", "jina_embeddings_v3", "kimi_k25", "minimax_m3_vl",
+    "molmo2_text", "nemo_speechlm", "nomic_bert", "qianfan_ocr", "radio", "rf_detr", "sapiens2",
+    "step3p5_vision", "step3p7", "tipsv2", "tipsv2_text_model", "tipsv2_vision_model",
+    "unlimited_ocr", "unlimited_ocr_vision",
 })  # fmt: skip
 #: Types whose layers to the vocabulary "all-linear" does not leave out, whose layers are of other
 #: classes than their names say, or where peft fails.
 NOT_ALL_LINEAR: Final = frozenset({
-    "bark", "blip", "blt", "fine_acoustics", "fsmt", "glm4v_moe", "ibert", "luke", "mobilebert",
-    "musicgen", "musicgen_decoder", "musicgen_melody", "musicgen_melody_decoder", "qwen2_5_omni",
-    "qwen2_5_omni_dit", "qwen2_5_omni_talker", "qwen3_omni_moe", "qwen3_omni_moe_thinker",
-    "semantic",
+    "bark", "blip", "blt", "clvp", "clvp_decoder", "dia", "edgetam", "fine_acoustics", "fsmt",
+    "glm4v_moe", "ibert", "luke", "mobilebert", "musicgen", "musicgen_decoder", "musicgen_melody",
+    "musicgen_melody_decoder", "pp_doclayout_v3", "pp_doclayout_v4", "pp_formulanet",
+    "qwen2_5_omni", "qwen2_5_omni_dit", "qwen2_5_omni_talker", "qwen3_omni_moe",
+    "qwen3_omni_moe_thinker", "rag", "semantic",
 })  # fmt: skip
 
 _QV: Final = ("q_proj", "v_proj")
