@@ -56,7 +56,8 @@ _MODULES: Final = _table({
         patch_merge_mlp perceive encoder_to_decoder proj_query query_updater task_project
         proj_linear eh_proj
         embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder
-        out_mid""",
+        out_mid
+        cross_modal_text_transform cross_modal_image_transform""",
     _N: "img_mod txt_mod layer_output_scale lab",
     _O: "loss_weighting lstm gru rnn",
     _H: """flow_net out_eos embed_out score qa_outputs cls output_layer vocab_projector
