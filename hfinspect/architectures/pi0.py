@@ -1,0 +1,97 @@
+"""Pi-zero (Physical Intelligence 2024), in transformers' form. Source: transformers/models/pi0.
+
+PaliGemma sees and reads, a smaller Gemma acts: it looks at PaliGemma's keys and values, and small
+linear layers turn states of a robot and actions into its vectors and back. Files of the whole model
+have the names of LeRobot.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.multimodal import nested
+from ..trees.catalog import auto_model, register
+from ..trees.keeps import Unknown
+from ..trees.modules import Linear, Module, each_module
+
+#: What PI0Config makes of absent sections.
+VLM = {
+    "model_type": "paligemma",
+    "text_config": {
+        "model_type": "gemma", "hidden_size": 2048, "num_hidden_layers": 18,
+        "intermediate_size": 16384, "num_attention_heads": 8, "num_key_value_heads": 1,
+        "vocab_size": 257152,
+    },
+    "vision_config": {
+        "model_type": "siglip_vision_model", "intermediate_size": 4304, "hidden_size": 1152,
+        "patch_size": 14, "image_size": 224, "num_hidden_layers": 27, "num_attention_heads": 16,
+        "vision_use_head": False,
+    },
+    "projection_dim": 2048,
+}  # fmt: skip
+EXPERT = {
+    "hidden_size": 1024, "num_hidden_layers": 18, "intermediate_size": 4096,
+    "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256,
+}  # fmt: skip
+_CACHE = "what it keeps while it acts is not recorded"
+
+
+def _sees(c: ModelConfig) -> Module:
+    return auto_model(nested(c, "vlm_config", **VLM), default_type="paligemma")
+
+
+def _acts(c: ModelConfig) -> Module:
+    """Its table has as many words as PaliGemma's."""
+    seen = nested(c, "vlm_config", **VLM).section("text_config")
+    given = nested(c, "dit_config", **EXPERT)
+    words = int(seen.dim("vocab_size", default=257152))
+    section = ModelConfig({**given.given, "vocab_size": words}, given.path, given.kind)
+    expert = auto_model(section, default_type="gemma")
+    for module in each_module(expert):
+        if module.keeps:
+            module.keeps = (Unknown(_CACHE),)
+    return expert
+
+
+def model(c: ModelConfig) -> Module:
+    return Module("PI0Model", dit=_acts(c), vlm=_sees(c))
+
+
+def _width(c: ModelConfig) -> Dim:
+    return nested(c, "dit_config", **EXPERT).dim("hidden_size", default=3072)
+
+
+def generation(c: ModelConfig) -> Module:
+    expert, h = _acts(c), _width(c)
+    words = expert["embed_tokens"]
+    del expert.children["embed_tokens"]
+    assert isinstance(words, Module)
+    words.component = Component.HEAD  # as files call it
+    actions, states = c.dim("max_action_dim", default=32), c.dim("max_state_dim", default=32)
+
+    def joining(inputs: int, out: int, of: Component = Component.PROJECTOR) -> Module:
+        return Linear(inputs, out, component=of)
+
+    whole = Module("PaliGemma", model=_sees(c))
+    return Module(
+        "PI0ForConditionalGeneration",
+        action_out_proj=joining(h, actions),
+        action_in_proj=joining(actions, h),
+        action_time_mlp_in=joining(2 * h, h, Component.MLP),
+        action_time_mlp_out=joining(h, h, Component.MLP),
+        state_proj=joining(states, h),
+        paligemma_with_expert=Module(
+            "PaliGemmaWithExpert",
+            gemma_expert=Module("GemmaExpert", lm_head=words, model=expert),
+            paligemma=whole,
+        ),
+    )
+
+
+register(
+    "pi0",
+    {"PI0ForConditionalGeneration": generation, "PI0Model": model},
+    base="PI0Model",
+    category="multimodal",
+)
