@@ -74,7 +74,8 @@ class _Surroundings:
                 if child in _QKV:
                     self._attending.add(parent)
                 elif parent.endswith("keys_values"):  # LeViT: a matrix and its norm
-                    self._attending.add(f"{parent.rpartition('.')[0]}.projection")
+                    inner = parent.rpartition(".")[0]
+                    self._attending |= {f"{inner}.projection", f"{inner}.queries"}
                 elif child == _LIGHTNING:
                     self._recurrent.add(parent)
             elif leaf in _DECAYS:

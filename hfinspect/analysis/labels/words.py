@@ -75,7 +75,7 @@ PROJECTIONS: Final = _table({
     _A: """q_proj k_proj v_proj o_proj qkv_proj qkv q_lin k_lin v_lin out_lin c_attn query key
         value query_key_value wqkv wq wk wv w_pack to_q to_k to_v to_out to_qkv q_head k_head
         q_a_proj q_b_proj kv_a_proj_with_mqa kv_b_proj in_proj_weight in_proj_bias
-        query_net key_net value_net out_projection queries queries_keys_values keys_values
+        query_net key_net value_net out_projection queries_keys_values keys_values
         ca_qcontent_proj ca_qpos_proj ca_kcontent_proj ca_kpos_proj ca_v_proj ca_qpos_sine_proj
         sa_qcontent_proj sa_qpos_proj sa_kcontent_proj sa_kpos_proj sa_v_proj
         project_k project_v add_q_proj add_k_proj add_v_proj to_add_out""",
