@@ -208,7 +208,7 @@ def test_a_hint_of_the_library_fits_python_too() -> None:
 @pytest.mark.parametrize(
     ("error", "typed"),
     [
-        (UsageError("x", "is wrong"), "hfinspect --help"),
+        (UsageError("x", "is wrong"), "hfinspect COMMAND --help"),
         (UnknownArchitectureError("x", "is unknown"), "hfinspect architectures"),
         (HfinspectError("x", "y", hint="own"), "own"),
     ],
