@@ -48,6 +48,10 @@ def _spelled(root: Module) -> Module:
     is said by what it keeps."""
     for module in each_module(root):
         names = _SPELLED.get(module.class_name, {})
+        if module.class_name == "ParakeetEncoderSubsamplingConv2D":
+            made = module["linear"]
+            assert isinstance(made, Module)
+            made.component = Component.EMBEDDING
         module.children = {names.get(key, key): child for key, child in module.children.items()}
         if module.class_name == f"{_NAME}CrossAttention":
             module.keeps = tuple(

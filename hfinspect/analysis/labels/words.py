@@ -47,7 +47,7 @@ _MODULES: Final = _table({
     _S: """ssm_conv1d ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v linear_attn time_mixing time_mix
         recurrent_block rglru short_conv""",
     _C: """pos_conv_embed feature_extractor stem depthwise pointwise channelwise dw pw1 pw2 peg
-        neck pre_encode net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
+        neck net_2 net_3 shortconv subsample_conv_projection controlnet_down_blocks
         nin_shortcut controlnet_cond_embedding key_conv_attn_layer wavenet projection_in
         projection_context projection_out fuse_image_with_low_res motion_encoder
         face_encoder resnet_head""",
