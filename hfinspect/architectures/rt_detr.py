@@ -181,7 +181,7 @@ def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
 def _projections(c: ModelConfig, d: Dim) -> ModuleList:
     """The encoder's maps at the decoder's width, and further ones made from the last."""
     sizes = list(c.dims("decoder_in_channels", default=(256, 256, 256)))
-    more = int(c.dim("num_feature_levels", default=3)) - len(sizes)
+    more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(sizes)
     if not sizes and more:
         raise c.error("decoder_in_channels", [], "at least one width")
     inputs = [(size, 1) for size in sizes]
