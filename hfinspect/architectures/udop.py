@@ -66,8 +66,10 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 
 
 def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module:
-    given = c.count("num_layers", default=24)
-    layers = c.count("num_decoder_layers", default=given) if decoder else given
+    layers = c.count("num_layers", default=24)
+    if decoder:  # The config class takes no other spelling into account here.
+        both = c.fields.count("num_layers", default=24)
+        layers = c.count("num_decoder_layers", default=both)
     base = renamed(t5.stack(c, decoder=decoder, layers=layers), "T5", "Udop")
     parts = dict(base.children)
     places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
