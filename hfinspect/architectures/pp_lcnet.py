@@ -63,7 +63,7 @@ def stages(c: ModelConfig, name: str) -> list[list[Entry]]:
 def features(c: ModelConfig, stem: Dim | None = None) -> tuple[Dim, ...]:
     """The width that is reported of stem and stages: not rounded, as the convolutions' are."""
     found = [c.dim("stem_channels", default=16) if stem is None else stem]
-    for blocks in stages(c, TYPES[str(c.model_type)]):
+    for blocks in stages(c, TYPES[str(c.kind)]):
         width, scale = blocks[-1][2], c.number("scale", default=1.0)
         scaled = Dim(int(int(width) * scale), "int(scale * width)", definition="of the last block")
         found.append(width if scale == 1 else scaled)
