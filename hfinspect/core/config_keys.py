@@ -9,13 +9,12 @@ tests/oracle/record_config_keys.py writes both.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from . import data_files
 from .records import dataclass
 
 
@@ -62,16 +61,9 @@ class ConfigKeys:
 _NONE = ConfigKeys()
 
 
-def _read(name: str) -> Mapping[str, Any]:
-    tables: Mapping[str, Any] = json.loads(
-        Path(__file__).with_name(name).read_text(encoding="utf-8")
-    )
-    return tables
-
-
 @cache
 def _recorded() -> Mapping[str, Any]:
-    return _read("config_keys.json")
+    return data_files.read(__package__, "config_keys.json")
 
 
 @cache
@@ -100,7 +92,7 @@ def _types() -> frozenset[str]:
 
 @cache
 def _fields() -> Mapping[str, Any]:
-    return _read("config_fields.json")
+    return data_files.read(__package__, "config_fields.json")
 
 
 def fields_of(model_type: str | None) -> frozenset[str]:

@@ -9,12 +9,11 @@ of a model's sizes, which tests/oracle/record_activations.py finds in recordings
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
+from ..core import data_files
 from ..core.records import dataclass
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
@@ -143,8 +142,7 @@ def usual_attention(prediction: Prediction) -> str:
 @cache
 def _rules() -> Mapping[str, Mapping[str, Any]]:
     """Equal rules are there once; the others have its name."""
-    text = resources.files(__package__).joinpath("kept_rules.json").read_text()
-    found: dict[str, Any] = json.loads(text)
+    found = data_files.read(__package__, "kept_rules.json")
     return {name: found[rule] if isinstance(rule, str) else rule for name, rule in found.items()}
 
 

@@ -1,9 +1,9 @@
 """Where families as data are kept: each a file of ``architectures/traced/``, in a wheel all in one.
 
 Traces repeat one another much. In a wheel, where each file is compressed by itself, they would take
-three times the space: ``tests/packaging/pack_traces.py`` joins them into ``traced.pack`` when it is
+three times the space: ``tests/packaging/pack_data.py`` joins them into ``traced.pack`` when it is
 built. Its first line is JSON, a ``[length, names]`` for each block; the blocks follow. A block is
-an xz stream of a few traces, each of them ``name <tab> JSON`` in a line.
+an xz stream of one library's traces, each of them ``name <tab> JSON`` in a line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import pkgutil
 from functools import cache
 
-from ..errors import UnknownArchitectureError
+from ..core.data_files import unpacked
 
 #: The folder of ``architectures/``, and the first part of the name of each family in it.
 TRACED = "traced"
@@ -33,8 +33,8 @@ def names(room: str) -> list[str]:
 
 
 def content(room: str, name: str) -> bytes:
-    """The JSON of ``traced/<name>``. Raises FileNotFoundError, and UnknownArchitectureError where
-    this Python cannot read what a wheel has."""
+    """The JSON of ``traced/<name>``. Raises FileNotFoundError, and HfinspectError where this Python
+    cannot read what a wheel has."""
     try:
         found = pkgutil.get_data(room, f"{name}.json")
     except FileNotFoundError:
@@ -47,15 +47,8 @@ def _packed(room: str, name: str) -> bytes:
     block = _blocks(room).get(name)
     if block is None:
         raise FileNotFoundError(name)
-    try:
-        import lzma
-    except ImportError:
-        raise UnknownArchitectureError(
-            name,
-            "is in a file that this Python cannot read: it was built without lzma",
-            hint="install a Python that has it; headers of weights can be read without",
-        ) from None
-    _, _, rest = (b"\n" + lzma.decompress(block)).partition(f"\n{name}\t".encode())
+    lines = b"\n" + unpacked(block, name)
+    _, _, rest = lines.partition(f"\n{name}\t".encode())
     return rest.partition(b"\n")[0]
 
 

@@ -1,0 +1,82 @@
+"""Makes a wheel small (a build hook of hatchling).
+
+Families that are data become one file: ``hfinspect/trees/trace_files.py`` says why, and what it
+looks like. Two large tables become xz streams: ``hfinspect/core/data_files.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import tempfile
+import zipfile
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_ROOM = Path("hfinspect", "architectures")
+#: Tables that a wheel has as xz streams; it leaves them out as they are (pyproject.toml).
+_TABLES = (Path("hfinspect/core/config_fields.json"), Path("hfinspect/sizing/kept_rules.json"))
+
+
+class PackData(BuildHookInterface):  # type: ignore[misc]  # hatchling is there where it builds
+    """Puts ``architectures/traced.pack`` and packed tables into a wheel."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write the files to a temporary folder and name them to the builder.
+
+        An editable install reads what is in the checkout.
+        """
+        if version == "editable":
+            return
+        self._folder = tempfile.TemporaryDirectory()
+        traces = pack(Path(self.root) / _ROOM / "traced")
+        packed = {_ROOM / "traced.pack": traces}
+        for table in _TABLES:
+            values = json.loads((Path(self.root) / table).read_bytes())
+            packed[table.with_name(f"{table.name}.xz")] = _xz(_json(values))
+        for number, (place, content) in enumerate(packed.items()):
+            file = Path(self._folder.name, str(number))
+            file.write_bytes(content)
+            build_data["force_include"][str(file)] = str(place)
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the temporary folder, and compress the wheel as well as it can be."""
+        if version != "editable":
+            self._folder.cleanup()
+            compress(Path(artifact_path))
+
+
+def compress(wheel: Path) -> None:
+    """Write a wheel anew with the highest level; the builder takes the usual one."""
+    smaller = wheel.with_suffix(".smaller")
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(smaller, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry, old.read(entry), zipfile.ZIP_DEFLATED, 9)
+    smaller.replace(wheel)
+
+
+def pack(folder: Path) -> bytes:
+    """All traces of a folder, a block for each library."""
+    traces = [(file.stem, json.loads(file.read_bytes())) for file in folder.glob("*.json")]
+    traces.sort(key=lambda found: (found[1]["library"], found[1]["category"], found[0]))
+    heads, blocks = [], b""
+    for _, some in groupby(traces, key=lambda found: found[1]["library"]):
+        of_library = list(some)
+        lines = (name.encode() + b"\t" + _json(trace) + b"\n" for name, trace in of_library)
+        block = _xz(b"".join(lines))
+        heads.append([len(block), [name for name, _ in of_library]])
+        blocks += block
+    return _json(heads) + b"\n" + blocks
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _xz(content: bytes) -> bytes:
+    return lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
