@@ -73,8 +73,6 @@ def _nemo(root: Module) -> Module:
             ]
             rows = made[0].shape[0] + made[1].shape[0] + made[2].shape[0]
             parts["w_qkv"] = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
-        if "embedder" in parts:  # NeMo's pre_encode is what makes the sequence shorter
-            cast("Module", parts["embedder"]).component = Component.CONV
         if "fc1" in parts:
             pair = {"0": parts.pop("fc1"), "3": parts.pop("fc2")}
             parts["net"] = Module("ModuleList", dict(pair))

@@ -49,6 +49,8 @@ def projections(
 
     c.divided(d, GROUPS, "d_model", "d_model")
     wanted = int(levels(c))
+    if not sizes:
+        raise c.error("backbone_config", "no stages", "a backbone that hands on at least one")
     if wanted == 1:
         return ModuleList([projection(sizes[-1], 1)])
     if wanted < len(sizes):

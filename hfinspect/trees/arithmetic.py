@@ -38,7 +38,10 @@ class Values(Protocol):
 
 
 class NoValueError(ValueError):
-    """An expression has no value: it divides by zero, or leaves the range of sizes."""
+    """An expression has no value: it divides by zero, or leaves the range of sizes. ``key`` is the
+    first that it is computed from and config.json has, if any."""
+
+    key: str | None = None
 
 
 _EXACT: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -46,6 +46,13 @@ class Reading:
         config, last = self.place(key)
         return config.has(last)
 
+    def first_given(self, written: Written) -> str | None:
+        """The first key of an expression that the config has."""
+        if isinstance(written, str):
+            return written if self.given(written) else None
+        parts = written if isinstance(written, list) else ()
+        return next((key for key in map(self.first_given, parts) if key), None)
+
     def raw(self, key: str) -> Any:
         """What the config says, else the default."""
         config, last = self.place(key)

@@ -99,7 +99,9 @@ def _built(
         if cache and "like" in cache and isinstance(root, Module):
             _keep_like(root, config, cache["like"], other)
     except NoValueError as error:
-        raise ConfigError("config.json", f"gives {name} a size that {error}") from None
+        raise ConfigError(
+            "config.json", f"gives {name} a size that {error}", where=error.key, key=error.key
+        ) from None
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise _malformed(name, f"is malformed ({type(error).__name__}: {error})") from None
     if not isinstance(root, Module):
@@ -184,10 +186,17 @@ class _Building:
     def _sizes(self, shape: list[Written]) -> tuple[int, ...]:
         if len(shape) > 8:
             raise ValueError("a tensor of too many dimensions")
-        found = tuple(value(size, self._read) for size in shape)
-        if not all(isinstance(size, int) and 0 <= size <= MAX_DIM for size in found):
-            raise NoValueError("is no size")
-        return tuple(size for size in found if isinstance(size, int))
+        return tuple(self._count(size, MAX_DIM, "size") for size in shape)
+
+    def _count(self, written: Written, most: int, what: str) -> int:
+        try:
+            found = value(written, self._read)
+            if not isinstance(found, int) or not 0 <= found <= most:
+                raise NoValueError(f"is no {what}")
+        except NoValueError as error:
+            error.key = error.key or self._read.first_given(written)
+            raise
+        return found
 
     def _tensor(self, node: Mapping[str, Any]) -> Parameter:
         active = node.get("active")
@@ -222,9 +231,7 @@ class _Building:
         return made
 
     def _list(self, node: Mapping[str, Any], below: int) -> Module:
-        count = value(node["count"], self._read)
-        if not isinstance(count, int) or not 0 <= count <= MAX_COUNT:
-            raise NoValueError("is no number of layers")
+        count = self._count(node["count"], MAX_COUNT, "number of layers")
         self._left -= count
         members: list[Module] = []
         for i in range(int(count)):

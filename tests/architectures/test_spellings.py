@@ -74,7 +74,9 @@ def test_in_a_section_too() -> None:
 
 #: Keys from whose field the class computes other sizes before aliases are set, by model_type.
 ALSO_READ = {
-    **dict.fromkeys(("t5", "mt5", "umt5", "longt5", "switch_transformers"), ("num_layers",)),
+    **dict.fromkeys(
+        ("t5", "mt5", "umt5", "longt5", "switch_transformers", "udop"), ("num_layers",)
+    ),
     "dbrx": ("d_model",),
     "fastspeech2_conformer": ("encoder_layers", "encoder_num_attention_heads"),
 }
