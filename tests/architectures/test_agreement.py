@@ -65,7 +65,7 @@ ROLE_BY_CLASS = frozenset(
     ple_embedding.ngram_heads_offsets ple_embedding.layer_multipliers pos_embed.pe
     latents_mean latents_std patch_embedding.pos_embed pos_embed.pos_embed
     bottleneck.running_std blur_down.kernel mesh_decoder.cases mesh_decoder.masks void.background
-    down.kernel up.kernel silence_latent lowpass.filter upsample.filter
+    down.kernel up.kernel silence_latent lowpass.filter
     _latents_mean _latents_std encoder_mean encoder_std attn.recall_gate""".split()
 )
 

@@ -69,7 +69,9 @@ def _library(entry: dict[str, Any]) -> Any:
 
 def _class(entry: dict[str, Any], architecture: str) -> Any:
     if entry.get("library") == "diffusers":
-        return getattr(_library(entry), architecture)
+        from .tracing.of_diffusers import diffusers
+
+        return diffusers().named(architecture)
     from .saved import model_class
 
     return model_class(architecture, entry["model_type"])

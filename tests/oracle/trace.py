@@ -62,7 +62,7 @@ SECONDS = 60.0
 
 
 def _levels(library: Library, released: bool, level: int) -> range:
-    """How narrow the roots are that are tried: those of released configs are."""
+    """How narrow the roots are that are tried: those of released configs after the first are."""
     return range(max(level, int(released)), 3) if library.name == "diffusers" else range(1)
 
 
@@ -115,7 +115,7 @@ def record_class(
     for released in ({}, *library.released(kind, name)):
         if roots and _answers(library, kind, name, roots, released):
             continue
-        for narrow in _levels(library, bool(released), level):
+        for narrow in _levels(library, bool(released and roots), level):
             spent = seconds / 2 if narrow > level else seconds
             try:
                 roots.append(Recording(library, kind, name, spent, released, narrow).solve())

@@ -28,12 +28,12 @@ _LEAVES = frozenset(
     x_min x_max input_min input_max output_min output_max""".split()
     # Statistics of a data set.
     + """global_mean global_invstd emb_mean emb_std norm_mean norm_std latent_mean latent_std
-    data_mean data_std mel_basis hann_window
-    std_scale std_bias     latent_stats_num_updates""".split()
+    data_mean data_std mel_basis hann_window forward_basis inverse_basis
+    std_scale std_bias latent_stats_num_updates""".split()
     # Constants that a module keeps: a head's bias that is zero, lightning attention's decay, how
     # many points a deformable attention looks at, Gemma 4's factor of a layer, weights of a loss.
-    + """final_logits_bias diagonal_decay key_decay query_decay slope_rate num_points_scale
-    n_points_scale layer_scalar empty_weight attn_mask_probs""".split()
+    + """final_logits_bias zero_k_bias diagonal_decay key_decay query_decay slope_rate
+    num_points_scale n_points_scale layer_scalar empty_weight attn_mask_probs""".split()
 )
 
 #: Last segments that are buffers in some modules only, by the module's name.
@@ -47,6 +47,8 @@ _IN_MODULES = {
     "pos_embed": {"pos_embed"},
     "patch_embed": {"pos_embedding"},
     "vocoder": {"mean", "scale"},
+    "downsample": {"filter"},  # of waves, against aliasing
+    "upsample": {"filter"},
     "shared_image_embedding": {"positional_embedding"},  # Segment Anything's random frequencies
     "shared_embedding": {"positional_embedding"},
 }

@@ -139,6 +139,8 @@ def _lists(key: str, value: list[Any]) -> list[Any]:
     elif kinds == {bool}:
         for i in range(min(len(value), 4)):
             found.append([v != (i == j) for j, v in enumerate(value)])
+    elif kinds == {list} and all(type(item) is bool for row in value for item in row):
+        found += [[[not item for item in row] for row in value], [*value, value[-1]]]  # a table
     elif kinds == {str}:
         if len(set(value)) > 1:
             found += [value[::-1], [value[-1], *value[:-1]], [value[0]] * len(value)]

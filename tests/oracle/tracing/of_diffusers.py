@@ -67,7 +67,8 @@ class Diffusers:
         torch.set_num_threads(1)
         self.version = diffusers.__version__
 
-    def _class(self, name: str) -> Any:
+    def named(self, name: str) -> Any:
+        """A class by its name."""
         import diffusers
 
         if name in _OF_PIPELINES:
@@ -89,7 +90,7 @@ class Diffusers:
         return [name for name in found if name != "ModelMixin" and self._arguments(name)]
 
     def _arguments(self, name: str) -> dict[str, inspect.Parameter]:
-        parameters = inspect.signature(self._class(name).__init__).parameters
+        parameters = inspect.signature(self.named(name).__init__).parameters
         wanted = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         return {k: p for k, p in parameters.items() if k != "self" and p.kind in wanted}
 
@@ -130,7 +131,7 @@ class Diffusers:
         import torch
 
         with torch.device("meta"), _no_init():
-            model = self._class(class_name)(**given)
+            model = self.named(class_name)(**given)
         state = dict(model.state_dict(keep_vars=True))
         if len({id(tensor) for tensor in state.values()}) < len(state):
             raise ValueError("shares tensors")
@@ -146,7 +147,7 @@ class Diffusers:
         import torch
 
         with torch.device("meta"), _no_init():
-            return self._class(class_name).from_config({"_class_name": class_name, **given})
+            return self.named(class_name).from_config({"_class_name": class_name, **given})
 
     def as_saved(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         values = json.loads(self._loaded(class_name, given).to_json_string())
@@ -185,7 +186,7 @@ class Diffusers:
         for other in ({}, *others[:24]):
             # What was noted until an error still proposes.
             with _no_init(), suppress(Exception):
-                self._class(class_name)(**{**given, **other})
+                self.named(class_name)(**{**given, **other})
 
     def sections(self, kind: str, class_name: str) -> dict[str, str]:
         return {}

@@ -1,0 +1,118 @@
+"""LTX2Vocoder and LTX2VocoderWithBWE: from LTX-2's spectrogram to a wave (HiFi-GAN, BigVGAN).
+
+Source of shapes: diffusers/pipelines/ltx2/vocoder.py. The second holds two vocoders, the
+later one's keys with ``bwe_`` before them: it widens the band; fixed transforms stand between.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import MAX_COUNT, ModelConfig
+from ..core.dims import Dim
+from ..trees.catalog import register
+from ..trees.modules import Activation, Buffer, Conv, Module, ModuleList, Weight
+
+_SNAKES = ("snakebeta", "snake")
+
+
+def _snake(width: Dim, *, beta: bool) -> Module:
+    return Module("SnakeBeta", alpha=Weight(width), beta=Weight(width) if beta else None)
+
+
+def _smoothed(c: ModelConfig, act: Module, key: str) -> Module:
+    """Between an upsampling and a downsampling, whose filters are buffers of a file."""
+    ratio = c.dim(f"{key}antialias_ratio", default=2)
+    size = 12 if f"{key}antialias_kernel_size" not in c.values else 6 * ratio // 2 * 2
+    size = c.dim(f"{key}antialias_kernel_size", default=size)
+    step = Buffer(1, 1, size)
+    return Module(
+        "AntiAliasAct1d",
+        upsample=Module("UpSample1d", filter=step),
+        act=act,
+        downsample=Module("DownSample1d", filter=step),
+    )
+
+
+def _dilations(c: ModelConfig, key: str, count: int) -> list[int]:
+    """How many convolutions each residual block has."""
+    value = c.raw(key) if c.raw(key) is not None else [[1, 3, 5]] * 3
+    whole = isinstance(value, (list, tuple)) and len(value) == count
+    if not whole or not all(isinstance(v, (list, tuple)) and len(v) <= MAX_COUNT for v in value):
+        raise c.error(key, value, f"{count} lists, one for each of the kernels")
+    return [len(v) for v in value]
+
+
+def vocoder(
+    c: ModelConfig,
+    key: str,
+    width: int,
+    kernels: tuple[int, ...],
+    *,
+    act: str,
+    smooth: bool,
+    bias: bool,
+) -> Module:
+    """Each upsampling halves the channels; behind it stand residual blocks, one for each kernel."""
+    name = c.text(f"{key}act_fn", default=act)
+    if name not in (*_SNAKES, "leaky_relu"):
+        raise c.error(f"{key}act_fn", name, "snakebeta, snake or leaky_relu")
+    smooth = c.flag(f"{key}antialias", default=smooth)
+    if smooth and name == "leaky_relu":
+        raise c.error(f"{key}antialias", True, "false with leaky_relu")
+    sizes = c.dims(f"{key}upsample_kernel_sizes", default=kernels)
+    factors = c.dims(f"{key}upsample_factors", default=kernels)
+    if not sizes or len(sizes) != len(factors):
+        raise c.error(f"{key}upsample_factors", len(factors), "one for each upsample_kernel_sizes")
+    around = c.dims(f"{key}resnet_kernel_sizes", default=(3, 7, 11))
+    depths = _dilations(c, f"{key}resnet_dilations", len(around))
+    channels = c.dim(f"{key}hidden_channels", default=width)
+    conv_in = Conv(c.dim(f"{key}in_channels", default=128), channels, 7, dims=1)
+    ups, blocks = [], []
+    for size in sizes:
+        half = channels // 2
+        ups.append(Conv(channels, half, size, dims=1, transposed=True))
+        step = _snake(half, beta=name == "snakebeta") if name in _SNAKES else None
+        step = _smoothed(c, step, key) if step and smooth else step or Activation("LeakyReLU")
+        for kernel, depth in zip(around, depths, strict=True):
+            convs = ModuleList([Conv(half, half, kernel, dims=1)] * depth)
+            acts = ModuleList([step] * depth)
+            block = Module("ResBlock", convs1=convs, acts1=acts, convs2=convs, acts2=acts)
+            blocks.append(block)
+        channels = half
+    last = _snake(channels, beta=True)
+    last.component = Component.OTHER
+    bias = c.flag(f"{key}final_bias", default=bias)
+    return Module(
+        "LTX2Vocoder",
+        conv_in=conv_in,
+        upsamplers=ModuleList(ups),
+        resnets=ModuleList(blocks),
+        act_out=_smoothed(c, last, key) if name in _SNAKES else Activation("LeakyReLU"),
+        conv_out=Conv(channels, c.dim(f"{key}out_channels", default=2), 7, dims=1, bias=bias),
+        component=Component.CONV,
+    )
+
+
+def alone(c: ModelConfig) -> Module:
+    sizes = (16, 15, 8, 4, 4)
+    return vocoder(c, "", 1024, sizes, act="leaky_relu", smooth=False, bias=True)
+
+
+def widened(c: ModelConfig) -> Module:
+    size = c.dim("filter_length", default=512)
+    bins = size // 2 + 1
+    basis = Buffer(2 * bins, 1, size)
+    mels = Buffer(c.dim("num_mel_channels", default=64), bins)
+    first, second = (11, 4, 4, 4, 4, 4), (12, 11, 4, 4, 4)
+    transform = Module("CausalSTFT", forward_basis=basis, inverse_basis=basis)
+    return Module(
+        "LTX2VocoderWithBWE",
+        vocoder=vocoder(c, "", 1536, first, act="snakebeta", smooth=True, bias=False),
+        bwe_generator=vocoder(c, "bwe_", 512, second, act="snakebeta", smooth=True, bias=False),
+        mel_stft=Module("MelSTFT", stft_fn=transform, mel_basis=mels),
+        resampler=Activation("UpSample1d"),
+    )
+
+
+_CLASSES = {"LTX2Vocoder": alone, "LTX2VocoderWithBWE": widened}
+register((), _CLASSES, category="diffusion", source="diffusers")
