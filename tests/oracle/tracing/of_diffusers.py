@@ -107,7 +107,7 @@ class Diffusers:
         self, kind: str, class_name: str, released: Given | None = None
     ) -> Iterator[dict[str, Any]]:
         hidden = sorted(k for k in self._arguments(class_name) if IDLE.search(k))
-        if set(hidden) - {"dtype", "use_cache"}:
+        if set(hidden) - {"dtype", "use_cache", "model_type"}:  # of which the class takes one
             raise ValueError(f"has arguments that are never varied: {', '.join(hidden)}")
         released = dict(released or {})
         whole = self.full(kind, class_name, released)
