@@ -13,6 +13,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
 from ..layers.heads import to_words
 from ..trees.catalog import register, register_part
+from ..trees.keeps import Unknown
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
 
@@ -34,9 +35,11 @@ def transformer(c: ModelConfig, h: Dim, heads: int, inner: int | None) -> Module
         h // query,
     )
     act = c.text("hidden_act", default="silu")
+    attention = grouped_attention("BltSelfAttention", h, sizes)
+    attention.keeps = (Unknown("how many patches the bytes of a text make is not known before"),)
     return Module(
         "BltTransformerLayer",
-        self_attn=grouped_attention("BltSelfAttention", h, sizes),
+        self_attn=attention,
         mlp=gated_mlp("BltMLP", h, _inner(c, h, inner), act=act),
         input_layernorm=_norm(c, h),
         post_attention_layernorm=_norm(c, h),

@@ -91,9 +91,11 @@ def encoder(c: ModelConfig) -> Module:
     heads = int(c.dim("num_attention_heads"))
     if c.text("summary_type") == "attn":
         raise c.error("summary_type", "attn", "another word: the library has no such summary")
+    attention = _attention(c)
+    attention.keeps = ()  # it judges what was written, all at once
     layer = Module(
         "ClvpEncoderLayer",
-        self_attn=_attention(c),
+        self_attn=attention,
         mlp=Module(
             "ClvpEncoderMLP",
             fc1=Module(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import without_static_cache
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
@@ -102,7 +103,7 @@ def causal(c: ModelConfig) -> Module:
 
 register(
     "cpmant",
-    {"CpmAntForCausalLM": causal, "CpmAntModel": model},
+    without_static_cache({"CpmAntForCausalLM": causal, "CpmAntModel": model}),
     base="CpmAntModel",
     base_prefix="cpmant",
     category="text decoder",

@@ -94,10 +94,12 @@ def layer(c: ModelConfig, names: _Names) -> Module:
 
 def model(c: ModelConfig, names: _Names = _Names()) -> Module:  # noqa: B008 - immutable
     layers = c.count("num_hidden_layers", "n_layer", default=32)
+    blocks = Layers.of(layers, layer(c, names))
+    blocks.static = not c.flag("alibi", default=False)  # which are made for the tokens alone
     return Module(
         names.model,
         word_embeddings=Embedding(c.dim("vocab_size", default=65024), _hidden(c)),
-        h=Layers.of(layers, layer(c, names)),
+        h=blocks,
         ln_f=_norm(c),
         rotary_emb=Activation(names.rotary),
     )

@@ -33,7 +33,7 @@ def attention(c: ModelConfig, *, cross: bool = False) -> Module:
     c.divided(h, c.dim("n_head", "num_attention_heads", default=12), "n_embd", "n_head")
     return Module(
         "GPT2Attention",
-        c_attn=Conv1D(2 * h if cross else 3 * h, h, kind="qkv"),
+        c_attn=Conv1D(2 * h if cross else 3 * h, h, kind="key_value" if cross else "qkv"),
         q_attn=Conv1D(h, h, kind="query") if cross else None,
         c_proj=Conv1D(h, h, kind="output"),
         bias=Buffer(1, 1, n, n, saved=False),

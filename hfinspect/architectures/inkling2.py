@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.composing import respelled
+from ..layers.composing import respelled, without_static_cache
 from ..layers.vision import clip_attention, scaled
 from ..trees.catalog import register, register_part
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Parameter, Weight, each_module
@@ -157,7 +157,7 @@ def tower_alone(c: ModelConfig) -> Module:
 
 register(
     "inkling2",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
+    without_static_cache({f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base}),
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )

@@ -12,6 +12,7 @@ from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, layer_types
+from ..layers.composing import without_static_cache
 from ..layers.heads import lm_head
 from ..layers.windows import every, windows
 from ..trees.catalog import register
@@ -182,7 +183,7 @@ def causal(c: ModelConfig) -> Module:
 
 register(
     "inkling2_text",
-    {"Inkling2ForCausalLM": causal, "Inkling2TextModel": model},
+    without_static_cache({"Inkling2ForCausalLM": causal, "Inkling2TextModel": model}),
     base="Inkling2TextModel",
     base_prefix="model.llm",
     category="text decoder",

@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.composing import without_static_cache
 from ..layers.heads import to_words
 from ..layers.vision import (
     clip_attention,
@@ -156,13 +157,13 @@ def base(c: ModelConfig) -> Module:
 
 register(
     "kosmos-2",
-    {"Kosmos2ForConditionalGeneration": generation, "Kosmos2Model": base},
+    without_static_cache({"Kosmos2ForConditionalGeneration": generation, "Kosmos2Model": base}),
     base="Kosmos2Model",
     category="multimodal",
 )
 register(
     "kosmos_2_text_model",
-    {"Kosmos2TextModel": only_text, "Kosmos2TextForCausalLM": text_alone},
+    without_static_cache({"Kosmos2TextModel": only_text, "Kosmos2TextForCausalLM": text_alone}),
     base="Kosmos2TextModel",
     category="text decoder",
 )

@@ -9,7 +9,9 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, activation, grouped_attention, layer_types
+from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, block_sparse, w_experts
+from ..trees.catalog import register
 from ..trees.keeps import State
 from ..trees.modules import Buffer, Linear, Module, RMSNorm
 from .llama import LLAMA
@@ -63,7 +65,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c))
 
 
-LLAMA.like(
+_MINIMAX = LLAMA.like(
     "MiniMax",
     intermediate_size=14336,
     rms_norm_eps=1e-5,
@@ -75,4 +77,11 @@ LLAMA.like(
     ),
     rotary=False,
     qa_prefix=None,
-).register("minimax")
+)
+register(
+    "minimax",
+    without_static_cache(_MINIMAX.classes()),
+    base="MiniMaxModel",
+    base_prefix="model",
+    category="text decoder",
+)

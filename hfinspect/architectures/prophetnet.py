@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.composing import with_defaults
+from ..layers.composing import with_defaults, without_static_cache
 from ..layers.encoders import hidden, vocab
 from ..layers.heads import to_words
 from ..trees.catalog import register
@@ -117,13 +117,15 @@ register(
     "prophetnet",
     with_defaults(
         _DEFAULTS,
-        {
-            "ProphetNetForConditionalGeneration": conditional_generation,
-            "ProphetNetModel": model,
-            "ProphetNetForCausalLM": causal_lm,
-            "ProphetNetEncoder": lambda c: _stack(c, "encoder", None),
-            "ProphetNetDecoder": lambda c: _stack(c, "decoder", None),
-        },
+        without_static_cache(
+            {
+                "ProphetNetForConditionalGeneration": conditional_generation,
+                "ProphetNetModel": model,
+                "ProphetNetForCausalLM": causal_lm,
+                "ProphetNetEncoder": lambda c: _stack(c, "encoder", None),
+                "ProphetNetDecoder": lambda c: _stack(c, "decoder", None),
+            }
+        ),
     ),
     base="ProphetNetModel",
     base_prefix="prophetnet",

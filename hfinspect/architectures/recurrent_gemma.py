@@ -45,7 +45,8 @@ def _recurrent(d: Decoder, c: ModelConfig) -> Module:
         rg_lru=unit,
         act_fn=activation(_act(c)),
         component=Component.SSM,
-        keeps=(State("recurrent", (width,), "F32"),),
+        # Its mixers hold these, and of the convolution one column less than its kernel.
+        keeps=(State("convolution", (width, kernel - 1)), State("recurrent", (width,), "F32")),
     )
 
 

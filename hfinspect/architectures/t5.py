@@ -110,10 +110,13 @@ def stack(
         layers = encoder_layers(c)
     first = block(c, decoder=decoder, positions=True)
     rest = block(c, decoder=decoder, positions=False)
+    blocks = Layers([first, *[rest] * (int(layers) - 1)] if layers else [])
+    # A StaticCache has as many layers as the encoder.
+    blocks.static = not decoder or int(layers) <= int(encoder_layers(c))
     return Module(
         "T5Stack",
         embed_tokens=table(c, tied_to=tied_to),
-        block=Layers([first, *[rest] * (int(layers) - 1)] if layers else []),
+        block=blocks,
         final_layer_norm=_norm(c),
         dropout=Dropout(c.number("dropout_rate", default=0.1)),
     )

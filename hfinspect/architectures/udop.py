@@ -12,7 +12,7 @@ from ..layers.composing import renamed, with_defaults
 from ..layers.heads import to_words
 from ..layers.vision import pair
 from ..trees.catalog import register
-from ..trees.modules import Conv, Embedding, Module, ModuleList, Parameter
+from ..trees.modules import Conv, Embedding, Layers, Module, ModuleList, Parameter
 from . import t5
 
 DEFAULTS = {
@@ -72,6 +72,9 @@ def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module
         layers = c.count("num_decoder_layers", default=both)
     base = renamed(t5.stack(c, decoder=decoder, layers=layers), "T5", "Udop")
     parts = dict(base.children)
+    blocks = parts["block"]
+    assert isinstance(blocks, Layers)
+    blocks.static = int(layers) <= int(given)
     places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
     cells: dict[str, Module] = {}
     if not decoder:

@@ -21,10 +21,11 @@ def _first_everywhere(module: Module) -> Module:
             continue
         if child.class_name == "T5Stack":
             blocks = child["block"]
-            assert isinstance(blocks, Module)
+            assert isinstance(blocks, Layers)
             first = blocks.children.get("0")
             if isinstance(first, Module):
-                child.children["block"] = Layers.of(len(blocks.children), first)
+                equal = child.children["block"] = Layers.of(len(blocks.children), first)
+                equal.static = blocks.static
         else:
             _first_everywhere(child)
     return module

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.config import ModelConfig
 from ..trees.catalog import Builder
-from ..trees.modules import Module, Parameter, each_module
+from ..trees.modules import Layers, Module, Parameter, each_module
 
 #: A part of a class: what stands on one line of its ``__init__``.
 Part = Callable[[ModelConfig], "Module | Parameter | None"]
@@ -64,6 +64,23 @@ def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[
         return lambda c: renamed(build(c), old, new)
 
     return {new + name.removeprefix(old): under(build) for name, build in classes.items()}
+
+
+def without_static_cache(classes: Mapping[str, Builder]) -> dict[str, Builder]:
+    """The same classes, which transformers cannot run with a StaticCache: their masks are as long
+    as the tokens, or their cache is of a class of its own."""
+
+    def marked(build: Builder) -> Builder:
+        def over(c: ModelConfig) -> Module:
+            root = build(c)
+            for module in each_module(root):
+                if isinstance(module, Layers):
+                    module.static = False
+            return root
+
+        return over
+
+    return {name: marked(build) for name, build in classes.items()}
 
 
 def renamed(root: Module, old: str, new: str) -> Module:

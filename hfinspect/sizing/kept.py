@@ -34,7 +34,7 @@ def kept(layer: Module, *, cross: bool = False) -> Iterator[Keeps]:
     if own is not None:
         for item in own:
             yield replace(item, cross=cross or item.cross) if isinstance(item, KeysValues) else item
-        says = any(isinstance(item, State) and item.name == "conv" for item in own)
+        says = any(isinstance(item, State) and item.name.startswith("conv") for item in own)
         yield from _inner(layer, convolutions=not says)
         return
     yield from _convolved(layer, deep=False)

@@ -195,7 +195,7 @@ def unknown_layouts(layers: Sequence[KeptLayer], engine: str = "logical") -> tup
         reasons.append(f"how {engine} holds a prompt apart from what follows is not known here")
     if engine == "transformers-static" and not all(layer.static for layer in layers):
         reasons.append(
-            "transformers 5.23 fills a cache of its own, not the StaticCache it is given"
+            "transformers 5.23 fills no StaticCache for it: it keeps a cache of its own, or fails"
         )
     return tuple(dict.fromkeys(reasons))
 

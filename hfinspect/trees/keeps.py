@@ -52,7 +52,8 @@ class KeysValues:
 class State:
     """A tensor of a fixed shape a sequence; ``dtype`` None is the model's own.
 
-    ``name`` is ``conv`` or ``recurrent``. A convolution keeps its last ``kernel`` inputs in
+    ``name`` is ``conv`` or ``recurrent``, or ``convolution`` where transformers too keeps one
+    column less than the kernel. Any other convolution keeps its last ``kernel`` inputs in
     transformers and ``kernel - 1`` elsewhere: ``shape[-1]`` is the kernel then.
     """
 
@@ -67,5 +68,8 @@ class Unknown:
 
     reason: str
 
+
+#: Of models that read all tokens again for each one they write.
+NO_CACHE = Unknown("transformers 5.23 has no cache for it, and reads all tokens again")
 
 Keeps = KeysValues | State | Unknown

@@ -3,6 +3,7 @@
     pip install 'hfinspect[oracle]'
     python -m tests.oracle.record_caches            # every family with a case file
     python -m tests.oracle.record_caches llama t5
+    python -m tests.oracle.record_caches library    # classes that have no small model
     python -m tests.oracle.record_caches --traced evolla     # of a trace, at its recorded configs
 
 Each small model of a case file whose class generates is built, run once over ``TOKENS`` tokens with
@@ -30,6 +31,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .cache_inputs import GIVEN, LIBRARY, SEEN, held_by_modules, inputs_of, settle, what_runs
 from .record import FIXTURES, _build
 from .trace import TRACED
 from .tracing.writing import text
@@ -49,7 +51,8 @@ OF_FRAMES = {"kyutai_speech_to_text": ("num_codebooks", 1), "dia": ("num_channel
 IN_ROWS = ("musicgen", "musicgen_melody", "musicgen_decoder", "musicgen_melody_decoder")
 GENERATES = (
     "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead", "MarianMTModel",
-    "GenerationDecoder",
+    "GenerationDecoder", "ForProteinText2Text", "DoubleHeadsModel", "ForSpeechToText",
+    "ForGeneration", "EncoderDecoderModel",
 )  # fmt: skip
 
 
@@ -96,14 +99,16 @@ def _inside(value: Any, name: str, depth: int) -> Iterator[list[Any]]:
 
 
 #: Bookkeeping of the cache itself that grows with nothing.
-_COUNTERS = ("cumulative_length", "sliding_window_tensor", "position")
+_COUNTERS = ("cumulative_length", "seqlen_offset", "sliding_window_tensor", "position")
 
 
-def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
+def run(model: Any, tokens: int, static: int | None = None, seen: int = SEEN) -> list[list[Any]]:
+    """What is kept after so many tokens; ``seen`` are the positions of an encoder's output."""
     import torch
-    from transformers import EncoderDecoderCache, StaticCache
+    from transformers import DynamicCache, EncoderDecoderCache, StaticCache
     from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+    whole, model = model, what_runs(model)
     config = model.config.get_text_config(decoder=True)
     key, more = OF_FRAMES.get(model.config.model_type, ("", 0))
     codes = (getattr(config, key) + more,) if key else ()
@@ -113,7 +118,10 @@ def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
         ids = torch.full((own.num_codebooks, tokens), 7, dtype=torch.long)
     arguments = inspect.signature(model.forward).parameters
     inputs: dict[str, Any] = {"use_cache": True}
-    if model.config.is_encoder_decoder:
+    own_inputs = inputs_of(whole, ids)
+    if own_inputs is not None:
+        inputs |= own_inputs
+    elif model.config.is_encoder_decoder:
         inputs["decoder_input_ids"] = ids
         config = model.config.get_text_config(encoder=True)
         bins = getattr(config, "num_mel_bins", None) or getattr(
@@ -140,23 +148,36 @@ def run(model: Any, tokens: int, static: int | None = None) -> list[list[Any]]:
         inputs["input_ids"] = ids
     if static is not None:
         cache = StaticCache(config=model.config, max_cache_len=static)
-        if model.config.is_encoder_decoder:
-            cache = EncoderDecoderCache(cache, StaticCache(config=model.config, max_cache_len=5))
+        if model.config.is_encoder_decoder or "encoder_hidden_states" in inputs:
+            cache = EncoderDecoderCache(cache, StaticCache(config=model.config, max_cache_len=seen))
         inputs["past_key_values"] = cache
+    inputs = {k: v for k, v in inputs.items() if k in arguments or k == "use_cache"}
+    cache = _filled(model, inputs)
+    if cache is None and "past_key_values" in arguments:  # it makes none, but fills one it is given
+        inputs["past_key_values"] = DynamicCache(config=model.config)
+        cache = _filled(model, inputs)
+    if cache is None:
+        raise LookupError("the output has no cache")
+    rows = [row for row in tensors_of(cache) if not row[2].startswith(_COUNTERS)]
+    return rows + held_by_modules(whole)
+
+
+def _filled(model: Any, inputs: dict[str, Any]) -> Any:
+    import torch
+
     with torch.no_grad():
-        out = model(**{k: v for k, v in inputs.items() if k in arguments or k == "use_cache"})
-    for name in ("past_key_values", "cache_params", "state", "mems"):
-        cache = getattr(out, name, None)
-        if cache is not None:
-            return [row for row in tensors_of(cache) if not row[2].startswith(_COUNTERS)]
-    raise LookupError("the output has no cache")
+        out = model(**inputs)
+    names = ("past_key_values", "cache_params", "state", "mems")
+    made = next((cache for n in names if (cache := getattr(out, n, None)) is not None), None)
+    return inputs.get("past_key_values") if made is None else made
 
 
 def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     import torch
 
+    needed = GIVEN.get(case["architecture"], {}) if entry.get("tiny") else {}
     given = {k: v for k, v in entry.get("tiny", {}).items() if k not in case.get("remove", ())}
-    given = copy.deepcopy({**given, **case.get("config", {})})
+    given = copy.deepcopy({**given, **case.get("config", {}), **needed})
     with torch.device(WAYS[0][0]):
         model = _build(entry, case["architecture"], given)
     _narrow(model.config, given)
@@ -175,10 +196,13 @@ def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
                 model = _build(entry, case["architecture"], given).eval().to(dtype=dtype)
                 if hasattr(model, "set_experts_implementation"):
                     model.set_experts_implementation("eager" if device == "cpu" else "batched_mm")
+                settle(model)
                 for tokens in TOKENS:
                     found[str(tokens)] = run(model, tokens)
                 try:
-                    found[f"static {STATIC}"] = run(model, 3, STATIC)
+                    crossed = (row[3] for row in found["3"] if row[2] == "cross_keys")
+                    seen = next((shape[-2] for shape in crossed), SEEN)
+                    found[f"static {STATIC}"] = run(model, 3, STATIC, seen)
                 except Exception as error:
                     found["not static"] = f"{type(error).__name__}: {str(error)[:120]}"
         except Exception as error:  # noqa: PERF203
@@ -323,7 +347,17 @@ def main() -> int:
         for name in options.families or sorted(p.stem for p in TRACED.glob("*.json")):
             record_traced(name)
         return 0
-    for name in options.families or sorted(p.stem for p in (FIXTURES / "cases").glob("*.json")):
+    for name in options.families or [
+        *sorted(p.stem for p in (FIXTURES / "cases").glob("*.json")),
+        "library",
+    ]:
+        if name == "library":
+            rows = [
+                at_library_sizes({"model_type": kind, "cases": [{"architecture": own}]}, {})
+                for kind, own in LIBRARY.items()
+            ]
+            _write(FOLDER / "library.json", {k: row for found in rows for k, row in found.items()})
+            continue
         entries = json.loads((FIXTURES / "cases" / f"{name}.json").read_text())
         found: dict[str, Any] = {}
         for entry in entries if isinstance(entries, list) else [entries]:
