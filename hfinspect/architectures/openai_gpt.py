@@ -11,7 +11,6 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import decoder_classes, sequence_summary, to_words
 from ..trees.catalog import register
-from ..trees.keeps import NO_CACHE
 from ..trees.modules import Buffer, Conv1D, Dropout, Embedding, LayerNorm, Layers, Module
 
 
@@ -41,7 +40,6 @@ def block(c: ModelConfig) -> Module:
             attn_dropout=Dropout(c.number("attn_pdrop", default=0.1)),
             resid_dropout=dropout,
             component=Component.ATTENTION,
-            keeps=(NO_CACHE,),
         ),
         ln_1=_norm(c),
         mlp=Module(

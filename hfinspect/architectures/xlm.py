@@ -13,7 +13,6 @@ from ..layers import encoders
 from ..layers.composing import composed
 from ..layers.heads import classifier
 from ..trees.catalog import register
-from ..trees.keeps import NO_CACHE
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -53,7 +52,6 @@ def attention(c: ModelConfig) -> Module:
         v_lin=Linear(d, d, kind="value"),
         out_lin=Linear(d, d, kind="output"),
         component=Component.ATTENTION,
-        keeps=(NO_CACHE,),
     )
 
 

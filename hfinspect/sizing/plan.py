@@ -101,17 +101,17 @@ def _once_held(
     return (f"llama.cpp before May 2025 {made} all the same, and never read it",)
 
 
-#: Types of which transformers has no cache that it gives back.
-_WITHOUT_CACHE = {
-    "openai-gpt": "keeps nothing of it: each token is computed from all before it",
-    "recurrent_gemma": "keeps its states within its layers, not in a cache",
-}
+#: Types of which transformers has no cache.
+_WITHOUT_CACHE = frozenset({"flaubert", "openai-gpt", "xlm"})
 
 
 def refused(prediction: Prediction, layers: Sequence[KeptLayer], engine: Engine) -> str:
     """Why no cache is sized under an engine; empty where it is."""
     if engine.name.startswith("transformers") and prediction.model_type in _WITHOUT_CACHE:
-        return f"transformers {engine.version} {_WITHOUT_CACHE[prediction.model_type]}"
+        return (
+            f"transformers {engine.version} keeps nothing of it: each token is computed from all "
+            "before it"
+        )
     cannot = runs(engine, prediction.architecture, layers).refused
     return cannot or "; ".join(unknown_layouts(layers, engine.name))
 

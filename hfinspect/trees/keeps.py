@@ -69,7 +69,4 @@ class Unknown:
     reason: str
 
 
-#: Of models that read all tokens again for each one they write.
-NO_CACHE = Unknown("transformers 5.23 has no cache for it, and reads all tokens again")
-
 Keeps = KeysValues | State | Unknown

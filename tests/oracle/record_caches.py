@@ -4,6 +4,7 @@
     python -m tests.oracle.record_caches            # every family with a case file
     python -m tests.oracle.record_caches llama t5
     python -m tests.oracle.record_caches library    # classes that have no small model
+    python -m tests.oracle.record_caches --generating    # which classes of the catalog generate
     python -m tests.oracle.record_caches --traced evolla     # of a trace, at its recorded configs
 
 Each small model of a case file whose class generates is built, run once over ``TOKENS`` tokens with
@@ -323,6 +324,22 @@ def _differing(trace: dict[str, Any], path: Path) -> dict[str, Any]:
     return wrong if shown else {"": "nothing was recorded"}
 
 
+def write_generating() -> None:
+    """The classes of the catalog of which transformers says that they generate."""
+    import transformers
+
+    from hfinspect.trees.catalog import registered
+
+    def generates(name: str) -> bool:
+        try:
+            return bool(getattr(transformers, name).can_generate())
+        except (AttributeError, ImportError):  # no such class, or one that needs more libraries
+            return False
+
+    names = sorted(name for name in registered()[1] if generates(name))
+    (FIXTURES / "generating.json").write_text(json.dumps(names, indent=0) + "\n")
+
+
 def _write(path: Path, found: dict[str, Any]) -> None:
     lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
     path.write_text("{\n" + lines + "\n}\n")
@@ -332,6 +349,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("families", nargs="*", help="case files by name; all if none is given")
     parser.add_argument("--traced", action="store_true", help="the names are those of traces")
+    parser.add_argument("--generating", action="store_true", help="list the classes that generate")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     import torch
@@ -343,6 +361,9 @@ def main() -> int:
     global WAYS
     WAYS = (("cpu", torch.bfloat16), ("meta", torch.bfloat16), ("cpu", torch.float32))
     FOLDER.mkdir(exist_ok=True)
+    if options.generating:
+        write_generating()
+        return 0
     if options.traced:
         for name in options.families or sorted(p.stem for p in TRACED.glob("*.json")):
             record_traced(name)

@@ -152,7 +152,6 @@ def test_a_decoder_of_sound_keeps_its_own_keys_and_values() -> None:
     ("model_type", "class_name", "engine", "words"),
     [
         ("openai-gpt", "OpenAIGPTLMHeadModel", "transformers", "keeps nothing of it"),
-        ("recurrent_gemma", "RecurrentGemmaForCausalLM", "transformers", "within its layers"),
         ("musicgen_melody", "MusicgenMelodyForConditionalGeneration", "logical", "melody stand"),
     ],
 )
