@@ -74,7 +74,7 @@ def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module
     parts = dict(base.children)
     blocks = parts["block"]
     assert isinstance(blocks, Layers)
-    blocks.static = int(layers) <= int(given)
+    blocks.static = int(layers) <= int(c.count("num_layers", default=24))
     places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
     cells: dict[str, Module] = {}
     if not decoder:
