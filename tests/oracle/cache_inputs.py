@@ -133,7 +133,7 @@ def inputs_of(whole: Any, ids: Any) -> dict[str, Any] | None:
     name, model = type(whole).__name__, what_runs(whole)
     if name in WIDTHS:
         seen = BaseModelOutput(_zeros(model, 1, SEEN, attrgetter(WIDTHS[name])(model.config)))
-        seen.attention_mask = seen.router_logits = None  # type: ignore[attr-defined]
+        seen.attention_mask = seen.router_logits = None
         return {"decoder_input_ids": ids, "encoder_outputs": seen}
     return OF_CLASS[name](model, ids) if name in OF_CLASS else None
 
