@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -108,6 +109,14 @@ def test_a_config_that_names_nothing(config: dict[str, object]) -> None:
 def test_the_index_is_what_the_families_register() -> None:
     """``python -m tests.regenerate`` writes it."""
     assert INDEX.read_text(encoding="utf-8") == index_text()
+
+
+def test_what_is_left_out_has_a_reason() -> None:
+    """Of the model; that time ran out or something raised is none."""
+    reasons = json.loads((CASES.parent / "left_out.json").read_text())
+    said = {place: why for rows in reasons.values() for place, why in rows.items()}
+    assert len(said) <= 20
+    assert not {p: why for p, why in said.items() if re.search(r"no time|nothing fits|Error:", why)}
 
 
 def test_one_class_imports_one_family() -> None:
