@@ -89,6 +89,11 @@ def vq_model(c: ModelConfig) -> Module:
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """The output is as wide as its input; norms have a weight and a bias for each head."""
     heads, block = d.heads(c), grouped(d, c)
+    usual = d.width(c) // heads.query
+    if heads.dim != usual:  # a head_dim is not read here
+        raise c.error(
+            "head_dim", int(heads.dim), f"{int(usual)}, hidden_size / num_attention_heads"
+        )
     for name, count in (("q_norm", heads.query), ("k_norm", heads.kv)):
         block.children[name] = LayerNorm((count, heads.dim), class_name="ChameleonLayerNorm")
     return block
