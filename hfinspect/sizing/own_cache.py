@@ -30,7 +30,18 @@ USUAL_CONTEXTS: Final = (4096, 32768)
 #: Endings of classes that write one token after the other.
 GENERATES: Final = (
     "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "ForSpeechToText",
-    "ForProteinText2Text",
+    "ForProteinText2Text", "EncoderDecoderModel",
+)  # fmt: skip
+#: Classes that write one token after the other, and what they keep is not recorded.
+_NOT_RECORDED: Final = frozenset(
+    {
+        "BarkCoarseModel", "BarkModel", "BarkSemanticModel", "BlipForQuestionAnswering",
+        "DiffusionGemmaForBlockDiffusion", "IdeficsForVisionText2Text",
+        "ImageGPTForCausalImageModeling", "Nemotron3_5AsrForRNNT",
+        "NemotronAsrStreamingForRNNT", "ParakeetForRNNT", "ParakeetForTDT",
+        "SeamlessM4Tv2ForSpeechToSpeech", "SeamlessM4Tv2ForTextToSpeech",
+        "SpeechT5ForTextToSpeech",
+    }
 )  # fmt: skip
 #: Endings of classes that are the encoder of an encoder-decoder alone.
 _ENCODERS: Final = ("EncoderModel", "GenerationEncoder", "NetEncoder")
@@ -86,6 +97,8 @@ def no_cache(
         return ENCODES
     if _generates(prediction, config):
         return ""
+    if prediction.architecture in _NOT_RECORDED:
+        return "what it keeps between tokens is not recorded"
     return ENCODES if prediction.family.category == "encoder" else AT_ONCE
 
 

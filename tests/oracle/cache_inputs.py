@@ -50,9 +50,11 @@ WIDTHS: dict[str, str] = {
     "EncoderDecoderModel": "encoder.hidden_size",
     "MusicgenForConditionalGeneration": "text_encoder.hidden_size",
     "Pix2StructForConditionalGeneration": "text_config.hidden_size",
+    "SpeechEncoderDecoderModel": "encoder.hidden_size",
     "SpeechT5ForSpeechToText": "hidden_size",
     "SwitchTransformersForConditionalGeneration": "d_model",
     "UdopForConditionalGeneration": "d_model",
+    "VisionEncoderDecoderModel": "encoder.hidden_size",
 }
 
 
