@@ -73,13 +73,14 @@ def measured(one: Comparison, rounds: int, hub: Hub, folder: Path) -> list[Runs]
 
 def environment(contender: Contender, one: Comparison, hub: Hub, folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled, ours and theirs
     cache = folder / "cache" / contender.cache
     if contender.cache == "new":
         # Not the one before emptied: where many files were just deleted, making others is slow.
         cache = Path(tempfile.mkdtemp(prefix="cache-", dir=folder))
     on_hub = hub.env if one.hub is not None else {}
-    return {**kept, **on_hub, "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(cache)}
+    env = {**kept, **on_hub, "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(cache)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled, ours and theirs
+    return env
 
 
 def table(one: Comparison, found: list[Runs]) -> list[str]:
