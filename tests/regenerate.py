@@ -23,22 +23,20 @@ RECORDERS = ("record", "record_caches", "record_printed")
 
 
 def index_text() -> str:
-    """``index.json`` as it should be: what the family files register, one line an entry."""
+    """``index.json`` as it should be: what the family files register, one line a file."""
     by_type, by_class = catalog.registered()
-    types: dict[str, object] = {name: family.file for name, family in by_type.items()}
-    classes: dict[str, object] = {
-        name: [family.file, next((t for t in family.model_types if by_type.get(t) is family), "")]
-        for name, family in by_class.items()
+    files: dict[str, dict[str, list[str]]] = {}
+    for name, family in by_type.items():
+        files.setdefault(family.file, {})[name] = []
+    for name, family in by_class.items():
+        kind = next((t for t in family.model_types if by_type.get(t) is family), "")
+        files.setdefault(family.file, {}).setdefault(kind, []).append(name)
+    joined = {
+        file: {kind: " ".join(sorted(names)) for kind, names in sorted(kinds.items())}
+        for file, kinds in sorted(files.items())
     }
-    return _lines({"types": types, "classes": classes})
-
-
-def _lines(tables: dict[str, dict[str, object]]) -> str:
-    parts = []
-    for title, table in tables.items():
-        entries = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(table.items()))
-        parts.append(f"{json.dumps(title)}: {{\n{entries}\n}}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    lines = (f"{json.dumps(file)}: {json.dumps(kinds)}" for file, kinds in joined.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main(types: list[str]) -> None:

@@ -133,12 +133,18 @@ def registered() -> tuple[Mapping[str, Family], Mapping[str, Family]]:
 
 @cache
 def index() -> Index:
-    """``index.json``: which file holds which type and class. Written by ``python -m
-    tests.regenerate`` from what the files register; a test compares the two."""
+    """``index.json``: for each file the types in it, and the classes of each. Written by ``python
+    -m tests.regenerate`` from what the files register; a test compares the two."""
     content = pkgutil.get_data(__package__, "index.json")
     assert content is not None
-    found = json.loads(content)
-    return Index(found["types"], {name: tuple(at) for name, at in found["classes"].items()})
+    types: dict[str, str] = {}
+    classes: dict[str, tuple[str, str]] = {}
+    for file, kinds in json.loads(content).items():
+        for kind, names in kinds.items():
+            if kind:
+                types[kind] = file
+            classes |= dict.fromkeys(names.split(), (file, kind))
+    return Index(types, classes)
 
 
 def load_all() -> None:
