@@ -4,8 +4,6 @@ Attention with norms of queries and keys and a gate on its output; four norms in
 with shared ones after ``num_dense_layers``. The router's correction is a parameter.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

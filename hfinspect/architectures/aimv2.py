@@ -3,8 +3,6 @@
 Encoders of images and texts with RMS norms and gated MLPs; a query of its own pools the image.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Embeddings are narrow and mapped to the hidden size once; the layers share their
 holds each group of layers once, however often the model runs it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ EfficientNet without its last convolution (efficientnet.py), BERT, and a project
 the width of the image's features.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

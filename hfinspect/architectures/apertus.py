@@ -4,8 +4,6 @@ A two-matrix MLP whose activation, xIELU, has two learned numbers in every layer
 ones, saved as buffers); norms of queries and keys.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig, exact
 from ..layers.decoders import Decoder, up_down
 from ..trees.modules import Buffer, Module, Weight

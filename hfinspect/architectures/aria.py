@@ -4,8 +4,6 @@ Source of shapes: transformers/models/aria/modeling_aria.py. Files keep the layo
 release, in which the language model is a causal LM of its own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

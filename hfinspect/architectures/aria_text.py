@@ -4,8 +4,6 @@ A Llama-like decoder with experts in every layer. Files hold all experts of a la
 tensors, input before output.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp

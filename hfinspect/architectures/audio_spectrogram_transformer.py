@@ -3,8 +3,6 @@
 ViT over spectrograms: overlapping patches, two tokens before them, positions for all.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 Whisper's encoder, two linear layers, and a Qwen2 decoder, joined as in voxtral.py.
 """
 
-from __future__ import annotations
-
 from ..layers.whisper_encoder import width
 from .voxtral import Listener, register_listener
 

@@ -5,8 +5,6 @@ blocks to mean and variance of the latent, a decoder back; one attention in the 
 Files written before diffusers 0.15 call its projections query, key, value and proj_attn.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import Residual, attention, resnet_block, resnet_row, sampled_block, widths

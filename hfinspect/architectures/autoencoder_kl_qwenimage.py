@@ -4,8 +4,6 @@ Source of shapes: diffusers/models/autoencoders/autoencoder_kl_qwenimage.py. Cau
 convolutions; the way down is one flat list of blocks, the way up one of stages.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ DeepSeek-V3's latent attention and experts, with a norm after the experts that f
 next to the MLP.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.config import ModelConfig

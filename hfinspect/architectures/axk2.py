@@ -4,8 +4,6 @@ Latent attention with a sparse indexer; the query's up-projection also makes the
 reads a bottleneck of double width. Norms before attention and experts carry a low-rank gate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ SigLIP, a projector over squares of patches joined together whose first layer is
 half gating the other, and Command R7B. File names and their other spellings: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import Joined, projector

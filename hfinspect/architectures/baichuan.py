@@ -5,8 +5,6 @@ Llama's block with q, k and v in one matrix ``W_pack``. The 13B models have ALiB
 max_position_embeddings; Baichuan2's head is a normalised matrix of the same shape.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

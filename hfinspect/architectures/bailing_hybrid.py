@@ -6,8 +6,6 @@ attention, a linear recurrence over short convolutions. Experts as in DeepSeek-V
 tie_word_embeddings says.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -8,8 +8,6 @@ dense first layers, norms of each head's queries and keys, a bias that balances 
 layers that predict further tokens, which its class saves.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

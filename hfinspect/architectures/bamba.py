@@ -3,8 +3,6 @@
 Mamba 2 layers, and attention in those that ``attn_layer_indices`` lists.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.mamba2_mixer import Mixer, expanded

@@ -5,8 +5,6 @@ sound of them.  The first two attend causally and hold their masks in the file; 
 table and a head for each codebook, tied in pairs.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Attention with norms of queries and keys and a biased gate on its output; four n
 three dense layers, then experts with a corrected router and none shared.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, grouped, sandwich

@@ -5,8 +5,6 @@ shared) instead of, or next to, absolute ones. For segmentation a pyramid of fou
 through UPerNet (Xiao et al. 2018), whose modules files name as earlier versions of the code did.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ each followed by its norm (post-norm).  The pooler belongs to the heads.  Config
 that bring the code of ``mosaic_bert`` get that file's tensors.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, pre_training
 from ..layers.encoders import BASE

@@ -4,8 +4,6 @@ Source of shapes: transformers/models/bert_generation/modeling_bert_generation.p
 BERT's layers without segments and without a pooler; the head is one projection to the words.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -3,8 +3,6 @@
 BERT with sparse attention: the same projections, of which query, key and value may lack biases.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

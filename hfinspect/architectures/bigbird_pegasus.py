@@ -3,8 +3,6 @@
 Pegasus over long texts: sparse attention in the encoder, all of it without biases by default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ Pre-norm decoder with biases and learned positions, two more than the config say
 called ``output_projection``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

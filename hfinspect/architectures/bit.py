@@ -3,8 +3,6 @@
 A ResNet with group norms, before the convolutions or after them, whose weights are standardised.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Shapes of the unpacked model: a Llama-like decoder with a norm before the output
 the MLP. Files of packed ternary weights hold four values in a byte.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, gated, grouped
 from ..trees.modules import Module

@@ -4,8 +4,6 @@ A ViT with fused q, k, v, and BERT with cross-attention to the image: as decoder
 encoder (retrieval), as both (question answering).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ BLIP's ViT at EVA's size, a Q-Former (BERT whose learned queries look at the ima
 layer), one linear layer, and a whole language model, decoder or encoder-decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Pre-norm decoder with a norm after the embedding; ALiBi positions have no tensor
 one matrix, and every linear has a bias.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

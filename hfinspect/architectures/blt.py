@@ -5,8 +5,6 @@ uncertain, modelled by a large transformer over patches and written by a small d
 bytes are also looked up by their hash.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

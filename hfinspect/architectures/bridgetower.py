@@ -4,8 +4,6 @@ CLIP's tower and RoBERTa, whose last layers are each bridged to a layer that als
 side. Layers between the sides have the sizes of the text's.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

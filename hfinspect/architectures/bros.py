@@ -4,8 +4,6 @@ BERT that reads where words stand: the distances between boxes, as waves, throug
 that all layers share.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

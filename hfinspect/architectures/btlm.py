@@ -4,8 +4,6 @@ cerebras/btlm-3b-8k-base.
 Jais's tensors, whose code grew from it, under class names of its own.
 """
 
-from __future__ import annotations
-
 from ..layers.composing import renamed_classes
 from ..layers.heads import causal_lm
 from ..trees.catalog import register

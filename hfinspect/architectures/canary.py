@@ -3,8 +3,6 @@
 Parakeet's encoder of sound (parakeet.py), and a decoder of text with attention to it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ No vocabulary: each character is hashed several times into small tables.  One la
 a strided convolution, BERT's layers, and a convolution and a layer back at full length.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -4,8 +4,6 @@ Llama with a norm of each head's queries and keys, over words and the codes of i
 that makes the codes is a part of the file.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

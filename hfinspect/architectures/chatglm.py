@@ -13,8 +13,6 @@ Configs say ChatGLMModel, but their auto_map loads ChatGLMForConditionalGenerati
 and so files hold the base model under ``transformer.``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

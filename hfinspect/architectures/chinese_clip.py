@@ -3,8 +3,6 @@
 CLIP's vision tower (clip.py) and BERT for the texts, each with its projection.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

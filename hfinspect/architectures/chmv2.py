@@ -4,8 +4,6 @@ DPT's head over DINOv3: maps of four layers, fused from coarse to fine, and then
 bin of heights.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import auto_class, register

@@ -4,8 +4,6 @@ Source of shapes: diffusers/models/transformers/transformer_chroma.py. Flux's bl
 scales and gates come from one small network for all of them instead of a matrix in each.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ RoBERTa over texts and Swin over spectrograms, each followed by two matrices int
 The file holds counters and window indices that are computed elsewhere.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

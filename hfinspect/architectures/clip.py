@@ -5,8 +5,6 @@ A tower saved alone lost its prefix (``text_model.``, ``vision_model.``) in tran
 before, text encoders of diffusion pipelines among them, have it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A decoder of GPT-2's kind that writes speech, two encoders that judge whether sp
 together, and one that turns a voice and a text into a prompt.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

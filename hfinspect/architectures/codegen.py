@@ -3,8 +3,6 @@
 GPT-J with q, k and v in one matrix. Older files hold each layer's causal mask.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm

@@ -5,8 +5,6 @@ stream of text and patches; in each block two norms take shifts, scales and gate
 Version 1.5 cuts patches in time as well.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -9,8 +9,6 @@ groups its key heads and has a bias for image tokens' q, k and v; its video form
 matrices.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Attention and MLP run side by side on one norm, which has no bias. Command R+ al
 and keys per head.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped, pre_norm

@@ -5,8 +5,6 @@ layers, experts of the full ``intermediate_size`` and, where asked, shared ones.
 layer norm without bias, or an RMS norm where ``rms_norm_eps`` is given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 Aya Vision without the norm and with a much wider projector. File names: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import Joined

@@ -4,8 +4,6 @@ Canary's form (canary.py), with learned positions and a projection of what the e
 keep the names of NeMo. Source: transformers/conversion_mapping.py.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..core.components import Component

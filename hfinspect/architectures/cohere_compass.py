@@ -3,8 +3,6 @@
 Source of shapes: transformers/models/cohere_compass/modeling_cohere_compass.py.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from ..core.config import ModelConfig

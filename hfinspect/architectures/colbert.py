@@ -5,8 +5,6 @@ github.com/stanford-futuredata/ColBERT; vLLM's colbert.py reads the same names.
 BERT and one linear layer, without bias, to a short vector for every token.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import with_defaults

@@ -4,8 +4,6 @@ Source: transformers/models/colpali, colqwen2 and colmodernvbert.
 Any model of images and text, and one linear layer to a short vector.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import text_width

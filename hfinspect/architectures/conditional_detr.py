@@ -4,8 +4,6 @@ DETR (detr.py) whose decoder projects contents and positions apart; file names a
 first release: projections next to the attention that they belong to.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

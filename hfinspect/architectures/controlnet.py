@@ -4,8 +4,6 @@ The way down and the middle of a UNet2DConditionModel, an encoder of the conditi
 convolution on each output that the UNet will add to its own.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Final
 

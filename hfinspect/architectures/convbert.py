@@ -4,8 +4,6 @@ Half of the attention heads give way to convolutions whose kernels depend on the
 split into groups.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A layer is a 7x7 convolution per channel and an MLP per pixel; between stages a 
 convolution. Version 2 differs within the MLP only (convnextv2.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 ConvNeXt with a global response norm inside the MLP instead of a scale per channel.
 """
 
-from __future__ import annotations
-
 from .convnext import register_convnext
 
 register_convnext("ConvNextV2", "convnextv2", second=True)

@@ -5,8 +5,6 @@ A SigLIP tower over linear patches, squares of patches through two layers, and a
 plain MLP, whose layers lie at the top of files.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import respelled

@@ -4,8 +4,6 @@ Pre-norm decoder with learned prompts in the word table, segments, and relative 
 all layers. The class ties nothing, whatever tie_word_embeddings says.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

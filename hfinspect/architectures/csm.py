@@ -4,8 +4,6 @@ A Llama whose table holds the words of all codebooks; a small Llama that makes a
 codes one after the other, each with a head of its own; and the Mimi codec.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 Pre-norm decoder with biases, the LM head's included; positions are sinusoids without tensors.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

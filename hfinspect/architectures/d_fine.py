@@ -6,8 +6,6 @@ distribution for each edge and refine it layer by layer. DEIMv2 has gated MLPs a
 may see with DINOv3, whose one map convolutions of the picture complete.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise
 

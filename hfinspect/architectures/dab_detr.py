@@ -5,8 +5,6 @@ Positions of a query come from its box, which each layer of the decoder moves; c
 positions are projected apart. The activation has a tensor: PReLU's slope.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Strided convolutions with Snake's activation down to a few frames a second, code
 dimensions, and the way back up. Saved configs hold widths that are computed where they are absent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.components import Component

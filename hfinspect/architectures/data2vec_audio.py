@@ -3,8 +3,6 @@
 wav2vec 2.0 whose positions come from a chain of small convolutions.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech, speech_heads

@@ -3,8 +3,6 @@
 BEiT (beit.py) under other class names.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed_classes
 from ..trees.catalog import Builder, register

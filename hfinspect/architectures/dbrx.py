@@ -5,8 +5,6 @@ in tensors of n·I rows, in memory as in files.
 (transformers cannot build the class without a rope_theta in attn_config: no default is recorded.)
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

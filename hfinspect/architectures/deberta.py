@@ -4,8 +4,6 @@ Content and position are attended to apart: one fused projection for the content
 the relative positions for the kinds in ``pos_att_type`` (c2p, p2c), one table for all layers.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

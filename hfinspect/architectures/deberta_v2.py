@@ -4,8 +4,6 @@ DeBERTa with separate projections, which positions may share (``share_att_key``)
 positions, a norm of their table and a convolution next to the first layer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -6,8 +6,6 @@ Llama's block; after ``first_k_dense_replace`` dense layers the MLPs are routed 
 ones. No latent attention, and no bias that balances the router.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder

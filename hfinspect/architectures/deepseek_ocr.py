@@ -7,8 +7,6 @@ projector; DeepSeek-V2's decoder without latent attention. The sizes of both tow
 model's code, not in the config.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -7,8 +7,6 @@ output and then learned queries: 144 for a view of 768 pixels, 256 for one of 10
 those of Qwen2-0.5B; the config says no more than ``qwen2-0-5b`` and the width.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ Files of the whole keep the names of the first release (deepseek_ocr2.py); a par
 those of transformers' attributes.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ Latent attention and shared experts as in V3 (see deepseek_v3.py); the router ha
 bias.  V2-Lite projects its queries directly (``q_lora_rank`` null).
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..layers.experts import routed_and_shared, router, shared_width

@@ -8,8 +8,6 @@ Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the 
 (multi-token prediction); transformers drops them.  Their names: the Hub's own indexes.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder
 from ..layers.latent_decoders import dense_first, latent, routed

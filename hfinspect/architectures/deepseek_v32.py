@@ -3,8 +3,6 @@
 DeepSeek-V3 with sparse attention: an indexer of its own small heads picks the keys to attend to.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder

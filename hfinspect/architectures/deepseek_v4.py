@@ -10,8 +10,6 @@ Names are those of a fresh save, the Hub's but for the ends: ``embed.weight``, `
 The Hub's multi-token-prediction blocks ``mtp.N``: SGLang, models/deepseek_v4_nextn.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ..core.components import Component, Role

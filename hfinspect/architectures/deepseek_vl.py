@@ -3,8 +3,6 @@
 SigLIP, two linear layers, Llama. The larger one (deepseek_vl_hybrid) has a second tower, SAM's.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import Joined, projector

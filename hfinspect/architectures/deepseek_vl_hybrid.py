@@ -3,8 +3,6 @@
 DeepSeek-VL with a second tower, SAM's, for images of a higher resolution.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ although the model skips the pooling. SigLIP in timm's names, a projector over 2
 DeepSeek-V2's decoder, with latent attention or (tiny) without.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

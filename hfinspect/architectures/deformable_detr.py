@@ -3,8 +3,6 @@
 DETR over several scales of the picture; each query looks at a few points of each.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

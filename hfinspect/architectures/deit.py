@@ -3,8 +3,6 @@
 A ViT with one more token, which learns from a teacher; files keep the names of ViT's layers.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.vision import labels_classifier
 from ..trees.catalog import register

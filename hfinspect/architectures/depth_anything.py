@@ -3,8 +3,6 @@
 DINOv2, four of whose layers are resized, fused from coarse to fine, and read by three convolutions.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

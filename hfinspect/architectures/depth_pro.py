@@ -5,8 +5,6 @@ enlarged, fused from coarse to fine, and read by a few convolutions. A third ViT
 field of view.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

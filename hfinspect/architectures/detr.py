@@ -5,8 +5,6 @@ each query finds one object. Without ``backbone_config`` the ResNet is timm's, w
 of torchvision (timm_resnet.py).
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from ..core.components import Component

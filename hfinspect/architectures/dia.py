@@ -4,8 +4,6 @@ Speech from text: an encoder of bytes, and a decoder with attention to it whose 
 one table and one head. Gate and up of the MLP are one matrix.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Source of shapes: transformers/models/diffllama/modeling_diffllama.py.
 Llama whose attention is the difference of two maps, weighted by four learned vectors per layer.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
 from ..trees.modules import Activation, Module, Weight

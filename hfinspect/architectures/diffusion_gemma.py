@@ -5,8 +5,6 @@ the encoder's keys and values and fills a block of tokens; by default both are t
 for biases and the scalars of the layers. The decoder reads its own last answer through a gated MLP.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..core.config import ModelConfig

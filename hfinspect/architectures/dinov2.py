@@ -4,8 +4,6 @@ A ViT with a learned scale per channel after attention and MLP; the giant has a 
 two input matrices are one tensor in files (``mlp.weights_in``).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 DINOv2 (dinov2.py) with tokens of no patch, where the model may put down what it likes.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

@@ -4,8 +4,6 @@ ConvNeXt, whose stem is the first stage's downsampling. In memory the stages are
 ``model``, in files they are not (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

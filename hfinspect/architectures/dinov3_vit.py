@@ -4,8 +4,6 @@ DINOv2 with rotary positions (no tensors), register tokens, and biases that are 
 memory the layers are in a module ``model``, in files they are not (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

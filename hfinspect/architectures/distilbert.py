@@ -3,8 +3,6 @@
 BERT's layers under other names, half as many, without segments and pooler.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Attention with a learned mask from the values (``A``, ``dt_proj``), learned resi
 where ``is_moe``, a dense MLP plus very many experts of one row each, found by product keys.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..core.components import Component

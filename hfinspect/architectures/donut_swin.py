@@ -4,8 +4,6 @@ Swin without the norm after its last stage; the file holds which offset each pai
 It comes inside a vision-encoder-decoder.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.vision import labels_classifier

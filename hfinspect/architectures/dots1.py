@@ -4,8 +4,6 @@ DeepSeek-V3's experts around grouped attention with norms of queries and keys. T
 experts have no default.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, routed_and_shared

@@ -5,8 +5,6 @@ with gated MLPs, each with an adapter to the text model's width, and that model
 (dots3_note_text.py).  File names are those of the first release (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ Latent attention with a gate per head; layers with a sliding window have sizes o
 Experts as in DeepSeek-V3. Vision and audio towers are not in the catalog.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_overrides, layer_types

@@ -5,8 +5,6 @@ Qwen2 next to a ViT of RMSNorms and gated MLPs, whose merger joins 2 by 2 patche
 rotary.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ BERT as an encoder of questions or of passages, and a reader that finds answers;
 projection narrows the vector.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A ViT of its own or another backbone; the outputs of some layers are resized, fu
 fine and read by a few convolutions.  Hybrids, which begin with a BiT network, are not known here.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

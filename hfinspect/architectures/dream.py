@@ -4,8 +4,6 @@ shapes: modeling_dream.py in Dream-org/Dream-v0-Base-7B.
 Qwen2's layers, from whose weights it was trained. DreamModel is the class with the head.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
 from ..trees.catalog import register

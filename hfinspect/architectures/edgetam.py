@@ -5,8 +5,6 @@ A backbone of timm in place of Hiera; on videos the memory is resampled to a few
 frame attends to it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

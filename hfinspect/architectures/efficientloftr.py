@@ -4,8 +4,6 @@ RepVGG makes maps of two images; their coarsest attend within and across the ima
 the places; finer maps then make the matches exact.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from ..core.components import Component

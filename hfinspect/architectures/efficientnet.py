@@ -4,8 +4,6 @@ Inverted residuals with squeeze and excitation; the sizes are those of B0, made 
 two coefficients, widths rounded to a multiple of ``depth_divisor``.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ BERT's layers behind embeddings that may be narrower; a discriminator that finds
 (``ForPreTraining``) and a small generator that proposes them (``ForMaskedLM``).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Gemma 4's layers and towers without a causal mask; each layer is given a vector 
 token, made of the embeddings alone. A last matrix makes the sentence's vector.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

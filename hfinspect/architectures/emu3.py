@@ -4,8 +4,6 @@ Source of shapes: transformers/models/emu3/modeling_emu3.py. Files keep the layo
 model is a causal LM of its own, next to the image codec.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.heads import to_words
 from ..trees.catalog import register

@@ -3,8 +3,6 @@
 A Llama-like decoder whose words are also the codes of images.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
 from ..trees.catalog import register

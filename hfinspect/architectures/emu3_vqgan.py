@@ -4,8 +4,6 @@ Source of shapes: transformers/models/emu3/modeling_emu3.py. The decoder's norms
 scaled by what the latent says of each place (spatial norm).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Convolutions down to a few frames a second and back up, an LSTM at the bottom of
 codebooks between them.  Codebooks are buffers: learned by averaging, not by gradients.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ Any encoder and any causal language model with cross-attention, each under its o
 them a projection where the widths differ and the decoder does not say that it reads the encoder's.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import auto_class, auto_model, register_part

@@ -5,8 +5,6 @@ Queries join the tokens of DINOv2 or DINOv3 in its last layers; the image's toke
 compared with them. On videos the queries of one frame are handed to the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -3,8 +3,6 @@
 BERT, with a table of task types where ``use_task_id`` is set.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, pre_training, tables
 from ..layers.encoders import hidden

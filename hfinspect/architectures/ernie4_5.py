@@ -3,8 +3,6 @@
 A Llama-like decoder with tied embeddings and one switch for all biases.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder

@@ -8,8 +8,6 @@ lists next to the decoder's; transformers drops them. Their names and shapes: vL
 model_executor/models/ernie_mtp.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim

@@ -8,8 +8,6 @@ and first sparse layers once for each set, and the tower in DFN's words. Source:
 configuration_ernie4_5_vl.py in baidu/ERNIE-4.5-VL-28B-A3B-PT.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim

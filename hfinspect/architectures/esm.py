@@ -7,8 +7,6 @@ Names are those of the released files.  transformers 5.23 saves the layers' norm
 (it reverts a renaming of old files that never took place), as no file on the Hub has them.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

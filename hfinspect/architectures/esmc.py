@@ -4,8 +4,6 @@ A pre-norm encoder of proteins: gated MLP, norms over all queries and keys toget
 positions.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 Llama's layers reading both ways, with BERT's tasks.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads

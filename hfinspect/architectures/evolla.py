@@ -4,8 +4,6 @@ SaProt's encoder of proteins, a resampler that makes a few vectors of them, and 
 of which also look at these vectors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

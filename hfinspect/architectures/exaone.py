@@ -4,8 +4,6 @@ modeling_exaone.py in LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; vLLM's exaone.py rea
 Llama's block under GPT-2's names: ``c_fc_0`` is the gate, ``c_fc_1`` the up projection.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

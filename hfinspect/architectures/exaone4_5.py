@@ -3,8 +3,6 @@
 Qwen2.5-VL's tower with grouped queries before any decoder, EXAONE 4 (exaone4.py) by default.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp

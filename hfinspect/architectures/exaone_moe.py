@@ -6,8 +6,6 @@ Files hold the router's correction next to the router, not in it.  They also hol
 Its names and shapes: vLLM, model_executor/models/exaone_moe_mtp.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

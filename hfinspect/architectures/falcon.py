@@ -7,8 +7,6 @@ The first layout has one key head for all queries (multi_query) or as many as qu
 the class ties it to the embedding.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..core.components import Component

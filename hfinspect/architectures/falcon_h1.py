@@ -4,8 +4,6 @@ Every layer has attention and a Mamba 2 mixer side by side. The mixer's width is
 its gated norm is optional. The multipliers of the config are numbers, not tensors.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder

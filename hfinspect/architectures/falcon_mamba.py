@@ -3,8 +3,6 @@
 Mamba with norms of the time step and of B and C that have no weights.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
 from ..trees.catalog import register

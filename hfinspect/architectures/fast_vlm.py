@@ -3,8 +3,6 @@
 A network of timm, FastViT with merged branches, LLaVA's projector and Qwen2.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import Joined, nested, two_layers

@@ -5,8 +5,6 @@ From letters to mel frames without a loop: an encoder, predictors of each letter
 energy, a decoder; the vocoder (HiFi-GAN) is a model of its own or stands next to it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 Source of shapes: timm/models/fastvit.py, ``fastvit_mci3`` in inference mode; no classifier.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..trees.modules import (
     Activation,

@@ -3,8 +3,6 @@
 XLM under other class names; norms before or after (``pre_norm``) are the same tensors.
 """
 
-from __future__ import annotations
-
 from ..layers.composing import renamed_classes
 from ..trees.catalog import register
 from . import xlm

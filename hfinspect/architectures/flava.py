@@ -4,8 +4,6 @@ Three encoders of one kind, for images, texts and both, and heads for as many ta
 encoder makes the codes of images that one of them learns to say.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

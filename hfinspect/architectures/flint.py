@@ -4,8 +4,6 @@ Attention with norms of queries and keys and a learned sink per head (``softmax_
 experts next to one shared expert, dense MLPs in ``mlp_only_layers``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

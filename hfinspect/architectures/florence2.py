@@ -4,8 +4,6 @@ DaViT, which attends within windows of patches and then among channels, a projec
 rows and columns, and BART. As released, with code of its own: florence2_released.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ between two depthwise convolutions; a projection into BART, with learned positio
 columns. The form that transformers converts it to is another tree: florence2.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

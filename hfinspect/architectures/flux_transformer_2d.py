@@ -5,8 +5,6 @@ and text, then blocks with one, whose attention and MLP run side by side and sha
 out. The distilled dev model is also given its guidance.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ BERT with Fourier transforms, in place of attention. They have no tensors,
 unless a config for TPUs keeps their matrices.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, pre_training, tables

@@ -4,8 +4,6 @@ Swin's stages, but instead of attention each position is multiplied with its sur
 of convolutions per channel, one for each focal level, weighted by gates.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Post-norm encoder and decoder with a vocabulary each; positions are sines in tab
 than padding index and longest text; the head stands in the decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

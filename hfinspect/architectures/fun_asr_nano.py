@@ -4,8 +4,6 @@ An encoder over stacked frames whose attention has a memory, a convolution a cha
 that transcribes and the last of all have one more norm. Two linears and an adaptor, Qwen3.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

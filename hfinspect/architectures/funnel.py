@@ -4,8 +4,6 @@ Blocks of layers between which the sequence is pooled, and a short decoder at fu
 attention with learned biases. ``block_repeats`` runs layers again without weights of their own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

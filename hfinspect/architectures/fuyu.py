@@ -4,8 +4,6 @@ Persimmon, which reads patches through one linear layer. Files keep the layout o
 in which the language model is a causal LM of its own; old configs hold its keys at the top.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 A Llama-like decoder with wide heads (head_dim 256 whatever the width) and a tied, scaled embedding.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import LABEL_HEADS, Decoder

@@ -4,8 +4,6 @@ Gemma with a norm before and after each half of a layer. Layers alternate betwee
 attention, which changes no tensor.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import LABEL_HEADS, Decoder, sandwich

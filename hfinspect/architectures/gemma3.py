@@ -6,8 +6,6 @@ patches are pooled, normed and projected by one bare matrix. Files keep the layo
 release, in which the language model is a causal LM of its own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm, classifier, sequence_classification, to_words

@@ -4,8 +4,6 @@ Source of shapes: transformers/models/gemma3n/modeling_gemma3n.py. Recording thi
 timm and torchvision.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 Source of shapes: transformers/models/gemma3n/modeling_gemma3n.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim

@@ -7,8 +7,6 @@ layer. The last layers reuse the keys and values of earlier ones: files hold pro
 never used.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

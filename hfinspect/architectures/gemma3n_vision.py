@@ -5,8 +5,6 @@ Of the config only the name of the architecture counts. Stages of inverted resid
 multi-query attention over pixels; the last two stages are fused at the end.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..trees.catalog import register

@@ -4,8 +4,6 @@ The towers are optional: a null section means that the model has none. Their lin
 and output to four recorded bounds (``use_clipped_linears``), which are buffers.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim

@@ -7,8 +7,6 @@ centroids of which a few are looked at.
 transformers 5.23 has the classes but refuses to build them; the tree is what their code says.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import to_words

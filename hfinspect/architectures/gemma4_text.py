@@ -6,8 +6,6 @@ differences in ``per_layer_config``. Small models have an embedding of their own
 late layers that reuse earlier keys and values; the large one adds experts next to the dense MLP.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

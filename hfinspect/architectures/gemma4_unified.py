@@ -5,8 +5,6 @@ The text model is Gemma 4's dense one. A patch is normed, projected, given learn
 row and column and projected again; audio frames are projected once.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim

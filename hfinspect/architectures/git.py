@@ -4,8 +4,6 @@ A CLIP vision tower, a projection with a norm, and BERT's layers without segment
 output layer is its own. Video models add one learned vector per frame.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..layers import encoders

@@ -3,8 +3,6 @@
 GLM with a norm after attention and after the MLP as well.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, pre_norm
 from ..trees.modules import Module

@@ -3,8 +3,6 @@
 By default those of GLM-4.1V (glm4v.py), under other class names.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Module

@@ -4,8 +4,6 @@ DeepSeek-V3's dense first layers, shared experts and corrected router around gro
 with norms on q and k where ``use_qk_norm``.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
 from ..layers.latent_decoders import dense_first, routed

@@ -4,8 +4,6 @@ A ViT over space and time with RMS norms and gated MLPs, a strided convolution t
 patches, a gated merger, and GLM-4's decoder with norms before and after attention and MLP.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 The tower of GLM-4.1V (glm4v.py) before the decoder of GLM-4.5 (glm4_moe.py).
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.latent_decoders import dense_first, routed

@@ -6,8 +6,6 @@ through an indexer.  Hyper-connections join several streams around every attenti
 names are those of the first release (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

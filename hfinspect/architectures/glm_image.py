@@ -3,8 +3,6 @@
 A ViT whose patches become codes of a table, and GLM-4's decoder, whose head knows only the codes.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ DeepSeek-V3.2's latent and sparse attention; layers of the type ``shared`` reuse
 earlier layer's indexer and have none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.config import ModelConfig

@@ -4,8 +4,6 @@ GLM-4.1V (glm4v.py) at a smaller size: norms on the tower's queries and keys, no
 biases in its MLP, none in the decoder's attention.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

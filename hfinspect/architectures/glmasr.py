@@ -4,8 +4,6 @@ An encoder as Whisper's with rotary positions, four frames side by side through 
 and a Llama decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

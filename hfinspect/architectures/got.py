@@ -5,8 +5,6 @@ Qwen2 with, inside its base model, SAM's ViT-B with two more convolutions and on
 DeepSeek-OCR has the same tower. Its sizes stand in the model's code.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import lm_head

@@ -4,8 +4,6 @@ SAM's image encoder (attention in windows, relative positions), two strided conv
 projection, and Qwen2. Files keep the layout in which the language model is a causal LM of its own.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ Pre-norm decoder with learned positions; its linears are Conv1D, weights (in, ou
 also hold each layer's causal mask (1, 1, n, n) and the value that masks.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

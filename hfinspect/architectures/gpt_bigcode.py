@@ -4,8 +4,6 @@ transformers/models/gpt_bigcode/modeling_gpt_bigcode.py.
 GPT-2 with ordinary linears and one key and value head for all queries (multi_query).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

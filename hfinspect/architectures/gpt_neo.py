@@ -8,8 +8,6 @@ A config of this type that says ``rotary: true`` is GPT-J in the spelling of its
 configs hold GPT-J's tensors. They are predicted as what they are.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

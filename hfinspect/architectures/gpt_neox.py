@@ -9,8 +9,6 @@ Open-Assistant's reward models (``gpt_neox_reward_model``) put one score on top;
 model_training/models/reward_model.py of github.com/LAION-AI/Open-Assistant, and an index.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

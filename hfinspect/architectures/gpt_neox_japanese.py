@@ -4,8 +4,6 @@ Source of shapes: transformers/models/gpt_neox_japanese/modeling_gpt_neox_japane
 GPT-NeoX without biases in its linears; only the last layer's attention has one, of its own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A decoder with biases, one learned attention sink per head and, in every layer, 
 hold fused: (experts, in, out) for all of them at once, gate and up side by side.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder, sinks

@@ -4,8 +4,6 @@ modeling_gpt_refact.py in smallcloudai/Refact-1_6B-fim; llama.cpp's conversion r
 ALiBi positions, heads that share one key and one value, gated MLPs, norms with a weight alone.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -1,7 +1,5 @@
 """GPT-SW3 (AI Sweden 2023). transformers builds it with GPT-2's classes."""
 
-from __future__ import annotations
-
 from ..trees.catalog import find_type, register
 
 _GPT2 = find_type("gpt2")

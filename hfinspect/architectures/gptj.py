@@ -5,8 +5,6 @@ has a bias. Older files also hold each layer's causal mask (one byte an element)
 masks.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ of the whole keep the names of the original, queries, keys and values in one mat
 transformers/conversion_mapping.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder

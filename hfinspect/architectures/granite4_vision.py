@@ -4,8 +4,6 @@ Any vision tower, Q-Formers (BLIP-2's) that read windows of its patches, one for
 read and four for the corners of squares, and Granite's decoder.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..core.components import Component

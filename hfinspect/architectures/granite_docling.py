@@ -4,8 +4,6 @@ A SigLIP tower without pooling, a connector that joins squares of patches by two
 outputs of earlier layers too (DeepStack), and Granite's decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ window of frames, and a Granite decoder.  The adapter that released models load 
 file of its own (adapter_model.safetensors), not in the checkpoint.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A Conformer whose attention looks within blocks of frames, and which is fed its 
 words halfway; the head for CTC is the layer that makes that guess.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

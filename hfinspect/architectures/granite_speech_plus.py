@@ -3,8 +3,6 @@
 Granite Speech; the projector may be given the outputs of several layers side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.config import ModelConfig

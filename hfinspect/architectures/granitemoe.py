@@ -4,8 +4,6 @@ Granite with experts. Files hold all experts of a layer in two 3-D tensors, ``in
 and up) and ``output_linear`` (down), whatever the names in memory.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

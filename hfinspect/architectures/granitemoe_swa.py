@@ -5,8 +5,6 @@ Granite MoE with a shared MLP where ``shared_intermediate_size`` is not 0, and o
 sink per head.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

@@ -5,8 +5,6 @@ Most layers have a Mamba 2 mixer in place of attention. Every layer has a dense 
 experts next to it where ``num_local_experts`` is not 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.config import ModelConfig

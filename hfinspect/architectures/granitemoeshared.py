@@ -4,8 +4,6 @@ Source of shapes: transformers/models/granitemoeshared/modeling_granitemoeshared
 Granite MoE, and next to the experts a dense MLP where ``shared_intermediate_size`` is not 0.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

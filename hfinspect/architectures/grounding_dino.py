@@ -6,8 +6,6 @@ which share their weights unless ``decoder_bbox_embed_share`` is false; the deco
 once more.  Without ``two_stage`` transformers 5 cannot build it: shapes are as its code says.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

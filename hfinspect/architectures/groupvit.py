@@ -4,8 +4,6 @@ CLIP's text tower next to a ViT whose stages gather patches into fewer and fewer
 group tokens attend to the patches, and each patch is assigned to one of them.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -4,8 +4,6 @@ BERT with rotary positions and gated MLPs.  Names are those of the files: query,
 fused, up and gate fused.  Released files also come under the prefix ``new``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

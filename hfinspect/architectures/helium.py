@@ -3,8 +3,6 @@
 Llama's block; the output projection is square and without bias whatever the heads are.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder, grouped
 from ..trees.modules import Linear, Module

@@ -6,8 +6,6 @@ q, k and v in one matrix, gate and up in another; norms without weights unless t
 them.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

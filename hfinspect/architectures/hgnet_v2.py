@@ -5,8 +5,6 @@ Blocks whose convolutions are all put next to each other and squeezed; light blo
 channel on its own. ``depths`` and ``hidden_sizes`` name the stages and say nothing of their sizes.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A Llama whose layers have a second MLP and second norms, for the tokens of sound
 share one table and one head.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ however many cycles.  Norms have no weight; files hold gate, q, k and v in one, 
 (but their biases, if any, apart).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

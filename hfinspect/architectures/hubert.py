@@ -4,8 +4,6 @@ wav2vec 2.0's model, learned otherwise; some files norm positions by batch, some
 before the projection.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import speech
 from ..layers.speech_encoders import SHORT, Speech

@@ -5,8 +5,6 @@ of self-attention, attention to two text encoders' states and an MLP; those of t
 what a block of the first half gave.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

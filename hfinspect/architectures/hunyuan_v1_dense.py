@@ -4,8 +4,6 @@ Source of shapes: transformers/models/hunyuan_v1_dense/modeling_hunyuan_v1_dense
 A Llama-like decoder with norms of queries and keys.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, grouped
 from ..trees.modules import Module

@@ -4,8 +4,6 @@ Source of shapes: transformers/models/hunyuan_v1_moe/modeling_hunyuan_v1_moe.py.
 Every layer has experts and one shared MLP of the same width. ``moe_topk`` may differ by layer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp

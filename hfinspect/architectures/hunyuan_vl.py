@@ -5,8 +5,6 @@ vectors for where an image begins, breaks and ends, and Hunyuan's decoder. File 
 the first release: ``vit`` and ``perceive``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

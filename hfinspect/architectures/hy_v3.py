@@ -9,8 +9,6 @@ transformers drops them. Their names and shapes: vLLM, model_executor/models/hy_
 they also hold a head of their own (``shared_head``), which vLLM skips, is not known: left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component, Role

@@ -6,8 +6,6 @@ hyper-connections, and experts that files hold stacked.  A fresh save calls ever
 ``linear_gate``, those of MLPs too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 Llama's block with a norm after attention and MLP too, unless ``use_post_norm`` is false.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, pre_norm
 from ..trees.modules import Activation, Module

@@ -5,8 +5,6 @@ Source of shapes: transformers/models/hyperclovax_vision_v2.
 Qwen2.5-VL's tower (qwen2_5_vl.py), one linear layer, and HyperCLOVA X.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, lm_head

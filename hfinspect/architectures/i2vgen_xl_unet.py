@@ -4,8 +4,6 @@ Source of shapes: diffusers/models/unets/unet_i2vgen_xl.py. The ladder of unet_3
 image comes in next to the noise, through a look at all frames, and as words of the context.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.diffusion import attention, feed_forward, timestep_embedding, widths

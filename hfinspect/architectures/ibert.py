@@ -4,8 +4,6 @@ RoBERTa that can compute in integers: next to every matrix and table stand its i
 scale, next to every result the range seen so far, all as buffers.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

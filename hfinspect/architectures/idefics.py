@@ -5,8 +5,6 @@ Llama others that attend to the image, opened by learned gates.  Words added to 
 a table and a head of their own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A SigLIP tower without pooling, a gated projection to the text's width, a Percei
 patches into 64 latents, and Mistral.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

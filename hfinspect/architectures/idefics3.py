@@ -4,8 +4,6 @@ A SigLIP tower without pooling, one linear layer over squares of patches joined 
 SmolVLM is the same with other sizes (smolvlm.py); Idefics2 has the same tower.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, lm_head

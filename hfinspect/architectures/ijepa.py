@@ -3,8 +3,6 @@
 A ViT (vit.py) without a class token.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.vision import labels_classifier
 from ..trees.catalog import register

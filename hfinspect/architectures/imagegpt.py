@@ -4,8 +4,6 @@ GPT-2 (gpt2.py) over colours, with norms that only scale; the head does not writ
 begins an image.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed, with_defaults
 from ..layers.heads import classifier, to_words

@@ -4,8 +4,6 @@ A ViT with scaled residuals, squares of patches through two layers, and the text
 (inkling2_text.py).  File names are those of the first release (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ every layer, and full layers whose convolutions depend on the input.  Queries th
 blocks' outputs stand in lists of their own, counted from the second layer on for attention.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ A tower that folds a patch's pixels together step by step, a table of sounds, an
 interleaved in one tensor, ``attn.wq_du`` and the like.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

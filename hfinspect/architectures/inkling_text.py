@@ -5,8 +5,6 @@ logits; short convolutions after keys, values, attention and MLP; routed experts
 that is always on.  Experts lie stacked; a tower alone is saved under its names in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

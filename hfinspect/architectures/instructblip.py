@@ -3,8 +3,6 @@
 BLIP-2 whose Q-Former reads the instruction as well (blip_2.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ in internlm/internlm-7b and internlm-20b.
 Llama's block, with biases on all four attention matrices in the 7B (``bias``).
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, grouped
 from ..trees.modules import Buffer, Module

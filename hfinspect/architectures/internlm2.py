@@ -4,8 +4,6 @@ modeling_internlm2.py in internlm/internlm2-7b and internlm2-1_8b-reward.
 Llama's block under other names, with q, k and v of each group side by side in ``wqkv``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

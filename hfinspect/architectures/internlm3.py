@@ -3,8 +3,6 @@ transformers/models/internlm3; for the repo's own class, whose query, key and va
 apart from all others, modeling_internlm3.py in internlm/internlm3-8b-instruct.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp, grouped_attention
 from ..layers.decoders import Decoder

@@ -4,8 +4,6 @@ InternViT (a BEiT with scales per channel), a projector over squares of patches 
 any decoder. Checkpoints of the authors' own code have the type internvl_chat.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

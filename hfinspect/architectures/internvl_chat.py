@@ -7,8 +7,6 @@ InternViT, a two-layer projector ``mlp1`` over 2 by 2 merged patches, and the la
 their own (vLLM's h2ovl.py and skyworkr1v.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ GPT-2's block with ALiBi positions, whose slopes are a saved parameter, and a ga
 is the gate.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

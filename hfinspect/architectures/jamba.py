@@ -4,8 +4,6 @@ One layer in ``attn_layer_period`` attends, the others have a Mamba mixer with n
 step and of B and C; one in ``expert_layer_period`` has experts in place of its MLP.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -5,8 +5,6 @@ A vision tower and a projector; a VQ-GAN with a projector, an embedding of its c
 them; a decoder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

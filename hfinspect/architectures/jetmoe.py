@@ -4,8 +4,6 @@ Experts in attention too: k of n pairs of query and output projections serve a t
 values are everyone's.  Experts lie stacked in memory as in files.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

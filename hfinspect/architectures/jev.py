@@ -4,8 +4,6 @@ A decoder of another family without its words, and one linear layer that scores 
 question.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import auto_model, register

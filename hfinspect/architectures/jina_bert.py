@@ -6,8 +6,6 @@ The second implementation (German, Spanish, Chinese, code: known by auto_map, or
 norms whole queries and keys, and has two norms outside the MLP in the place of one inside.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -4,8 +4,6 @@ renaming.
 XLM-RoBERTa with rotary positions.  Names are those of the files: query, key and value fused.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

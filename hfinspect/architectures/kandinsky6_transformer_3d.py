@@ -4,8 +4,6 @@ Source of shapes: diffusers/models/transformers/transformer_kandinsky6.py. A str
 of sound, each with a width of its own; they look at each other in every block.
 """
 
-from __future__ import annotations
-
 from math import prod
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ renaming back also turns the text tower's ``layers`` into ``blocks``, puts patch
 ``encoder`` and leaves one norm under ``model``); and a saved ``Kimi_K25Model``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

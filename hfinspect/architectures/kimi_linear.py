@@ -6,8 +6,6 @@ the others with DeepSeek-V3's latent attention; experts as there.  A fresh save 
 first MLP under ``block_sparse_moe``; on the Hub it is ``mlp``.  The head is never tied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

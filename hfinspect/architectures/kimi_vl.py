@@ -6,8 +6,6 @@ DeepSeek-V3's text model, a ViT with a learned grid of positions, and a projecto
 patches, merges 2 by 2 of them and has two linear layers.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

@@ -5,8 +5,6 @@ Norms on q and k, norms before and after each block; one shared and many routed 
 layer.  Files keep the router's correction bias, a buffer, apart from the router.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim

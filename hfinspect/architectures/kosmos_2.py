@@ -4,8 +4,6 @@ CLIP's vision tower, 64 learned queries that read it, and a decoder with a norm 
 MLP (Magneto). Text positions are sinusoids, without tensors.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Pix2Struct's vision tower, learned queries that read it, and Kosmos-2's decoder 
 is image and what text, and without the norm inside attention.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

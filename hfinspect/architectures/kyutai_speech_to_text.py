@@ -3,8 +3,6 @@
 Moshi's decoder (moshi.py) over one table of words and of all codebooks, and the Mimi codec.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

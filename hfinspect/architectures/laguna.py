@@ -5,8 +5,6 @@ attention's output and, but for the first, experts with one shared; the router's
 a parameter here, lies next to the experts in files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

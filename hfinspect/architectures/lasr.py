@@ -3,8 +3,6 @@
 A Conformer with rotary positions behind two strided convolutions, and a head of characters.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ BERT whose embeddings also place each word on the page: left/right and upper/low
 and width.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms

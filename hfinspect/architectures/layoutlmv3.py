@@ -4,8 +4,6 @@ RoBERTa's layers over words, their place on the page, and patches of the page's 
 positions along the text and on the page are biases of all layers' attention.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

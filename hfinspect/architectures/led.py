@@ -3,8 +3,6 @@
 BART whose encoder attends as Longformer: a second set of projections for the tokens that see all.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq

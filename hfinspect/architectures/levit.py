@@ -4,8 +4,6 @@ Four convolutions, then three stages of attention and MLP in which batch norms f
 between stages an attention with a quarter of the queries. Each attention has a bias per offset.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Layers mix tokens by grouped attention or by a short gated convolution. The MLP'
 from the config's as in the first Llama: two thirds, times a factor, rounded up.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -4,8 +4,6 @@ Short convolutions and grouped attention by layer_types; after the first dense l
 Mixtral's spelling with a bias for balance, a buffer in float32.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 SigLIP 2, a projector over squares of patches joined together, and LFM2. File names: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation

@@ -5,8 +5,6 @@ Short convolutions, sliding and full attention by layer_types; norms before and 
 and a gate per head, unless switched off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ A tower of short convolutions over the image and a few attentions, as the decode
 projector over squares of patches, and any decoder.  File names are those of the first release.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ SuperPoint finds points in two images; layers of attention within and across the
 and after each of them the model may decide that it is done.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

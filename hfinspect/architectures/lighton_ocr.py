@@ -3,8 +3,6 @@
 Pixtral's tower, a merger of 2x2 patches and two linear layers, Qwen3. File names: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import Joined, projector

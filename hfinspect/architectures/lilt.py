@@ -4,8 +4,6 @@ RoBERTa over words next to a narrower model over their places on the page; the t
 scores.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ OLMo's first code with Llama's block: q, k and v apart, and gate (``ff_proj``) a
 ``mlp_hidden_size``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

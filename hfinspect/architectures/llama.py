@@ -4,8 +4,6 @@ Pre-norm decoder: RMSNorm, grouped-query attention with rotary positions (no ten
 Many families are Llama with differences; what the fields mean is said in ``layers/decoders.py``.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
 from ..trees.modules import Buffer, Module

@@ -5,8 +5,6 @@ hold fused (experts, in, out); the others a dense MLP of their own width.  The v
 patches through a linear and shuffles pixels into a projector of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.components import Component

@@ -5,8 +5,6 @@ llama_bidirectional_model.py in nvidia/llama-3.2-nv-embedqa-1b-v2.
 Llama to the letter, under class names of its own.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.heads import sequence_classification

@@ -3,8 +3,6 @@
 A vision tower, two linear layers, a decoder. File names and their other spellings: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -8,8 +8,6 @@ A text model, in whose base model stand the projector, a separator of rows of pa
 ``mm_vision_tower``; files hold it where it was trained too.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ LLaVA-NeXT whose patches of a frame are pooled, in one of three ways, of which o
 names and their other spellings: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

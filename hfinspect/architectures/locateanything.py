@@ -5,8 +5,6 @@ names and gives the projector's sizes.
 MoonViT, InternVL's projector ``mlp1`` over 2 by 2 merged patches, and Qwen2.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.vision import pair

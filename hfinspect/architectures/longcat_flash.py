@@ -8,8 +8,6 @@ Files on the Hub hold one more layer, ``model.mtp``, that predicts the token aft
 transformers drops it. Its names and shapes: vLLM, model_executor/models/longcat_flash_mtp.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

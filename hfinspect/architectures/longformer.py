@@ -4,8 +4,6 @@ RoBERTa with a second set of query, key and value projections for the tokens tha
 the window of the others costs no tensors.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, roberta_forms

@@ -4,8 +4,6 @@ T5 whose encoder attends locally, or locally and to averages of blocks (``transi
 have a norm and a table of positions of their own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

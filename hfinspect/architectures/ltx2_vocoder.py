@@ -4,8 +4,6 @@ Source of shapes: diffusers/pipelines/ltx2/vocoder.py. The second holds two voco
 later one's keys with ``bwe_`` before them: it widens the band; fixed transforms stand between.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim

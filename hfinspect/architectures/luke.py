@@ -4,8 +4,6 @@ RoBERTa over words and entities: a table of entities with positions of their own
 each pairing of word and entity.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

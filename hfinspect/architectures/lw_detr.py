@@ -6,8 +6,6 @@ queries training has many groups. RF-DETR's ViT is DINOv2 in windows; its files 
 its first release, and so may draw masks.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 BART with norms before attention and MLP and after the last layer; positions are computed.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq

@@ -5,8 +5,6 @@ LLaVA's three parts: DINOv2 as a backbone, a projector of ``projector_n_layers``
 a causal model.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

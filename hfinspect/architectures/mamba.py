@@ -3,8 +3,6 @@
 No attention: a block is a norm and a selective state-space mixer of width E = expand·H.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -5,8 +5,6 @@ by groups of heads) and a time step per head; A and D are one number per head. H
 same mixer under their own names.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import causal_lm

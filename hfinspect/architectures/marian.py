@@ -5,8 +5,6 @@ of their own.  Positions are sines, in parameters that are not trained: a save o
 class leaves them out, but the model counts them and the released files hold them.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq

@@ -3,8 +3,6 @@
 BERT over web pages: each word's path through the markup is embedded tag by tag, depth by depth.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -5,8 +5,6 @@ A backbone's maps, a pixel decoder of deformable attention over three of them, a
 attend to masked parts of the picture.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Source of shapes: transformers/models/maskformer/modeling_maskformer*.py.
 A backbone, which is a Swin of its own or any other, a pyramid over its maps, and DETR's decoder.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 BERT with norms before attention and MLP, none after the embeddings, one after the last layer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -3,8 +3,6 @@
 Qwen3-MoE's block; ``mlp_layer_types`` says which layers are dense.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.experts import sparse_block

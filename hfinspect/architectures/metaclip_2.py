@@ -3,8 +3,6 @@
 CLIP (clip.py) under other class names, its words multilingual.
 """
 
-from __future__ import annotations
-
 from ..layers.composing import renamed_classes
 from ..trees.catalog import register
 from . import clip

@@ -4,8 +4,6 @@ Causal convolutions down to a few frames a second and back up, a small transform
 the codebooks, of which the first carries meaning and the others sound.  Codebooks are buffers.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..core.components import Component

@@ -5,8 +5,6 @@ Qwen2 with layers that predict one token further (num_nextn_predict_layers), whi
 builds and saves, so files hold them.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm

@@ -9,8 +9,6 @@ attention and a dense MLP; transformers drops them. Their names and shapes: SGLa
 srt/models/mimo_v2_nextn.py, and sglang-jax's mimo_v2_flash_nextn.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -5,8 +5,6 @@ minicpm.py loads.
 Llama's block; scalings of embeddings and residuals have no tensors, nor has sparse attention.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError

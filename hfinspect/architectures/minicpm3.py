@@ -3,8 +3,6 @@
 DeepSeek-V2's latent attention in a dense decoder; scalings have no tensors.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..layers.latent import latent_attention, latent_sizes

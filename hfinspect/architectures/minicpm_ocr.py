@@ -3,8 +3,6 @@
 MiniCPM-V 4.6 (minicpmv4_6.py) for pages of text, with its head tied to the table of tokens.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from ..layers.composing import renamed_classes

@@ -8,8 +8,6 @@ Llama, 2.6 Qwen2, 4.5 Qwen3; before there was such a key, MiniCPM with SigLIP in
 (``vision_encoder``).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ SigLIP's layers with a merger of windows between them, a projector that halves t
 ``merger_times`` times, and any text tower, Qwen3.5's by default.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 MiniCPM-V 4.6 (minicpmv4_6.py) with positions over the whole image, which are no tensors.
 """
 
-from __future__ import annotations
-
 from ..layers.composing import renamed_classes
 from ..trees.catalog import register
 from . import minicpmv4_6

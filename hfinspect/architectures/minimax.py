@@ -4,8 +4,6 @@ Softmax and lightning (linear) attention by turns; Mixtral's expert layout.  The
 lightning attention are buffers that are saved.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, activation, grouped_attention, layer_types

@@ -6,8 +6,6 @@ Softmax and lightning (linear) attention as ``attn_type_list`` says, 1 and 0; Mi
 layout.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, block_sparse, w_experts

@@ -4,8 +4,6 @@ Norms over the whole of q and of k; Mixtral's expert layout with a correction bi
 router, a buffer in float32.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, block_sparse, w_experts

@@ -7,8 +7,6 @@ saved in the Hub's spelling (``split``: gate and up apart, experts one by one), 
 alone as it is in memory (all stacked).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -4,8 +4,6 @@ Pixtral's tower, a merger of 2x2 patches and two linear layers, Mistral's decode
 their other spellings: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import Joined, two_layer_projector

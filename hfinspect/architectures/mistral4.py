@@ -4,8 +4,6 @@ Multi-head latent attention and routed experts as in DeepSeek-V3, without a corr
 router's scores. Files hold a layer's experts stacked, as they are in memory.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, gated_mlp

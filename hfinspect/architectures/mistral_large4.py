@@ -5,8 +5,6 @@ read the latent of an earlier one, and layers without rotary positions keep a na
 have the names of Mistral's own code; a text model alone has those of transformers in part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ A Llama-like decoder whose MLP is a router and n experts; k of them serve a toke
 fuses the experts in memory; files hold w1 (gate), w3 (up) and w2 (down) of each.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.decoders import Decoder, block_sparse, w_experts

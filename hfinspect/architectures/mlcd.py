@@ -4,8 +4,6 @@ CLIP's vision tower with rotary positions in place of a table: the class token h
 Released configs say ``mlcd``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv

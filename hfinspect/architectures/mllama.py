@@ -5,8 +5,6 @@ layers look at the image instead of the text (cross-attention, gated). The embed
 more than the head; heads are never tied.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

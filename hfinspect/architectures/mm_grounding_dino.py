@@ -1,8 +1,6 @@
 """MM Grounding DINO (Zhao et al. 2024): Grounding DINO whose labels have a learned offset.
 Source: transformers/models/mm_grounding_dino/modeling_mm_grounding_dino.py."""
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

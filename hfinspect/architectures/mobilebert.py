@@ -4,8 +4,6 @@ Thin layers between bottlenecks that narrow the hidden size and widen it again, 
 layer; word embeddings are narrow and taken in threes; norms are scales and shifts (``NoNorm``).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Inverted residuals: 1x1 to a greater width, a 3x3 on each channel alone, 1x1 bac
 the paper's times ``depth_multiplier``, rounded to a multiple of ``depth_divisible_by``.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from ..core.components import Component

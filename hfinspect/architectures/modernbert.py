@@ -4,8 +4,6 @@ Pre-norm layers without biases by default; one fused projection for query, key a
 gate and up.  The first layer has no norm before attention: the embeddings end with one.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -3,8 +3,6 @@
 ModernBERT's layers with q, k and v apart; a transform (``lm_head``) before the words (``decoder``).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 A SigLIP tower, one linear layer over squares of patches joined together, and ModernBERT.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

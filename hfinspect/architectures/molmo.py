@@ -7,8 +7,6 @@ the model's code, of which two layers' outputs are pooled 2 by 2 by an attention
 gated MLP. 128 rows of the token table are a tensor of their own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

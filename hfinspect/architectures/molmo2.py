@@ -8,8 +8,6 @@ and ``additional_vocab_size`` rows; transformers 5 saves two halves instead, so 
 recording of this family.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

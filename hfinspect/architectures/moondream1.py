@@ -7,8 +7,6 @@ over the whole image and its crops, and a small region model: points and boxes f
 states. The released config is empty (``"config": {}``): the sizes are the code's own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ decoder's MLP is gated by one fused projection.  The class builds the decoder wi
 numbers of heads, whatever the config says of the decoder's; without encoder layers it has its own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ config class has no number of key heads of the decoder: released files give it, 
 not, it is that of the query heads (transformers builds none then).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -5,8 +5,6 @@ bert_layers.py in mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M.
 BERT with ALiBi positions, q, k and v in one matrix, and gated MLPs with a norm inside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..core.components import Component

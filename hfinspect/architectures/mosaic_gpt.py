@@ -6,8 +6,6 @@ GPT-2's block; ALiBi or learned positions, norms of whole queries and keys where
 bias anywhere where ``no_bias``.  The embedding serves as the head.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ the vocabulary.  The whole of Moshi adds tables for what both speakers say, the 
 depth decoder with a matrix of its own for every codebook.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

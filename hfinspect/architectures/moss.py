@@ -4,8 +4,6 @@ fnlp/moss-moon-003-sft.
 CodeGen's block to the letter, under class names of its own.
 """
 
-from __future__ import annotations
-
 from ..layers.composing import renamed_classes, with_defaults
 from ..layers.heads import causal_lm
 from ..trees.catalog import register

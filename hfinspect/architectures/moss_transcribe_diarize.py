@@ -3,8 +3,6 @@
 Whisper's encoder, a projector over several frames side by side, and a Qwen3 decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

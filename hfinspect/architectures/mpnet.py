@@ -3,8 +3,6 @@
 BERT's layers with one table of relative positions for all of them; no segments.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

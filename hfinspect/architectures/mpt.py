@@ -5,8 +5,6 @@ ALiBi positions and no biases. transformers' class ignores expansion_ratio, no_b
 the Hub's class honours them, has learned positions where ALiBi is off, and no LM head of its own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

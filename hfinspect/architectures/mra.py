@@ -3,8 +3,6 @@
 BERT whose attention goes from coarse to fine, which costs no tensors (yoso.py).
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, later_positions
 from ..layers.encoders import BASE

@@ -3,8 +3,6 @@
 T5 v1.1 with a vocabulary of a hundred languages.
 """
 
-from __future__ import annotations
-
 from ..layers.composing import renamed_classes, with_defaults
 from ..trees.catalog import register
 from .t5 import CLASSES as T5_CLASSES

@@ -7,8 +7,6 @@ SigLIP in timm's names, pooling included, a projector and Llama. Janus makes ima
 VQ-GAN (LlamaGen's), a projector and an embedding of its codes, and a head over them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ A decoder with four norms a layer, a gate as wide as the attention's output and 
 weight on q, k and the embedding; a ViT that reads patches of space and time through a linear.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

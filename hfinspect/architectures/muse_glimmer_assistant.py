@@ -4,8 +4,6 @@ A few layers that draft a block of tokens for Muse Glimmer, from hidden states o
 layers side by side. Embeddings and head are the large model's.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import register_part

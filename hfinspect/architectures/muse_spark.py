@@ -4,8 +4,6 @@ Muse Glimmer's decoder with gates on the residual stream and routed experts that
 their own; its tower, and a pyramid of causal convolutions over the waveform.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 Audio Flamingo 3 (audioflamingo3.py) with rotary positions over time, which are no tensors.
 """
 
-from __future__ import annotations
-
 from ..layers.whisper_encoder import width
 from .voxtral import Listener, register_listener
 

@@ -4,8 +4,6 @@ A text encoder, a decoder that speaks several codebooks at once, and the codec t
 sound: three models in one file, with a projection from texts to the decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

@@ -4,8 +4,6 @@ As musicgen.py, but texts and melody stand before the tokens instead of being at
 cross-attention, and a second projection, from the 12 notes of a chromagram.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..core.components import Component

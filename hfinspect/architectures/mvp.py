@@ -3,8 +3,6 @@
 BART, with learned prompts before the keys and values of every layer where ``use_prompt`` asks.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq

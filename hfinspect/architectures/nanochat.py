@@ -3,8 +3,6 @@
 Norms without any weight, a two-matrix MLP with squared ReLU, no biases by default.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

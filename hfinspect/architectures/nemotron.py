@@ -3,8 +3,6 @@
 Layer norms with bias (and 1 added to the weight), a plain two-matrix MLP with squared ReLU.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, up_down
 from ..trees.modules import LayerNorm, Module

@@ -4,8 +4,6 @@ An encoder of speech and a model of who speaks, heard by Nemotron-H; a further e
 each word was said. Files have the names of NeMo, the parts alone those of transformers.
 """
 
-from __future__ import annotations
-
 from typing import cast
 
 from ..core.components import Component

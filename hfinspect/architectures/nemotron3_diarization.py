@@ -4,8 +4,6 @@ Stacked frames of a spectrogram, a plain encoder with rotary positions, and a he
 not for each speaker. The encoder is also that of Nemotron 3.5 Transcribe, with norms of q and k.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

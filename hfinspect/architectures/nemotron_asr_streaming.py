@@ -5,8 +5,6 @@ Parakeet's Conformer and transducer (parakeet.py) with convolutions that see no 
 channels in place of batches. Nemotron 3.5 adds what language is spoken to each frame.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed, with_defaults

@@ -9,8 +9,6 @@ Files on the Hub also hold multi-token-prediction layers, which transformers dro
 those of vLLM's model_executor/models/nemotron_h_mtp.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim

@@ -7,8 +7,6 @@ a key head and how wide the MLP is, or that either is left out with its norm, or
 DeciLM says num_key_value_heads_per_layer instead.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named

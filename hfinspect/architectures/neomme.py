@@ -4,8 +4,6 @@ An encoder without a tower: patches of an image go through two layers of their o
 table of a low rank; a second one is added to the values of the first and the last full layer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ the converted form. Source of shapes: modeling.py in Alibaba-NLP/new-impl.
 GTE's tensors under the prefix ``new``; q, k and v may be apart (``pack_qkv``), positions learned.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import composed, renamed, with_defaults
 from ..layers.encoders import dropout, hidden, labels

@@ -3,8 +3,6 @@
 M2M-100 in which every n-th layer has experts, of which the router picks two for a token.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

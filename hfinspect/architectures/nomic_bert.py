@@ -8,8 +8,6 @@ those: modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and nomic-embed-tex
 bert_with_rope.py reads the same names and shapes.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

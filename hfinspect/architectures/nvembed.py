@@ -5,8 +5,6 @@ Mistral without a head that attends both ways, and a pooling whose queries are t
 keys and values are learned latents: one cross-attention and one gated MLP, each behind norms.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

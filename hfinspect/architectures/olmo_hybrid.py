@@ -6,8 +6,6 @@ whole of q and of k, norms after the blocks).  In memory the three short convolu
 fresh save cuts it in three of equal size, whatever the widths of q, k and v are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 Experts in every layer, and norms over the whole of q and of k before they are cut into heads.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
 from ..layers.experts import sparse_block

@@ -5,8 +5,6 @@ RT-DETR's encoder over Swin's maps, CLIP's text encoder for labels and task, and
 queries attend to the task's words and to points of the maps.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

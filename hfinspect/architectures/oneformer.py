@@ -5,8 +5,6 @@ Mask2Former's pixel decoder; queries that first read the task's text; for traini
 of texts about the picture.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 Post-norm decoder with learned positions and Conv1D linears, without a last norm.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ gpt-oss (gpt_oss.py) at a smaller size as an encoder that labels every token; it
 33 labels of its own.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed

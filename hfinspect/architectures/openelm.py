@@ -6,8 +6,6 @@ Every layer has its own number of heads (num_query_heads, num_kv_heads) and its 
 serves as the head.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named

@@ -4,8 +4,6 @@ Learned positions, two more than the config says; OPT-350m is post-norm and embe
 dimensions than it computes in, with a projection in and out.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

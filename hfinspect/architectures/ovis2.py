@@ -4,8 +4,6 @@ AIMv2's ViT, whose output is a probability of visual words; a table of those wor
 to the decoder's.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 OWL-ViT with a head that says whether there is an object at all.
 """
 
-from __future__ import annotations
-
 from .owlvit import register_owl
 
 register_owl("Owlv2", "owlv2", patch_size=16, objectness=True)

@@ -4,8 +4,6 @@ CLIP whose patches each predict a box and a vector to compare with the text. OWL
 says whether there is an object at all.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

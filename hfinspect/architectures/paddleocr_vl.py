@@ -4,8 +4,6 @@ A SigLIP tower with 2D rotary positions, a projector over 2x2 patches, and ERNIE
 names are those of the first release: the decoder is ``model``, the projector ``mlp_AR``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

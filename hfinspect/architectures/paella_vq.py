@@ -4,8 +4,6 @@ Source of shapes: diffusers/pipelines/deprecated/wuerstchen/modeling_paella_vq_m
 blocks that mix channels apart from places, and a table of codes between encoder and decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 A SigLIP tower, one linear layer, and Gemma, whose embedding is the head as well.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import Joined, projector

@@ -5,8 +5,6 @@ Llama's layers with biases on all four projections of attention (``bias``). File
 frequencies of each layer, in float32.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
 from ..trees.modules import Buffer, Module

@@ -4,8 +4,6 @@ Strided 2-D convolutions over mel features, Conformer layers with relative posit
 or transducers, whose decoder is an LSTM over the words said so far.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Descript's encoder (dac.py), a residual block of convolutions and a Llama-like e
 queries and keys; ModernBERT for the text that is compared with it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Pegasus over long texts: local attention in the encoder next to a few global tok
 embedding and a norm in each layer; no biases in attention, computed positions.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq

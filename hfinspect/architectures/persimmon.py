@@ -3,8 +3,6 @@
 q, k and v in one matrix, biases throughout, norms over each query and key, squared ReLU.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

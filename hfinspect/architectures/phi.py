@@ -4,8 +4,6 @@ transformers/models/phi/modeling_phi.py.
 Attention and MLP stand side by side behind one norm; every linear has a bias, the LM head as well.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

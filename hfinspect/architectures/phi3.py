@@ -3,8 +3,6 @@
 Llama's block with q, k and v in one matrix, and gate and up in another.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder, fused_mlp, pre_norm

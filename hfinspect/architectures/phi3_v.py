@@ -5,8 +5,6 @@ Phi-3 and, inside its base model, CLIP-L at 336 pixels (sizes in the model's cod
 four patches' width and a two-layer projector. The token table is there a second time, shared.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ Grouped queries with q, k and v in one matrix, a gated MLP whose gate and up pro
 one, biases and LayerNorms throughout.  Block-sparse attention has no tensors.
 """
 
-from __future__ import annotations
-
 from math import isfinite
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ Phi-3's decoder; next to the token embedding a SigLIP tower for images and a Con
 each with its projections, sound with a second pair for sound that comes with images.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -6,8 +6,6 @@ Phi-3's decoder with two LoRA adapters on every linear layer, one for images and
 the towers of ``phi4_multimodal``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -7,8 +7,6 @@ The tensors of today's Phi with q, k and v in one matrix.  The first spelling is
 ``layers``: the embedding, the blocks, the head.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -3,8 +3,6 @@
 Mixtral's expert layout with LayerNorms that have biases, and optional biases in attention and head.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, block_sparse, layer_norms, w_experts
 from ..layers.heads import causal_lm

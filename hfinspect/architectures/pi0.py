@@ -5,8 +5,6 @@ linear layers turn states of a robot and actions into its vectors and back. File
 have the names of LeRobot.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

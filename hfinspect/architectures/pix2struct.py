@@ -4,8 +4,6 @@ A ViT over patches of any number with a table of rows and one of columns, and T5
 gated MLPs.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A ViT built like Llama: RMS norms, gated MLP, no biases, rotary positions. Whole
 of type llava (12B) or mistral3, with this tower inside.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A small decoder over words and frames of sound, and a head that makes the next f
 a flow in one or two steps. Means and deviations of the frames are buffers.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

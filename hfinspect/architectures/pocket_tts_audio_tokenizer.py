@@ -5,8 +5,6 @@ Mimi's convolutions and transformers (mimi.py), an encoder and a decoder of whic
 one, with numbers between them in place of codebooks.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..core.config import ModelConfig

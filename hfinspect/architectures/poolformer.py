@@ -3,8 +3,6 @@
 Where a transformer attends, neighbours are averaged; what is left to learn are 1x1 convolutions.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

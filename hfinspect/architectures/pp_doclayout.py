@@ -5,8 +5,6 @@ RT-DETR with HGNetV2. V2 has a small encoder for the order; V3 draws masks and s
 queries; V4 finds corners and scores which part follows which.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

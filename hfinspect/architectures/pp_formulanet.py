@@ -4,8 +4,6 @@ Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py.
 SAM's image encoder, convolutions that shorten what it sees, and mBART's decoder.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

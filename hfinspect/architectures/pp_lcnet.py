@@ -5,8 +5,6 @@ Convolutions of each channel on its own, then of all channels at a point. V3 lea
 each other, which are one when it is used; V4 widens between two convolutions of points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -3,8 +3,6 @@
 Depth Anything, each of whose fusion layers also reads a coarse depth map by three convolutions.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Module

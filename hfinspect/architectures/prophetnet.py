@@ -4,8 +4,6 @@ A decoder that predicts several tokens ahead: one query stream each, distinguish
 relative positions of the decoder come from the states through one linear layer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

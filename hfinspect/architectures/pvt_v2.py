@@ -4,8 +4,6 @@ Stages of attention whose keys and values come from a smaller map, and of MLPs w
 per channel; overlapping patches between the stages.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

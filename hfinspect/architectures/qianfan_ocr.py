@@ -4,8 +4,6 @@ InternVL with Qwen3. Files have the names of InternVL's own code; of the whole m
 renames the text model's layers, which released files do not.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import decoder, lm_head

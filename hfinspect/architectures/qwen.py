@@ -5,8 +5,6 @@ Llama's block with q, k and v in one matrix with a bias; intermediate_size count
 together. A config with ``visual`` adds a ViT and a resampler of 256 queries.
 """
 
-from __future__ import annotations
-
 from math import isqrt
 
 from ..core.components import Component

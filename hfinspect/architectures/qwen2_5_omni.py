@@ -5,8 +5,6 @@ thinker's states into speech codes, and a vocoder (qwen2_5_omni_token2wav.py). F
 of the first release: ``thinker.model`` is the decoder, towers stand next to it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 Speech codes become a mel spectrogram by a diffusion transformer, and that a waveform by BigVGAN.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Qwen2-VL with RMS norms and a gated MLP with biases in the vision tower, most of
 within windows only. File names and the two spellings of the config as in qwen2_vl.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..trees.catalog import register, register_part

@@ -4,8 +4,6 @@ Whisper's encoder, one linear layer, and a Qwen2 decoder whose head is never tie
 their other spellings: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model

@@ -4,8 +4,6 @@ A decoder with biased q, k, v; its MLP is routed experts next to one shared expe
 or a dense one in the layers of ``mlp_only_layers`` and off the ``decoder_sparse_step``.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder

@@ -5,8 +5,6 @@ Qwen/Qwen2.5-Math-RM-72B; vLLM's qwen2_rm.py reads the same names.
 Qwen2 and two linear layers: one score of a text, two of each step.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.heads import classifier, hidden_size
 from ..trees.catalog import Builder, register

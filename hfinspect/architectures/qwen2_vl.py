@@ -6,8 +6,6 @@ next to ``model``, though in memory both are inside ``model`` (conversion_mappin
 that time have the text model's keys at the top.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

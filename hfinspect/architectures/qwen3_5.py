@@ -5,8 +5,6 @@ tower a ViT on patches of space and time with a learned position table and a mer
 ``Variant`` holds what the dense family and the one with experts (qwen3_5_moe.py) differ in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

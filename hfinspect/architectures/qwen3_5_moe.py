@@ -3,8 +3,6 @@
 Qwen3.5's towers; every layer has routed experts and a gated shared one.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from ..core.config import ModelConfig

@@ -7,8 +7,6 @@ go with it, as in Qwen3-Omni's thinker: the two linear layers inside the encoder
 modeling_qwen3_asr.py of the package qwen-asr; vLLM's qwen3_asr.py reads the same names.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import renamed

@@ -4,8 +4,6 @@ Qwen3's attention with per-head norms on q and k; routed experts without a share
 layers of ``mlp_only_layers`` and off the ``decoder_sparse_step``.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder

@@ -7,8 +7,6 @@ Files on the Hub hold a multi-token-prediction block ``mtp`` that transformers d
 those of vLLM's model_executor/models/qwen3_next_mtp.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.components import Component

@@ -5,8 +5,6 @@ what speaks (qwen3_omni_moe_talker_code_predictor.py). File names are those of t
 ``thinker.model`` is the decoder, towers stand next to it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A talker with experts writes the first code of a frame, a small decoder the othe
 transformer with convolutions (Code2Wav) turns all into a waveform.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

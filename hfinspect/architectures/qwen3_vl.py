@@ -4,8 +4,6 @@ Qwen3's decoder next to a ViT with a table of positions. In addition to the merg
 mergers after some of its layers feed the first layers of the decoder (DeepStack).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

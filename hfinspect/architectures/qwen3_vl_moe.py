@@ -5,8 +5,6 @@ and up and one for down; a fresh save has them out before in (E, 2·I, H), the f
 weights in before out (E, H, 2·I), and loading takes both (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ Qwen3.5's mixers and experts between several residual streams; attention with an
 layers look n-grams up in hashed tables, one per head, of prime sizes, which files hold in shards.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

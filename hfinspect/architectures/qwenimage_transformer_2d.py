@@ -4,8 +4,6 @@ Source of shapes: diffusers/models/transformers/transformer_qwenimage.py. Every 
 streams, image and text, each with its modulation and MLP, in one attention.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ DINOv2's layers over patches that one matrix makes of their pixels, with several
 registers, and positions for the largest image. Files keep the names of NVIDIA's code.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

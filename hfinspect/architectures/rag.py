@@ -4,8 +4,6 @@ An encoder of questions and a model that generates, each a section of its own: D
 they name no type. What is searched for is no part of the file.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.multimodal import nested
 from ..trees.catalog import auto_class, auto_model, register

@@ -5,8 +5,6 @@ Layers follow the repeating list ``block_types``: a gated linear recurrent unit 
 ``lru_width`` or local attention. ``intermediate_size`` counts gate and up together.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, gated_mlp

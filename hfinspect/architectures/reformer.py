@@ -4,8 +4,6 @@ Reversible layers of local attention or of attention by hashing (where queries a
 factored positions; the two streams make everything after the layers twice as wide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.components import Component

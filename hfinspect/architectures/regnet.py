@@ -4,8 +4,6 @@ ResNet's stages without its bottleneck: 1x1, grouped 3x3, 1x1, all as wide as th
 weigh their channels before the last (squeeze and excitation).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -3,8 +3,6 @@
 BERT's layers between narrow input embeddings and wide output embeddings, which are never tied.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

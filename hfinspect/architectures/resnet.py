@@ -4,8 +4,6 @@ Blocks of two 3x3 convolutions (basic) or of 1x1, 3x3, 1x1 at a quarter of the w
 each followed by batch norm, with a projected shortcut where size or width change.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

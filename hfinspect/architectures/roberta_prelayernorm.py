@@ -4,8 +4,6 @@ transformers/models/roberta_prelayernorm.
 RoBERTa with norms before attention and MLP, and one after the last layer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

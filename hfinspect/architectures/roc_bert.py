@@ -4,8 +4,6 @@ BERT for Chinese that also embeds each character's sound and shape; a linear lay
 the hidden size.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, bert_layer, tables

@@ -3,8 +3,6 @@
 BERT's layers; the table of sines that rotates them is a fixed parameter, saved with the rest.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ A ResNet with a deep stem, an encoder that attends to its coarsest maps only and
 by convolutions, and Deformable DETR's decoder, whose queries are the encoder's best places.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

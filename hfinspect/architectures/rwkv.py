@@ -4,8 +4,6 @@ In place of attention a recurrence with a decay per channel; keys, values and ga
 mix of the present and the previous token. The first block has a norm of the embedding.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim

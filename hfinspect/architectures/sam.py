@@ -5,8 +5,6 @@ masks, and a small decoder in which prompts and image attend to each other. The 
 that stand for positions are shared by both encoders.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ queries; their outputs come to one width.  The decoder of masks is SAM's with fi
 image next to it and a score for whether there is an object at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -5,8 +5,6 @@ A ViT's one map at four sizes, CLIP's text encoder (or a smaller one with convol
 in which both meet, a decoder of which each query finds one object, and masks from its maps.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise
 

@@ -5,8 +5,6 @@ On videos, a memory of masks in earlier frames, which every new frame attends to
 tracker under ``tracker_model`` and its image encoder as that of the detector, whose it is.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..core.components import Component

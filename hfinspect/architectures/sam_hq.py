@@ -4,8 +4,6 @@ Source of shapes: transformers/models/sam_hq/modeling_sam_hq.py.
 One more mask, drawn from early and late features of the image next to the decoder's own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

@@ -6,8 +6,6 @@ same names.
 GPT-2 whose heads share one key and one value: queries in one matrix, both of these in another.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
 from ..trees.catalog import register

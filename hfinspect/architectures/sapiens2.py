@@ -6,8 +6,6 @@ the names of Meta's code (conversion_mapping.py), which says what the parts of a
 only as far as the released models go; more of them are refused.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

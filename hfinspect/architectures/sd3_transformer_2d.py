@@ -6,8 +6,6 @@ own and attend to each other; the last block drops the text. 3.5 medium looks tw
 some layers (``dual_attention_layers``). The positions are a saved buffer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

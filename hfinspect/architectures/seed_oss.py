@@ -4,8 +4,6 @@ A Llama-like decoder with biases on queries, keys and values but not on the outp
 in sum than the model (80 of 128 at width 4096 by default).
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_attention
 from ..layers.decoders import Decoder

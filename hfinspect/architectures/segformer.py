@@ -5,8 +5,6 @@ MLP instead of positions; a head of linear layers alone. Files keep the first re
 group patch embeddings, blocks and norms by kind (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

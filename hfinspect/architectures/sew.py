@@ -4,8 +4,6 @@ wav2vec 2.0 with a longer chain of narrow convolutions and layers at half the ra
 linear layer at the end.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech, speech_heads

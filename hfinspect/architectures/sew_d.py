@@ -3,8 +3,6 @@
 SEW (sew.py) whose layers are DeBERTa v2's: content and position apart.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import encoders, speech_heads
 from ..layers.composing import composed, renamed, with_defaults

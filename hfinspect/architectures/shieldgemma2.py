@@ -1,8 +1,6 @@
 """ShieldGemma 2 (Google 2025): whether an image breaks a policy, as Gemma 3 says yes or no.
 Source: transformers/models/shieldgemma2/modeling_shieldgemma2.py."""
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..trees.catalog import register
 from ..trees.modules import Module

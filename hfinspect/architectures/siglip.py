@@ -4,8 +4,6 @@ CLIP without class token and without a norm before the layers; the vision tower 
 with one learned query. A tower saved alone lost its prefix (``vision_model.``) in transformers 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ SigLIP with images of any shape: patches arrive flattened, so their embedding is
 the positions are a square table that is resized to the image.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

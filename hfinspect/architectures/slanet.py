@@ -5,8 +5,6 @@ A backbone, whose maps a path down and up mixes, or SAM's image encoder; then a 
 looks at the picture and writes one tag of the table after the other.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ A Llama-like decoder with tied embeddings. Every fourth layer has no rotary posi
 no tensor.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.windows import nowhere, windows
 from ..trees.modules import Windows

@@ -3,8 +3,6 @@
 Idefics3 with other sizes.
 """
 
-from __future__ import annotations
-
 from .idefics3 import register_idefics3
 
 register_idefics3("SmolVLM", "smolvlm")

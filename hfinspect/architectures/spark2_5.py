@@ -5,8 +5,6 @@ Grouped queries in one matrix with keys and values, a gate a head on attention's
 MLP, norms before both.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -1,8 +1,6 @@
 """A speech encoder and a language model. Source:
 transformers/models/speech_encoder_decoder/modeling_speech_encoder_decoder.py."""
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..trees.catalog import register_part
 from ..trees.modules import Module

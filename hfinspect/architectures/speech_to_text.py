@@ -4,8 +4,6 @@ Strided convolutions over filter banks, then BART's kind of encoder and decoder 
 positions are computed.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq

@@ -4,8 +4,6 @@ One encoder-decoder between nets for speech and text on either side: wav2vec 2.0
 table of words before, a table of words or mel frames after.  The vocoder is a model of its own.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 BERT with a head that selects spans by what a question token asks.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

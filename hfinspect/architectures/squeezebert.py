@@ -3,8 +3,6 @@
 BERT whose linear layers are grouped convolutions of one position: weight (out, in / groups, 1).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, tables

@@ -5,8 +5,6 @@ ConvNeXt-like blocks, time blocks and cross-attention; the first block on the wa
 down's output as well.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..core.components import Component

@@ -4,8 +4,6 @@ Llama's block with LayerNorms; optional biases on q, k and v, optional norms for
 and no second norm where attention and MLP stand side by side.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention
 from ..layers.decoders import LABEL_HEADS, Decoder, layer_norms, pre_norm

@@ -4,8 +4,6 @@ modeling_stablelm_epoch.py in stabilityai/stablelm-3b-4e1t and stablelm-2-1_6b.
 The tensors of transformers' StableLM, whose files are the same; only the classes have other names.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.heads import decoder_classes

@@ -3,8 +3,6 @@
 Grouped queries and rotary positions, a two-matrix MLP, LayerNorms, biases throughout.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

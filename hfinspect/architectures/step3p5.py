@@ -4,8 +4,6 @@ stepfun-ai/Step-3.5-Flash; vLLM's step3p5.py reads the same names.
 The tensors of Step 3.7's text tower under the names of its own classes.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..trees.catalog import register

@@ -12,8 +12,6 @@ with a head of their own; transformers drops them.  Their names: vLLM's step3p5_
 were published for Step-3.5-Flash.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component, Role

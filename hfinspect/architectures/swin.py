@@ -4,8 +4,6 @@ Attention within windows, each layer with a table of relative positions; between
 neighbours merge into one of twice the width. Files keep BERT's nesting of the attention.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..core.components import Component

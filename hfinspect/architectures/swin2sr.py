@@ -4,8 +4,6 @@ Layers of Swin v2, all of one width and at the full size of the image; each stag
 convolutions, and one of five kinds of upsampling makes the larger image.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

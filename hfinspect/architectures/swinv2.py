@@ -4,8 +4,6 @@ Swin with cosine attention (a learned scale per head), a small MLP that computes
 relative positions, no bias on the keys, and norms after attention and MLP.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Activation, Linear, Module, Sequential, Weight

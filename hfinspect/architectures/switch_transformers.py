@@ -3,8 +3,6 @@
 T5 in which every n-th layer has experts, of which the router picks one for a token.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ relative: a small table in the first layer of each stack. Linear layers have no 
 v1.1 (``feed_forward_proj`` gated) has two input matrices in the MLP.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Two Gemma 2 models as encoder and decoder, each with its own table of words; the
 the encoder's states, whose width may differ.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ encoder's states too, so that there is no cross-attention.  Files keep the text 
 ``encoder`` itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ..core.components import Component

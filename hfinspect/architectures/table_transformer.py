@@ -3,8 +3,6 @@
 DETR (detr.py) with norms before attention and MLP, and so one more after the encoder.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..trees.catalog import register

@@ -4,8 +4,6 @@ BERT over tables: seven kinds of token types (row, column, rank ...), and heads 
 an aggregation.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

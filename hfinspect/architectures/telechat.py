@@ -7,8 +7,6 @@ modeling_telechat.py in Tele-AI/TeleChat-52B and its index, which keeps the mask
 layer as a scalar and leaves the causal mask out.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ ViT over frames, with a table of times next to that of positions; each layer att
 first, then over space ("divided_space_time"), or over both at once.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

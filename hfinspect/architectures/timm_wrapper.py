@@ -4,8 +4,6 @@ Source of shapes: transformers/models/timm_wrapper. ``architecture`` names the m
 trees/timm.py); the classifier has ``num_classes`` outputs, the base model has none.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..trees import timm
 from ..trees.catalog import find_class, register

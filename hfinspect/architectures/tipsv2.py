@@ -4,8 +4,6 @@ A text tower of CLIP's kind with fixed positions, and DINOv2's layers over image
 temperature. Files keep the names of Google's code (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

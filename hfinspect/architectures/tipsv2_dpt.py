@@ -4,8 +4,6 @@ Source of shapes: transformers/models/tipsv2_dpt/modeling_tipsv2_dpt.py. DPT's n
 task; files keep the names of Google's code (conversion_mapping.py).
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import Builder, auto_class, register

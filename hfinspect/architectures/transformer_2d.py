@@ -5,8 +5,6 @@ the words of a codebook, or over patches; of the latter diffusers makes the clas
 PixArt have by now (LegacyConfigMixin), and so does this file.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

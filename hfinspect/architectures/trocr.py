@@ -4,8 +4,6 @@ BART's decoder, which reads the states of an image encoder of another width; it 
 vision-encoder-decoder.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq

@@ -4,8 +4,6 @@ A ResNet over frames whose edges are learned, tables of places in rows and colum
 a learned prompt, the text and the grid; the head says where in the video it is.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ T5 over words and patches of a page: tables of places in the encoder, and on bot
 relative positions in the text and, by column and row, on the page.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed, with_defaults

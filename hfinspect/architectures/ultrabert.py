@@ -4,8 +4,6 @@ Llama's layers without a causal mask, two of three with a window; a head of two 
 Files of the heads' classes keep the model under ``ultrabert``, the projection to words as ``cls``.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

@@ -3,8 +3,6 @@
 SigLIP's tower, one linear layer and a norm over squares of patches joined together, and UltraBERT.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import composed

@@ -3,8 +3,6 @@
 mT5 in which every layer has its own table of relative positions, not the first alone.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed_classes, with_defaults
 from ..trees.catalog import Builder, register

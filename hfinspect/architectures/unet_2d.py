@@ -4,8 +4,6 @@ Source of shapes: diffusers/models/unets/unet_2d.py and unet_2d_blocks.py. The l
 unet_2d_condition.py without a text: on some rungs the image looks at itself.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ transformers look at the text. ``attention_head_dim`` means the number of heads,
 but on the rungs of unet_blocks.py.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..core.config import ModelConfig

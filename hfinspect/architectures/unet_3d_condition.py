@@ -4,8 +4,6 @@ Source of shapes: diffusers/models/unets/unet_3d_condition.py and unet_3d_blocks
 unet_2d_condition.py; next to each residual block and each transformer stands one over time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -5,8 +5,6 @@ models/controlnets/controlnet_sparsectrl.py. The ladder of unet_2d_condition.py,
 over the frames next to each residual block.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..core.components import Component

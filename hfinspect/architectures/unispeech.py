@@ -3,8 +3,6 @@
 wav2vec 2.0's model with another head for pre-training.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech_heads

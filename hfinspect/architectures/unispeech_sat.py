@@ -3,8 +3,6 @@
 wav2vec 2.0's model, trained to distinguish speakers.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

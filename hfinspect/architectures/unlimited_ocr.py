@@ -5,8 +5,6 @@ a decoder with grouped attention and shared experts, which looks at all of the p
 window of what it generated. Files have the names of DeepSeek-OCR.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

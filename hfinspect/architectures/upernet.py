@@ -5,8 +5,6 @@ The last map is pooled at several scales, all maps are added from coarse to fine
 head is there for training.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

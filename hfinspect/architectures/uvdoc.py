@@ -4,8 +4,6 @@ Source of shapes: transformers/models/uvdoc/modeling_uvdoc.py.
 Residual blocks, branches of ever wider steps over what they give, and a map of points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

@@ -3,8 +3,6 @@
 Gemma 2 without the norms after attention and MLP; trained with differential privacy.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
 from ..trees.modules import Module

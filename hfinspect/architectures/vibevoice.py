@@ -4,8 +4,6 @@ Speech of several speakers: a decoder of text, two encoders of sound (how it sou
 says) and a diffusion head that makes the next frame of the former.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

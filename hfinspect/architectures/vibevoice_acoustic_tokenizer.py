@@ -5,8 +5,6 @@ Stages of one-dimensional ConvNeXt layers, each behind a strided convolution: do
 second, and back up from there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

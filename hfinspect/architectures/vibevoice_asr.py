@@ -4,8 +4,6 @@ VibeVoice's two encoders of sound (vibevoice_acoustic_tokenizer.py), one project
 decoder of text whose head is never tied. File names and their other spellings: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, projector
 from ..trees.catalog import register

@@ -3,8 +3,6 @@
 A SigLIP tower with rotary positions, for images of any size, two linear layers, and Qwen2.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, lm_head, projector

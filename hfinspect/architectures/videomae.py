@@ -4,8 +4,6 @@ A ViT over tubes of patches, with biases on queries and values only, apart from 
 pretraining a narrower one that paints the masked tubes. Positions are fixed waves and not saved.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A ViT within each frame, then one over the frames at each place; for whole video
 one vector that asks all of them. A text tower of the same layers ends in a class token.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

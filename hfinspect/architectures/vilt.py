@@ -4,8 +4,6 @@ ViT's layers over the words of a text and the patches of an image, each kind wit
 own. ``num_images`` images stand side by side in one of its classes.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

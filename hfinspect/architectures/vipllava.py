@@ -3,8 +3,6 @@
 LLaVA that looks at five layers of the tower side by side, normed. File names: multimodal.py.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation

@@ -1,8 +1,6 @@
 """An image encoder and a language model: TrOCR, Donut, captioners. Source:
 transformers/models/vision_encoder_decoder/modeling_vision_encoder_decoder.py."""
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..trees.catalog import register_part
 from ..trees.modules import Module

@@ -1,8 +1,6 @@
 """Any image encoder and any text encoder, joined as CLIP joins its own. Source:
 transformers/models/vision_text_dual_encoder/modeling_vision_text_dual_encoder.py."""
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import text_width, tower_width

@@ -4,8 +4,6 @@ BERT that reads a picture's regions as words: a projection and tables of their o
 where they are.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

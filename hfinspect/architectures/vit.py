@@ -5,8 +5,6 @@ renames the layers in memory; files keep ``encoder.layer.N.attention.attention.q
 (conversion_mapping.py, ViTModel), and so does this tree.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A ViT (vit.py) that sees a quarter of the patches, and a narrower one that paint
 Positions are fixed waves on both sides, kept as parameters.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.vision import google_layer, pair, patch_count, uneven_width

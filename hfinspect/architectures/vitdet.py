@@ -4,8 +4,6 @@ A ViT without a class token, some of whose layers attend within windows or end i
 of convolutions; relative positions, where there are any, have a vector per offset and axis.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

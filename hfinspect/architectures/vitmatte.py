@@ -4,8 +4,6 @@ ViTDet, whose map is enlarged step by step, each time next to a map of a few pla
 over the image and its trimap.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import auto_class, register

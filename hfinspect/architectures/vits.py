@@ -5,8 +5,6 @@ durations, and HiFi-GAN (Kong et al. 2020) that makes the waveform.  The posteri
 training only, but the file holds it.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -3,8 +3,6 @@
 ViT's layers over tubelets: blocks of some frames and a patch of the image, each one vector.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ A ViT over blocks of a few frames with rotary positions, and a narrower one that
 patches. To classify a video, one vector asks the patches what they hold.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

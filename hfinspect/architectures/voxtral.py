@@ -4,8 +4,6 @@ Whisper's encoder, four frames side by side through two linear layers, and a Mis
 Llama) whose head is never tied. File names and their other spellings: multimodal.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A causal audio encoder, a few frames side by side through two linear layers, and
 with a narrow gate per layer, which the delay sets.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

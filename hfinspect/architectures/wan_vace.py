@@ -5,8 +5,6 @@ transformer_wan_animate.py. Wan's blocks; VACE has further ones that hand on wha
 shows, Animate looks at the motion of a face between some of them.
 """
 
-from __future__ import annotations
-
 from math import prod
 
 from ..core.components import Component

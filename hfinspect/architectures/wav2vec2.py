@@ -3,8 +3,6 @@
 Convolutions over the waveform, a convolution in place of positions, then BERT's kind of layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..core.components import Component

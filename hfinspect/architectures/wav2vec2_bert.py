@@ -4,8 +4,6 @@ Conformer layers over mel features: half an MLP, attention, a convolution, half 
 relative (a table of distances in each layer, or sines and their biases) or rotary.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -5,8 +5,6 @@ wav2vec 2.0's convolutions before, w2v-BERT's layers behind; positions from a co
 each layer, relative with learned biases or rotary.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech

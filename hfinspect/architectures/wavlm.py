@@ -3,8 +3,6 @@
 wav2vec 2.0 with gated relative positions: a gate in every layer, one table in the first.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech

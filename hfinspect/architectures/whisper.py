@@ -4,8 +4,6 @@ Two convolutions over mel features, then BART's kind of encoder and decoder with
 have no bias. Positions are tables on both sides.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Source of shapes: diffusers/pipelines/deprecated/wuerstchen/modeling_wuerstchen_
 Levels of ConvNeXt-like blocks (C), time blocks (T) and cross-attention (A), in the order of a word.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ CLIP for videos: the frames of a video send each other messages in every layer o
 a small transformer joins them, and what they show changes the vectors of the texts.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -6,8 +6,6 @@ means, and codebooks over both, Higgs Audio's in fewer dimensions. Codebooks are
 averaging, not by gradients.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..core.components import Component

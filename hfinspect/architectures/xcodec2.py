@@ -5,8 +5,6 @@ Descript's encoder (dac.py) for the sound, Wav2Vec2-BERT for what it means, numb
 levels in place of codebooks, and a transformer that makes the spectrum of the sound.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 Pre-norm decoder with biases; positions are sinusoids, which older files hold as a table.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ Post-norm layers whose parts stand in four parallel lists; a table of languages 
 several.  The adaptive softmax (``asm``) that no released model has is not described.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

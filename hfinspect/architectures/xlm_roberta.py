@@ -4,8 +4,6 @@ RoBERTa with a vocabulary of a hundred languages.  Configs of this model_type th
 ``xlm_roberta_flash`` get that file's tensors.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.encoders import BASE
 from ..trees.catalog import Builder, register

@@ -8,8 +8,6 @@ The converted form's tensors, with learned positions where the config has them; 
 ``parametrizations``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..core.config import ModelConfig

@@ -4,8 +4,6 @@ Attention keeps its projections as (d_model, heads, head) tensors, one of them f
 positions, with three biases for content, position and segment. Post-norm.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

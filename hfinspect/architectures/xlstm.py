@@ -4,8 +4,6 @@ Blocks of a matrix memory (mLSTM) and a gated MLP, widths rounded up to multiple
 fused joins the projections.  transformers 5.23 cannot build the fused form, so it is not recorded.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named

@@ -3,8 +3,6 @@
 RoBERTa with one adapter per language after each MLP; all are in the file, one serves a text.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, bert_layer, stack

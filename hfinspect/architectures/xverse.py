@@ -4,8 +4,6 @@ modeling_xverse.py in xverse/XVERSE-13B.
 Llama's block with as many key heads as query heads.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
 from ..layers.blocks import Heads, grouped_attention

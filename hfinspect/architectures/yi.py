@@ -4,8 +4,6 @@ transformers. Source of shapes: modeling_yi.py in 01-ai/Yi-6B.
 Llama's block, the two norms called ``ln1`` and ``ln2``.
 """
 
-from __future__ import annotations
-
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..trees.modules import Module

@@ -3,8 +3,6 @@
 A ViT (vit.py) with a hundred tokens that look for objects, and positions again before every layer.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

@@ -4,8 +4,6 @@ BERT whose attention samples by hashing, which costs no tensors. Two rows of the
 belong to no position.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders

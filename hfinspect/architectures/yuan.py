@@ -6,8 +6,6 @@ convolutions over the sequence, with a residual and a norm. Or (use_shareqk) one
 with a scale and a shift each. The mixtures of Yuan2-M32 are not in the catalog.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError

@@ -4,8 +4,6 @@ Mamba layers with several heads; hybrid layers also run one shared transformer b
 state next to the embedding (twice the width).  The first hybrid layer keeps the block's tensors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..core.components import Component

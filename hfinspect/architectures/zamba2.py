@@ -6,8 +6,6 @@ its later uses differ in low-rank adapters, which every block lists by the numbe
 tie_word_embeddings false a file holds each use by itself.
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ delayed by a token; scales and biases on both sides of every residual; a router 
 one class more than there are experts.  Experts lie stacked in memory as in files.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim

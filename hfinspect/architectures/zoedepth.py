@@ -4,8 +4,6 @@ DPT over BEiT for the order of depths; a second head turns it into metres: bins,
 attractors from coarse to fine. With several sets of bins, a small transformer chooses among them.
 """
 
-from __future__ import annotations
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
