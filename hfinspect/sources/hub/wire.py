@@ -11,6 +11,7 @@ import re
 import select
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from http.client import (
@@ -143,11 +144,11 @@ def _is_readable(sock: socket.socket) -> bool:
     """Whether a read would not wait."""
     if isinstance(sock, ssl.SSLSocket) and sock.pending():
         return True
-    if hasattr(select, "poll"):
-        poll = select.poll()
-        poll.register(sock, select.POLLIN)
-        return bool(poll.poll(0))
-    return bool(select.select([sock], [], [], 0)[0])  # Windows, where any number will do
+    if sys.platform == "win32":  # where any number of a socket will do
+        return bool(select.select([sock], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class Reply(HTTPResponse):
