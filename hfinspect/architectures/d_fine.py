@@ -402,6 +402,8 @@ def object_detection(name: str, c: ModelConfig) -> Module:
     wide = d if scale == 1 else exact(round(scale * int(d)))
     bins = 4 * (c.dim("max_num_bins", default=32) + 1)
     shared = name == _DEIM and c.flag("share_bbox_head", default=False)
+    if shared and not c.tied(default=True):
+        raise c.error("tie_word_embeddings", False, "true where share_bbox_head is")
     widths = [d] * count if shared else [d] * (last + 1) + [wide] * max(count - last - 1, 0)
 
     def heads(tied_to: str | None = None) -> dict[str, Module]:
