@@ -16,9 +16,10 @@ from ..layers.vision import (
     patch_conv,
     patch_count,
     position_table,
+    text_embeddings,
 )
 from ..trees.catalog import register
-from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
+from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
 
 
 def text_section(c: ModelConfig) -> ModelConfig:
@@ -58,17 +59,9 @@ def _eps(c: ModelConfig) -> float:
 def text_model(config: ModelConfig) -> Module:
     c = text_section(config)
     h = _hidden(c, 512)
-    positions = c.dim("max_position_embeddings", default=77)
     return Module(
         "CLIPTextModel",
-        embeddings=Module(
-            "CLIPTextEmbeddings",
-            token_embedding=Embedding(c.dim("vocab_size", default=49408), h),
-            position_embedding=position_table(positions, h),
-            # Older files hold the positions 0..n-1 as a tensor.
-            position_ids=Buffer(1, positions, dtype="I64", saved=False),
-            component=Component.EMBEDDING,
-        ),
+        embeddings=text_embeddings("CLIP", c, h),
         encoder=_encoder(c, h, 2048),
         final_layer_norm=LayerNorm(h, eps=_eps(c)),
         part="text",

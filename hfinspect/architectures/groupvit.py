@@ -17,14 +17,13 @@ from ..layers.vision import (
     patch_conv,
     patch_count,
     plain_mlp,
-    position_table,
+    text_embeddings,
 )
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     BatchNorm,
     Dropout,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
@@ -68,12 +67,7 @@ def text_transformer(c: ModelConfig) -> Module:
     layer = _layer(c, h, 1024, "quick_gelu")
     return Module(
         "GroupViTTextTransformer",
-        embeddings=Module(
-            "GroupViTTextEmbeddings",
-            token_embedding=Embedding(c.dim("vocab_size", default=49408), h),
-            position_embedding=position_table(c.dim("max_position_embeddings", default=77), h),
-            component=Component.EMBEDDING,
-        ),
+        embeddings=text_embeddings("GroupViT", c, h),
         encoder=clip_encoder("GroupViTText", c.count("num_hidden_layers", default=12), layer),
         final_layer_norm=_norm(c, h),
         part="text",

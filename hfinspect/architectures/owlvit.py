@@ -14,9 +14,10 @@ from ..layers.vision import (
     patch_conv,
     patch_count,
     position_table,
+    text_embeddings,
 )
 from ..trees.catalog import Builder, register, register_part
-from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
+from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
 
 
 def _eps(c: ModelConfig) -> float:
@@ -43,17 +44,10 @@ def vision_width(c: ModelConfig) -> Dim:
 
 
 def text_transformer(name: str, c: ModelConfig) -> Module:
-    h, positions = text_width(c), c.dim("max_position_embeddings", default=16)
+    h = text_width(c)
     return Module(
         f"{name}TextTransformer",
-        embeddings=Module(
-            f"{name}TextEmbeddings",
-            token_embedding=Embedding(c.dim("vocab_size", default=49408), h),
-            position_embedding=position_table(positions, h),
-            # Older files hold the positions 0..n-1 as a tensor.
-            position_ids=Buffer(1, positions, dtype="I64", saved=False),
-            component=Component.EMBEDDING,
-        ),
+        embeddings=text_embeddings(name, c, h, positions=16),
         encoder=_encoder(name, c, h, 2048),
         final_layer_norm=LayerNorm(h, eps=_eps(c)),
     )

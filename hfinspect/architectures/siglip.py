@@ -18,9 +18,10 @@ from ..layers.vision import (
     patch_count,
     plain_mlp,
     position_table,
+    text_embeddings,
 )
 from ..trees.catalog import Builder, register
-from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Weight
+from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
 
 Embeddings = Callable[[ModelConfig, Dim], Module]
 
@@ -52,17 +53,9 @@ def _encoder(name: str, c: ModelConfig) -> Module:
 
 def text_model(name: str, c: ModelConfig) -> Module:
     h = hidden_size(c)
-    positions = c.dim("max_position_embeddings", default=64)
     return Module(
         f"{name}TextModel",
-        embeddings=Module(
-            f"{name}TextEmbeddings",
-            token_embedding=Embedding(c.dim("vocab_size", default=32000), h),
-            position_embedding=position_table(positions, h),
-            # Older files hold the positions 0..n-1 as a tensor.
-            position_ids=Buffer(1, positions, dtype="I64", saved=False),
-            component=Component.EMBEDDING,
-        ),
+        embeddings=text_embeddings(name, c, h, vocab_size=32000, positions=64),
         encoder=_encoder(name, c),
         final_layer_norm=LayerNorm(h, eps=_eps(c)),
         head=Linear(h, c.dim("projection_size", default=h), component=Component.HEAD),

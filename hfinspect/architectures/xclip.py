@@ -14,11 +14,12 @@ from ..layers.vision import (
     clip_layer,
     patch_conv,
     position_table,
+    text_embeddings,
 )
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
+    Buffer,
     Dropout,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
@@ -52,12 +53,7 @@ def text_model(config: ModelConfig) -> Module:
     layer = _layer(c, h, c.dim("intermediate_size", default=2048))
     return Module(
         "XCLIPTextModel",
-        embeddings=Module(
-            "XCLIPTextEmbeddings",
-            token_embedding=Embedding(c.dim("vocab_size", default=49408), h),
-            position_embedding=position_table(c.dim("max_position_embeddings", default=77), h),
-            component=Component.EMBEDDING,
-        ),
+        embeddings=text_embeddings("XCLIP", c, h),
         encoder=clip_encoder("XCLIP", c.count("num_hidden_layers", default=12), layer),
         final_layer_norm=LayerNorm(h, eps=_eps(c)),
         part="text",
@@ -92,6 +88,7 @@ def vision_model(config: ModelConfig) -> Module:
                 c.dim("num_channels", default=3), h, (patch, patch), bias=False
             ),
             position_embedding=position_table(side * side + 1, h),
+            position_ids=Buffer(1, side * side + 1, dtype="I64", saved=False),
             component=Component.EMBEDDING,
         ),
         encoder=Module("XCLIPVisionEncoder", layers=layers),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
-from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Activation, Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
 from .heads import classifier
 
@@ -231,3 +231,18 @@ def clip_encoder(name: str, count: int, layer: Module) -> Module:
 def position_table(count: int, hidden: int) -> Module:
     """One learned vector for each of ``count`` positions."""
     return Embedding(count, hidden, kind="position")
+
+
+def text_embeddings(
+    name: str, c: ModelConfig, hidden: Dim, *, vocab_size: int = 49408, positions: int = 77
+) -> Module:
+    """Words and learned positions of a text tower of CLIP's kind; the defaults are CLIP's."""
+    count = c.dim("max_position_embeddings", default=positions)
+    return Module(
+        f"{name}TextEmbeddings",
+        token_embedding=Embedding(c.dim("vocab_size", default=vocab_size), hidden),
+        position_embedding=position_table(count, hidden),
+        # Older files hold the positions 0..n-1 as a tensor.
+        position_ids=Buffer(1, count, dtype="I64", saved=False),
+        component=Component.EMBEDDING,
+    )
