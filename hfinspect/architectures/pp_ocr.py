@@ -17,8 +17,8 @@ from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
-from ..layers.convolutions import conv_layer, divisible
-from ..layers.vision import scaled
+from ..layers.convolutions import conv_layer, divisible, rectifier
+from ..layers.vision import pair, scaled
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
     Activation,
@@ -41,8 +41,8 @@ _LCNET: dict[str, Any] = {
 }  # fmt: skip
 _HGNET: dict[str, Any] = {
     "model_type": "hgnet_v2", "out_features": ["stage1", "stage2", "stage3", "stage4"],
-    "stage_downsample": [True] * 4,
 }  # fmt: skip
+_READING = {**_HGNET, "stage_downsample": [True] * 4}
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Ocr:
     head: Callable[[Ocr, ModelConfig], Module]
     task: str = "TextRecognition"
     neck: Callable[[Ocr, ModelConfig], dict[str, Module]] | None = None
+    width: int = 96
     characters: int = 18385
     kernel: tuple[int, int] = (1, 3)
 
@@ -128,18 +129,72 @@ def small_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
     return {"neck": fusion(o, c, last=lambda d: _separable(o, c, d))}
 
 
-def _normed(o: Ocr, convolution: Module, width: Dim) -> Module:
+_CROSSED = [
+    f"{line}_conv_{ratio}ratio"
+    for line in ("vertical_long_to_small", "horizontal_small_to_long", "symmetric")
+    for ratio in ("long", "mid", "short")
+]
+_CROSSED[6:] = [name.replace("conv", "conv_long") for name in _CROSSED[6:]]
+
+
+def _intraclass(o: Ocr, c: ModelConfig, width: Dim) -> Module:
+    """Narrow convolutions of long, wide and square windows; the config lists what each is called
+    with, the window first."""
+    narrow = width // c.dim("reduce_factor", default=2)
+    said = c.section("intraclass_block_config")
+
+    def kernel(name: str) -> tuple[Dim, Dim]:
+        found = said.raw(name)
+        if not isinstance(found, list) or not 3 <= len(found) <= 4 or found[0] in ([], [1]):
+            raise said.error(name, found, "kernel, stride, padding and no more than the dilation")
+        return pair(ModelConfig({"kernel": found[0]}, f"{said.path}{name}."), "kernel", default=1)
+
+    back = Conv(narrow, width, kernel("return_channel"))
+    parts = {
+        "conv_reduce_channel": Conv(width, narrow, kernel("reduce_channel")),
+        **{name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED},
+        "conv_final": _normed(o, back, width),
+    }
+    return Module(f"{o.name}IntraclassBlock", parts)
+
+
+def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
+    """Every stage at one width, a quarter of it down and up again, in windows of nine."""
+    d, found, bias = c.dim("neck_out_channels", default=o.width), section(o, c), "V6" in o.name
+    if found.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
+        computed = tuple(blocks[-1][2] for blocks in stages(found, "PPLCNetV4"))
+        seen = found.dims("stage_out_channels", default=computed)
+    elif found.kind == "hgnet_v2":
+        seen = per_stage(found)["stage_out_channels"]
+    else:
+        raise c.error("backbone_config.model_type", found.kind, "hgnet_v2 or pp_lcnet_v4")
+    quarter, count = d // 4, c.count("intraclass_block_number", default=4)
+    side = [Conv(quarter, quarter, 9, bias=bias)] * len(seen)
+    parts = {
+        "input_channel_adjustment_convolution": [Conv(w, d, 1, bias=False) for w in seen],
+        "input_feature_projection_convolution": [Conv(d, quarter, 9, bias=bias)] * len(seen),
+        "path_aggregation_head_convolution": [Conv(quarter, quarter, 3, stride=2, bias=False)]
+        * (len(seen) - 1),
+        "path_aggregation_lateral_convolution": side,
+        "intraclass_blocks": [_intraclass(o, c, quarter)] * int(count) if count else [],
+    }
+    lists = {name: ModuleList(members) for name, members in parts.items()}
+    return {"neck": Module(f"{o.name}Neck", lists, component=Component.CONV)}
+
+
+def _normed(o: Ocr, convolution: Module, width: Dim, act: str | None = "relu") -> Module:
     return Module(
         f"{o.name}ConvBatchnormLayer",
         convolution=convolution,
         norm=BatchNorm(width),
-        act_fn=Activation("ReLU"),
+        act_fn=rectifier(act),
     )
 
 
 def map_head(o: Ocr, c: ModelConfig) -> Module:
     """Four times as large as the maps, one channel."""
-    d, kernels = c.dim("neck_out_channels", default=96), c.dims("kernel_list", default=(3, 2, 2))
+    d = c.dim("neck_out_channels", default=o.width)
+    kernels = c.dims("kernel_list", default=(3, 2, 2))
     if len(kernels) < 3:
         raise c.error("kernel_list", c.raw("kernel_list"), "three kernels")
     quarter = d // 4
@@ -149,6 +204,25 @@ def map_head(o: Ocr, c: ModelConfig) -> Module:
         conv_down=_normed(o, Conv(d, quarter, kernels[0], bias=False, component=_HEAD), quarter),
         conv_up=_normed(o, up, quarter),
         conv_final=Conv(quarter, 1, kernels[2], stride=2, transposed=True, component=_HEAD),
+        component=_HEAD,
+    )
+
+
+def refined_head(o: Ocr, c: ModelConfig) -> Module:
+    """The same, and once more with the maps next to what came out."""
+    quarter = c.dim("neck_out_channels", default=o.width) // 4
+    drawn = map_head(o, c)
+    drawn.class_name = f"{o.name}SegmentationHead"
+    wide = Conv(quarter + 1, quarter, 3, bias=False, component=_HEAD)
+    return Module(
+        f"{o.name}Head",
+        binarize_head=drawn,
+        upsample_convolution=Activation("Upsample"),
+        local_refinement_module=Module(
+            f"{o.name}LocalModule",
+            convolution_backbone=_normed(o, wide, quarter, c.text("hidden_act", default="relu")),
+            convolution_final=Conv(quarter, 1, 1, component=_HEAD),
+        ),
         component=_HEAD,
     )
 
@@ -263,8 +337,12 @@ _DETECTION = "ObjectDetection"
 for model_type, ocr in {
     "pp_ocrv5_mobile_det": Ocr("PPOCRV5MobileDet", _LCNET, map_head, _DETECTION, mobile_neck),
     "pp_ocrv6_small_det": Ocr("PPOCRV6SmallDet", _V4, map_head, _DETECTION, small_neck),
+    "pp_ocrv5_server_det": Ocr(
+        "PPOCRV5ServerDet", _HGNET, refined_head, _DETECTION, large_neck, 256
+    ),
+    "pp_ocrv6_medium_det": Ocr("PPOCRV6MediumDet", _V4, map_head, _DETECTION, large_neck, 256),
     "pp_ocrv5_mobile_rec": Ocr("PPOCRV5MobileRec", _LCNET, line_head),
-    "pp_ocrv5_server_rec": Ocr("PPOCRV5ServerRec", _HGNET, line_head),
+    "pp_ocrv5_server_rec": Ocr("PPOCRV5ServerRec", _READING, line_head),
     "pp_ocrv6_small_rec": Ocr("PPOCRV6SmallRec", _V4, line_head, characters=18714, kernel=(1, 7)),
     "pp_ocrv6_tiny_rec": Ocr("PPOCRV6TinyRec", _V4, tiny_head, characters=6625),
 }.items():

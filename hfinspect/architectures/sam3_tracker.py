@@ -171,8 +171,8 @@ def parts(name: str, c: ModelConfig) -> Module:
     """Everything but the image encoder."""
     d = c.section("vision_config").dim("fpn_hidden_size", default=256)
     root = sam2.prompted(c, d)
-    if name == _VIDEO:
-        root.children |= memory(name, c, d, _memory_layer(name, c), depth=4)
+    if name.endswith("Video"):
+        root.children |= memory("Sam2", c, d, _memory_layer("Sam2", c), depth=4)
     return renamed(root, "Sam2", name)
 
 

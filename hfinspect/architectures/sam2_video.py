@@ -1,0 +1,23 @@
+"""SAM 2 (Ravi et al. 2024) on videos, with the memory that SAM 3's tracker has.
+Source of shapes: transformers/models/sam2_video/modeling_sam2_video.py.
+"""
+
+from ..core.config import ModelConfig
+from ..trees.catalog import auto_model, register
+from ..trees.modules import Module
+from . import sam2, sam3_tracker
+
+
+def model(c: ModelConfig) -> Module:
+    root = sam3_tracker.parts("Sam2Video", c)
+    seen = auto_model(c.section("vision_config"), default_type="sam2_vision_model", part="vision")
+    root.children["vision_encoder"] = seen
+    return root
+
+
+register(
+    "sam2_video",
+    {"Sam2VideoModel": model, "Sam2Model": sam2.model},
+    base="Sam2VideoModel",
+    category="vision",
+)
