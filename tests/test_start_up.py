@@ -26,7 +26,8 @@ def test_the_pinned_lists_are_short() -> None:
         "transformers",
     }  # fmt: skip
     assert all(not names & everywhere for names in lists.values())
-    assert not lists["a repo of the Hub"] & {"anyio", "certifi", "h11", "httpcore", "httpcore2"}
-    offline = {"httpx", "httpx2", "huggingface_hub", "safetensors", "ssl", "yaml"}
+    clients = {"anyio", "email", "h11", "http", "httpcore", "httpcore2", "httpx", "httpx2"}
+    assert not lists["a repo of the Hub"] & {*clients, "certifi"}
+    offline = {*clients, "huggingface_hub", "safetensors", "ssl", "yaml"}
     assert not lists["a local config"] & offline
     assert not lists["help"] & {*offline, "hfinspect.api", "hfinspect.inspecting"}

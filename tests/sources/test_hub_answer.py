@@ -20,7 +20,8 @@ from hfinspect.sources.hub.answer import (
     UnusableAnswerError,
     parse_json,
 )
-from hfinspect.sources.hub.http import _http_library, is_same_host, is_web_address
+from hfinspect.sources.hub.http import is_same_host, is_web_address
+from hfinspect.sources.hub.http_library import http_library
 from hfinspect.sources.hub.model_info import Listing, parse_listing
 
 BROKEN = (BrokenAnswerError, UnusableAnswerError)
@@ -28,7 +29,7 @@ BROKEN = (BrokenAnswerError, UnusableAnswerError)
 
 def _answer(status: int, headers: dict[str, str], body: bytes, piece: int = 7) -> Answer:
     """A streamed answer of the real HTTP library, coming in pieces."""
-    httpx = _http_library()
+    httpx = http_library()
 
     def pieces() -> Iterator[bytes]:
         for at in range(0, len(body), piece):

@@ -214,10 +214,11 @@ def test_every_foreign_error_in_the_table_exists() -> None:
     from huggingface_hub import errors
 
     from hfinspect.sources.hub import answer as hub_answer
-    from hfinspect.sources.hub import http as hub_session
     from hfinspect.sources.hub import translate as hub_errors
+    from hfinspect.sources.hub import wire
+    from hfinspect.sources.hub.http_library import http_library
 
-    places = (errors, hub_session._http_library(), hub_answer)
+    places = (errors, http_library(), hub_answer, wire)
     for name in hub_errors._BY_CLASS:
         assert any(hasattr(place, name) for place in places), name
 
@@ -261,3 +262,22 @@ def test_a_session_of_the_users_own_is_used(hub: HubServer) -> None:
     finally:
         huggingface_hub.set_client_factory(_http.default_client_factory)
     assert [request.headers.get("x-mine") for request in hub.meter.requests] == ["yes", "yes"]
+
+
+def test_requests_are_as_huggingface_hubs(hub: HubServer) -> None:
+    """Each has a name of its own for the Hub's logs; none is sent where the library sends none."""
+    from huggingface_hub import constants
+
+    hub.add("org/model", {"config.json": b"{}"})
+    model = source(hub, "org/model")
+    assert model.read_all("config.json", 9) == b"{}"
+    names = [request.headers["x-amzn-trace-id"] for request in hub.meter.requests]
+    assert len(set(names)) == 2 and all(len(name) == 36 for name in names)
+    constants.HF_HUB_OFFLINE = True
+    try:
+        asking = HubClient(endpoint=hub.endpoint, offline=False, token=False)
+        with pytest.raises(OfflineError):
+            HubSource("org/model", client=asking).list_files()
+    finally:
+        constants.HF_HUB_OFFLINE = False
+    assert hub.meter.count("hub") == 2

@@ -54,20 +54,21 @@ def bound_client(client: Any) -> None:
             pool._network_backend = _Backend(inner)  # type: ignore[union-attr]
 
 
-def time_left(timeout: float | None, kind: str, library: Any) -> float | None:
-    """The time for one wait. Raises the HTTP library's own error once there is none."""
+def time_left(timeout: float | None, over: type[Exception]) -> float | None:
+    """The time for one wait. Raises ``over`` once there is none."""
     until = _limit.until
     if until == float("inf"):
         return timeout
     left = until - time.monotonic()
     if left <= 0:
-        raise getattr(library, kind)("the time of the request has passed")
+        raise over("the time of the request has passed")
     return left if timeout is None else min(timeout, left)
 
 
-def elsewhere(connect: Callable[[], T], seconds: float, library: Any) -> T:
-    """What ``connect`` returns within so many seconds. It runs in a thread that nobody waits for
-    longer, so that neither a wait without end nor one that hears no Ctrl-C holds up this one."""
+def elsewhere(connect: Callable[[], T], seconds: float, over: type[Exception]) -> T:
+    """What ``connect`` returns within so many seconds, else ``over`` is raised. It runs in a thread
+    that nobody waits for longer, so that neither a wait without end nor one that hears no Ctrl-C
+    holds up this one."""
     answers: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
 
     def run() -> None:
@@ -80,7 +81,7 @@ def elsewhere(connect: Callable[[], T], seconds: float, library: Any) -> T:
     try:
         stream, error = patiently(lambda wait: answers.get(timeout=wait), seconds + 0.1, Empty)
     except Empty:
-        raise library.ConnectTimeout("no connection in time") from None
+        raise over("no connection in time") from None
     if error is not None:
         raise error
     return stream  # type: ignore[return-value]
@@ -94,14 +95,14 @@ class _Backend:
         self._library = sys.modules[type(inner).__module__.partition(".")[0]]
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, **more: Any) -> Any:
-        wait = time_left(timeout, "ConnectTimeout", self._library)
+        wait = time_left(timeout, self._library.ConnectTimeout)
         if wait is None:
             stream = self._inner.connect_tcp(host, port, timeout=wait, **more)
         else:
             # Looking up a name knows no timeout.
             stream = elsewhere(
                 lambda: self._inner.connect_tcp(host, port, timeout=wait, **more),
-                wait, self._library,
+                wait, self._library.ConnectTimeout,
             )  # fmt: skip
         return _Stream(stream, self._library)
 
@@ -117,24 +118,24 @@ class _Stream:
         self._library = library
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        wait = time_left(timeout, "ReadTimeout", self._library)
+        wait = time_left(timeout, self._library.ReadTimeout)
         over = self._library.ReadTimeout
         data: bytes = patiently(lambda part: self._inner.read(max_bytes, timeout=part), wait, over)
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, timeout=time_left(timeout, "WriteTimeout", self._library))
+        self._inner.write(buffer, timeout=time_left(timeout, self._library.WriteTimeout))
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> Any:
-        wait = time_left(timeout, "ConnectTimeout", self._library)
+        wait = time_left(timeout, self._library.ConnectTimeout)
         if wait is None:
             stream = self._inner.start_tls(ssl_context, server_hostname, wait)
         else:
             stream = elsewhere(
                 lambda: self._inner.start_tls(ssl_context, server_hostname, wait),
-                wait, self._library,
+                wait, self._library.ConnectTimeout,
             )  # fmt: skip
         return _Stream(stream, self._library)
 

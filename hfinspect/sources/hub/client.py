@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...core.records import dataclass
 from ...core.refs import masked
@@ -26,11 +26,12 @@ from .answer import (
     UnusableAnswerError,
     parse_json,
 )
-from .http import Times, hub_headers, is_same_host, is_web_address, only_telling
+from .http import Times, hub_headers, is_same_host, is_web_address, only_telling, says_its_kind
 from .pipelining import Pipeline
 from .settings import checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
 from .translate import Asked, build, by_status, network_error, translate
+from .wire import BrokenConnectionError, NoConnectionError, TooSlowError
 
 T = TypeVar("T")
 
@@ -214,7 +215,7 @@ class HubClient:
         with self._pipelines[pipeline].sent(url, headers, times) as response:
             answer = Answer(response, self.throttle.clock, wait * PATIENCE)
             if answer.status >= 400 and answer.status not in ask.accept:
-                raise _error_of(response, answer, ask.quota)
+                raise _error_of(answer, ask.quota)
             if answer.leads_nowhere and answer.status not in ask.accept:
                 raise network_error(ask.asked, f"answered only with status {answer.status}")
             self.throttle.note(ask.quota, answer.headers)
@@ -230,13 +231,14 @@ class HubClient:
             return most if error.status in _RETRIED_STATUSES else 1
         if isinstance(error, BrokenAnswerError):
             return most
-        if isinstance(error, StalledError) or "TimeoutException" in names:
+        if isinstance(error, (StalledError, TooSlowError)) or "TimeoutException" in names:
             return min(most, self.policy.timeout_attempts)
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return 1
-        if names & {"ConnectError", "ProxyError"}:
+        if isinstance(error, NoConnectionError) or names & {"ConnectError", "ProxyError"}:
             return min(most, self.policy.connect_attempts)
-        return most if names & {"NetworkError", "RemoteProtocolError"} else 1
+        broken = {"NetworkError", "RemoteProtocolError"}
+        return most if isinstance(error, BrokenConnectionError) or names & broken else 1
 
     def _pause(
         self, error: Exception, ask: Ask, deadline: Deadline, failures: int, waited: float
@@ -287,23 +289,24 @@ def api_json(answer: Answer, limit: int, watch: Callable[[bytes], None] | None =
     return parse_json(answer.json(limit, watch))
 
 
-def _error_of(response: Any, answer: Answer, quota: str) -> Exception:
+def _error_of(answer: Answer, quota: str) -> Exception:
     """The error for an answer of status 400 or more.
 
     Its body is read only to keep the connection, and nothing that huggingface_hub may raise while
     it looks at the answer is passed on.
     """
-    from huggingface_hub import hf_raise_for_status
-
     with suppress(Exception):  # a body that is cut or stalls says no less than one that is not
         answer.drain()
     if quota == "cdn" and answer.status not in _RETRIED_STATUSES:
         return RefusedError(answer.status)
     meant = None
-    try:
-        hf_raise_for_status(only_telling(response))
-    except Exception as error:
-        meant = error  # what the table of translate() does not know counts by the answer's status
+    if says_its_kind(answer.status, answer.headers):
+        from huggingface_hub import hf_raise_for_status
+
+        try:
+            hf_raise_for_status(only_telling(answer.status, answer.headers, answer.url))
+        except Exception as error:
+            meant = error  # what the table of translate() does not know counts by its status
     return ErrorAnswerError(answer.status, answer.headers, meant)
 
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ..._version import __version__
 from ...errors import UnauthorizedError, UnreadableError, UsageError
 from ..deadline import Deadline
+from .address import target_of
 from .bounded import bound_client, limited
 from .environment import may_have_token
+from .http_library import http_library
 from .translate import Asked, translate
-from .transport import Client, Transport, proxies_are_set
+from .transport import Transport
 
 if TYPE_CHECKING:
     from .late_tls import LateContext
+    from .wire import Reply
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
 #: into waiting for answers, and a header is small.
@@ -77,25 +81,55 @@ class Times(NamedTuple):
         return self.deadline.left()
 
 
-class Session:
-    """An HTTP session of huggingface_hub's kind. ``own`` says that nobody else uses it."""
+class Session(Protocol):
+    """Sends requests, and keeps connections for the next ones."""
 
-    def __init__(self, client: Any, own: bool) -> None:
+    def sent(
+        self, url: str, headers: Mapping[str, str], times: Times
+    ) -> AbstractContextManager[Any]:
+        """The answer to a GET request, its body not yet read; redirects are not followed."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class OwnSession:
+    """Our own: few steps a request, and no HTTP library."""
+
+    def __init__(self, connections: int) -> None:
+        self._transport = Transport(connections, _tls)
+
+    @contextmanager
+    def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Reply]:
+        """As in ``Session``."""
+        _check_online()
+        origin, target = target_of(url)
+        if target.login is not None:
+            headers = {name: headers[name] for name in headers if name != "authorization"}
+        headers = {**headers, _REQUEST_ID: _request_id()}
+        with limited(times.head):
+            reply = self._transport.sent(origin, target, headers, times.wait)
+        try:
+            with limited(times.left()):
+                yield reply
+        finally:
+            reply.close()
+
+    def close(self) -> None:
+        """As in ``Session``."""
+        self._transport.close()
+
+
+class LibrarySession:
+    """A client of the HTTP library that huggingface_hub uses."""
+
+    def __init__(self, client: Any) -> None:
         self._client = client
-        self._own = own
-        self._library = _http_library()
 
     @contextmanager
     def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Any]:
-        """The answer to a GET request, its body not yet read; redirects are not followed."""
-        timeout = times.wait
-        if self._own:  # which has no headers, cookies or parameters of its own to merge
-            timeouts = dict.fromkeys(("connect", "read", "write", "pool"), timeout)
-            request = self._library.Request(
-                "GET", url, headers=headers, extensions={"timeout": timeouts}
-            )
-        else:
-            request = self._client.build_request("GET", url, headers=headers, timeout=timeout)
+        """As in ``Session``."""
+        request = self._client.build_request("GET", url, headers=headers, timeout=times.wait)
         with limited(times.head):
             response = self._client.send(request, stream=True, follow_redirects=False)
         try:
@@ -105,39 +139,54 @@ class Session:
             response.close()
 
     def close(self) -> None:
+        """As in ``Session``."""
         self._client.close()
+
+
+#: huggingface_hub names each request, for whoever reads the Hub's own logs.
+_REQUEST_ID: Final = "X-Amzn-Trace-Id"
+
+
+def _request_id() -> str:
+    """A random one, as huggingface_hub has it: a UUID."""
+    text = os.urandom(16).hex()
+    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
+
+
+def _check_online() -> None:
+    """Raises huggingface_hub's OfflineModeIsEnabled where it would send nothing either."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        from huggingface_hub.errors import OfflineModeIsEnabled
+
+        raise OfflineModeIsEnabled
 
 
 def users_session() -> Session:
     """huggingface_hub's session."""
     from huggingface_hub import get_session
 
-    return Session(get_session(), own=False)
+    return LibrarySession(get_session())
 
 
 def own_session(connections: int, *, secure: bool = False) -> Session | None:
     """A session like huggingface_hub's own, with a pool that fits; None if the user set another.
     ``secure``: its first address is one of https, so authorities are read while it connects."""
-    from huggingface_hub.utils import _http
-
-    default = getattr(_http, "default_client_factory", None)
-    hook = getattr(_http, "hf_request_event_hook", None)
-    if (
-        default is None
-        or hook is None
-        or getattr(_http, "_GLOBAL_CLIENT_FACTORY", 0) is not default
-    ):
+    if _user_set_another():
         return None
-    httpx = _http_library()
-    tls = _tls()
+    proxied = proxies_are_set()
     if secure:
-        tls.begin()
-    if not proxies_are_set():
-        return Session(Client(httpx, Transport(httpx, connections, tls), hook), own=True)
+        _tls().begin()
+    if not proxied and not _is_logged():
+        return OwnSession(connections)
+    from huggingface_hub.utils._http import hf_request_event_hook
+
+    httpx = http_library()
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    hooks = {"request": [hook], "response": [_hide_redirect]}
+    hooks = {"request": [hf_request_event_hook], "response": [_hide_redirect]}
     try:
-        client = httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=tls)
+        client = httpx.Client(event_hooks=hooks, timeout=None, limits=limits, verify=_tls())
     except (ValueError, ImportError) as error:  # HTTP_PROXY=socks5://..., and no socksio
         raise UsageError(
             "the proxy settings",
@@ -145,7 +194,39 @@ def own_session(connections: int, *, secure: bool = False) -> Session | None:
             hint="check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY",
         ) from None
     bound_client(client)
-    return Session(client, own=True)
+    return LibrarySession(client)
+
+
+def _user_set_another() -> bool:
+    """Whether huggingface_hub has another session than its usual one: only where the module is
+    there by which another one is set."""
+    module = sys.modules.get("huggingface_hub.utils._http")
+    if module is None:
+        return False
+    default = getattr(module, "default_client_factory", None)
+    return default is None or getattr(module, "_GLOBAL_CLIENT_FACTORY", 0) is not default
+
+
+def _is_logged() -> bool:
+    """Whether huggingface_hub shall log its requests (HF_DEBUG, HF_HUB_VERBOSITY=debug)."""
+    from huggingface_hub import constants
+
+    if getattr(constants, "HF_DEBUG", False) or os.environ.get("HF_HUB_VERBOSITY") == "debug":
+        return True
+    logging = sys.modules.get("logging")
+    return logging is not None and logging.getLogger("huggingface_hub").isEnabledFor(logging.DEBUG)
+
+
+def proxies_are_set() -> bool:
+    """Whether the environment, or the system, names proxies."""
+    variables = (name.lower() for name, value in os.environ.items() if value)
+    if sys.platform not in ("darwin", "win32") and not any(
+        name.endswith("_proxy") and name != "no_proxy" for name in variables
+    ):
+        return False
+    from urllib.request import getproxies
+
+    return not getproxies().keys() <= {"no"}
 
 
 def _hide_redirect(response: Any) -> None:
@@ -158,31 +239,30 @@ def _hide_redirect(response: Any) -> None:
 
 @functools.cache
 def _tls() -> LateContext:
-    """One TLS context for all sessions, made when one of them needs it."""
+    """One TLS context for all sessions, made when one of them needs it: it trusts whom the HTTP
+    library trusts."""
     from .late_tls import LateContext
 
-    return LateContext(_http_library().create_ssl_context)
-
-
-def _http_library() -> Any:
-    """httpx, or its successor if that is what this huggingface_hub is built on."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    for cls in HfHubHTTPError.__mro__:
-        if cls.__name__ == "HTTPError":
-            return sys.modules[cls.__module__.partition(".")[0]]
-    raise TypeError("this version of huggingface_hub is not built on httpx")
+    made = LateContext(lambda: http_library().create_ssl_context())
+    made.set_alpn_protocols(["http/1.1"])
+    return made
 
 
 #: Of an error answer's headers, those by which huggingface_hub distinguishes errors.
 _TELLING = ("x-error-code", "x-error-message")
 
 
-def only_telling(response: Any) -> Any:
+def says_its_kind(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether huggingface_hub sees more in an error answer than its status."""
+    return status < 403 or any(name in headers for name in _TELLING)
+
+
+def only_telling(status: int, headers: Mapping[str, str], url: str) -> Any:
     """An error answer without its body and the headers that say nothing of the kind of error:
     huggingface_hub reads more of them than is good with a hostile server."""
-    headers = {name: response.headers[name] for name in _TELLING if name in response.headers}
-    return type(response)(response.status_code, headers=headers, request=response.request)
+    library = http_library()
+    known = {name: headers[name] for name in _TELLING if name in headers}
+    return library.Response(status, headers=known, request=library.Request("GET", url))
 
 
 def is_same_host(endpoint: str, url: str) -> bool:

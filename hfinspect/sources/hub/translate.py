@@ -119,6 +119,11 @@ _BY_CLASS: Mapping[str, Meaning] = {
     "LocalTokenNotFoundError": Meaning(
         UnauthorizedError, "a token is required, none is saved", _LOG_IN
     ),
+    # our own connections
+    "NoConnectionError": _NO_ANSWER,
+    "TooSlowError": _TIMED_OUT,
+    "BrokenConnectionError": _BROKEN,
+    "UnsendableError": _BROKEN,
     # httpx and its successor
     "TimeoutException": _TIMED_OUT,
     "StalledError": _TIMED_OUT,

@@ -1,30 +1,25 @@
-"""One connection to a server: the standard library's ``http.client``, in time and within bounds.
+"""One connection to a server: requests without a body by HTTP/1.1, in time and within bounds.
 
-It knows no time for a whole request, no end of 1xx answers and of trailers, and is generous with
-heads and with what frames a body; each of these is decided here.
+The standard library's ``http.client`` knows no time for a whole request, no end of 1xx answers and
+of trailers, is generous with heads and with what frames a body, and imports a parser of letters.
+All that a Hub and its storage host need of HTTP is here instead.
 """
 
 from __future__ import annotations
 
-import io
 import re
 import select
 import socket
-import ssl
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from http.client import (
-    HTTPConnection,
-    HTTPException,
-    HTTPResponse,
-    IncompleteRead,
-    RemoteDisconnected,
-)
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from ..waiting import patiently
 from .bounded import elsewhere, time_left
+
+if TYPE_CHECKING:
+    import ssl
 
 #: The most bytes of a status line, all headers and all 1xx answers before them; real ones take two
 #: thousand, of which a signed address is half.
@@ -39,15 +34,36 @@ PIECE_BYTES: Final = 64 << 10
 #: The most headers of one answer.
 MAX_FIELDS: Final = 100
 
-#: RFC 9112, 4 and 5; a value may hold anything but what ends a line.
-_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n\0]*)?\r?\n")
-_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_FRAMING: Final = (b"content-length", b"transfer-encoding")
-_ODD = re.compile(rb"[\r\n\0]")
-_AROUND: Final = b" \t\r\n"
+#: RFC 9112, 2 to 5; a value may hold anything but what ends a line.
+_STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n\0]*)?\r?\n")
+_FIELD = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\r\n\0]*)\r?\n")
+_CONTINUED = re.compile(r"[ \t]([^\r\n\0]*)\r?\n")
+_HEAD_END = re.compile(rb"\n\r?\n")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n\0]*)?\r?\n")
+_ODD = re.compile(r"[^\x20-\x7e]")
 
 #: Bytes requested of the system at a time while a head is read: one head, and a small body.
 _BUFFER: Final = 16 << 10
+
+
+class WireError(Exception):
+    """What goes wrong between here and a server; see the classes that come from it."""
+
+
+class NoConnectionError(WireError):
+    """No connection: nobody there, no such name, a certificate that is not trusted."""
+
+
+class TooSlowError(WireError):
+    """What was waited for did not come in time."""
+
+
+class BrokenConnectionError(WireError):
+    """The connection ended too early, or what came over it is no HTTP."""
+
+
+class UnsendableError(WireError):
+    """A request that would not arrive as what it is."""
 
 
 class Origin(NamedTuple):
@@ -58,58 +74,60 @@ class Origin(NamedTuple):
     port: int
 
 
-class Stream(io.RawIOBase):
-    """A connected socket as ``http.client`` uses it. Each wait on it is at most that of ``waits``
-    (``read``, ``write``, in seconds), ends when the time of the request has passed, and lets
-    Ctrl-C through."""
+class Target(NamedTuple):
+    """What is requested of an origin: ``host`` is the header of this name; ``login`` is the
+    Authorization that an address with a password stands for."""
 
-    def __init__(self, sock: socket.socket, library: Any) -> None:
+    url: str
+    path: str
+    host: str
+    login: str | None = None
+
+
+class Stream:
+    """A connected socket. Each wait on it is at most ``wait`` seconds, ends when the time of the
+    request has passed, and lets Ctrl-C through."""
+
+    def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._library = library
         self._timeout: float | None = -1.0  # none that a socket has: not set yet
-        self._reader = _Reader(self, _BUFFER)
-        self.waits: Mapping[str, float | None] = {}
-        #: Bytes that may still come in; HTTPException for more.
+        self._most = 0
+        #: What has come in and was not taken yet.
+        self.kept = b""
+        self.wait: float | None = None
+        #: Bytes that may still come in; BrokenConnectionError for more.
         self.allowance = 0
-        #: Whether anything has come in since this was last set to False.
-        self.heard = False
-        self._paused = False
 
-    def readable(self) -> bool:
-        return True
+    def received(self, most: int) -> bytes:
+        """At most so many bytes: those that are kept, else what comes in next; none at the end."""
+        if self.kept:
+            kept, self.kept = self.kept[:most], self.kept[most:]
+            return kept
+        return self.more(most)
 
-    def makefile(self, _mode: str) -> _Reader:
-        """What answers are read from: one after the other from the same."""
-        return self._reader
-
-    def readinto(self, buffer: Any) -> int | None:
-        if self._paused:
-            return None
+    def more(self, most: int) -> bytes:
+        """What comes in next; none at the end."""
         if self.allowance <= 0:
-            raise HTTPException("sends a head, or what frames a body, without end")
-        wait = time_left(self.waits.get("read"), "ReadTimeout", self._library)
-        count = patiently(lambda part: self._received(buffer, part), wait, TimeoutError)
-        self.allowance -= count
-        self.heard = self.heard or count > 0
-        return count
+            raise BrokenConnectionError("sends a head, or what frames a body, without end")
+        self._most = most
+        data = patiently(self._receive, time_left(self.wait, TooSlowError), TimeoutError)
+        self.allowance -= len(data)
+        return data
 
-    def _received(self, buffer: Any, wait: float | None) -> int:
+    def _receive(self, wait: float | None) -> bytes:
         self._wait_at_most(wait)
-        return self._sock.recv_into(buffer)
+        return self._sock.recv(self._most)
 
-    def sendall(self, data: bytes) -> None:
-        wait = time_left(self.waits.get("write"), "WriteTimeout", self._library)
-        sent = 0
+    def send(self, data: bytes) -> None:
+        """All of it."""
+        left = data
 
         def send(part: float | None) -> int:
             self._wait_at_most(part)
-            return self._sock.send(data[sent:])
+            return self._sock.send(left)
 
-        try:
-            while sent < len(data):
-                sent += patiently(send, wait, TimeoutError)
-        except TimeoutError as error:
-            raise self._library.WriteTimeout(str(error)) from error
+        while left:
+            left = left[patiently(send, time_left(self.wait, TooSlowError), TimeoutError) :]
 
     def _wait_at_most(self, seconds: float | None) -> None:
         if seconds != self._timeout:  # each change is a call of the system
@@ -118,31 +136,17 @@ class Stream(io.RawIOBase):
 
     def has_more(self) -> bool:
         """Whether bytes are there that nobody has requested, or the other side has hung up."""
-        self._paused = True
-        try:
-            return bool(self._reader.peek(1)) or _is_readable(self._sock)
-        finally:
-            self._paused = False
-
-    def close(self) -> None:
-        """``http.client`` closes a connection when its last request is sent; the answer, however,
-        comes in by it. See ``end``."""
+        return bool(self.kept) or _is_readable(self._sock)
 
     def end(self) -> None:
         """Close the connection."""
         self._sock.close()
 
 
-class _Reader(io.BufferedReader):
-    """Of a connection; ``http.client`` closes it at the end of each answer."""
-
-    def close(self) -> None:
-        """Nothing: the next answer is read from it as well."""
-
-
 def _is_readable(sock: socket.socket) -> bool:
     """Whether a read would not wait."""
-    if isinstance(sock, ssl.SSLSocket) and sock.pending():
+    pending = getattr(sock, "pending", None)  # of an encrypted one
+    if pending is not None and pending():
         return True
     if sys.platform == "win32":  # where any number of a socket will do
         return bool(select.select([sock], [], [], 0)[0])
@@ -151,123 +155,191 @@ def _is_readable(sock: socket.socket) -> bool:
     return bool(poll.poll(0))
 
 
-class Reply(HTTPResponse):
-    """An answer whose head is there. Raises HTTPException for one that is framed doubtfully.
+class Reply:
+    """An answer whose head is there; what it has in common with one of the HTTP library is named
+    as there. ``headers`` have names in small letters, and what came twice joined by commas.
 
-    Its head is read here: that of ``http.client`` goes through a parser of letters, which takes
-    most of the time of a small answer and passes over lines that are no headers.
+    ``done`` is called once, at the end, with whether the connection can be used again.
     """
 
-    def __init__(self, sock: Any, debuglevel: int = 0, method: str | None = None) -> None:
-        super().__init__(sock, debuglevel, method)
-        self._stream: Stream = sock
-        self._is_head = method == "HEAD"
-        #: Names and values of its headers.
-        self.fields: list[tuple[bytes, bytes]] = []
+    extensions: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, stream: Stream, url: str, done: Callable[[bool], None]) -> None:
+        self.url = url
+        self._stream = stream
+        self._done: Callable[[bool], None] | None = done
+        self.status_code = 0
+        self.headers: dict[str, str] = {}
+        self._chunked = False
+        self._length: int | None = None
+        self._stays = self._is_whole = False
 
     def begin(self) -> None:
-        minor, status = self._status_line()
-        fields = self._field_lines()
+        """Read its head. Raises BrokenConnectionError for one that is framed doubtfully."""
+        status = minor = 0
+        fields: list[tuple[str, str]] = []
         while status < 200:
+            minor, status, fields = _parsed(self._head())
             if status == 101:
-                raise HTTPException("switches to another protocol")
-            minor, status = self._status_line()
-            fields = self._field_lines()
-        self.fields = fields
-        self.code = self.status = status
-        self.version = 10 + minor
-        self._frame(minor == 1)
+                raise BrokenConnectionError("switches to another protocol")
+        self.status_code = status
+        self._take(fields, is_new=minor == 1)
+        if self._length == 0:
+            self._is_whole = True
 
-    def _status_line(self) -> tuple[int, int]:
-        """The minor version, and the status."""
-        line = self.fp.readline(MAX_HEAD_BYTES)
-        if not line:
-            raise RemoteDisconnected("hangs up without an answer")
-        match = _STATUS_LINE.fullmatch(line)
-        if match is None:
-            raise HTTPException("sends something that is no head")
-        return int(match[1]), int(match[2])
+    def _head(self) -> bytes:
+        """The bytes of the next head, with the empty line at its end."""
+        stream = self._stream
+        data, seen = stream.kept, 0
+        while (end := _HEAD_END.search(data, max(seen - 2, 0))) is None:
+            seen = len(data)
+            more = stream.more(_BUFFER)
+            if not more:
+                what = "hangs up in its head" if data else "hangs up without an answer"
+                raise BrokenConnectionError(what)
+            data = data + more if data else more
+            stream.kept = data
+        stream.kept = data[end.end() :]
+        return data[: end.end()]
 
-    def _field_lines(self) -> list[tuple[bytes, bytes]]:
-        fields: list[tuple[bytes, bytes]] = []
-        readline = self.fp.readline
-        while (line := readline(MAX_HEAD_BYTES)) not in (b"\r\n", b"\n"):
-            name, _, value = line.partition(b":")
-            value = value.strip(_AROUND)
-            if _NAME.fullmatch(name) and line[-1:] == b"\n" and not _ODD.search(value):
-                fields.append((name, value))
-            elif (
-                fields
-                and line[:1] in (b" ", b"\t")
-                and not _ODD.search(more := line.strip(_AROUND))
-            ):
-                fields[-1] = fields[-1][0], fields[-1][1] + b" " + more
+    def _take(self, fields: list[tuple[str, str]], *, is_new: bool) -> None:
+        """Its headers, how the body ends, and the connection."""
+        headers = self.headers
+        for name, value in fields:
+            before = headers.get(name)
+            if before is None:
+                headers[name] = value
+            elif name in ("content-length", "transfer-encoding"):
+                if before != value:
+                    raise BrokenConnectionError("frames its body in two ways")
             else:
-                raise HTTPException("sends something that is no header")
-            if len(fields) > MAX_FIELDS:
-                raise HTTPException(f"sends more than {MAX_FIELDS} headers")
-        return fields
+                headers[name] = f"{before}, {value}"
+        coding, length = headers.get("transfer-encoding"), headers.get("content-length")
+        if coding is not None and coding.lower() != "chunked":
+            raise BrokenConnectionError("sends its body in a way that is not known")
+        self._chunked = coding is not None
+        if length is not None and not self._chunked:
+            if not (length.isascii() and length.isdigit()) or len(length) > 18:
+                raise BrokenConnectionError("sends a body of a length that is none")
+            self._length = int(length)
+        if self.status_code in (204, 304):
+            self._length, self._chunked = 0, False
+        connection = headers.get("connection", "").lower()
+        stays = "close" not in connection if is_new else "keep-alive" in connection
+        self._stays = stays and (self._length is not None or self._chunked)
 
-    def _frame(self, is_new: bool) -> None:
-        """How the body ends, and the connection."""
-        said: dict[bytes, bytes] = {}
-        for name, value in self.fields:
-            lower = name.lower()
-            if (
-                lower in (b"content-length", b"transfer-encoding")
-                and said.get(lower, value) != value
-            ):
-                raise HTTPException("frames its body in two ways")
-            said[lower] = value
-        coding, length = said.get(b"transfer-encoding"), said.get(b"content-length")
-        if coding is not None and coding.lower() != b"chunked":
-            raise HTTPException("sends its body in a way that is not known")
-        self.chunked = coding is not None
-        self.chunk_left = self.length = None
-        if length is not None and not self.chunked:
-            if not length.isdigit() or len(length) > 18:
-                raise HTTPException("sends a body of a length that is none")
-            self.length = int(length)
-        if self.status in (204, 304) or self._is_head:
-            self.length, self.chunked = 0, False
-        connection = said.get(b"connection", b"").lower()
-        stays = b"close" not in connection if is_new else b"keep-alive" in connection
-        self.will_close = not stays or (self.length is None and not self.chunked)
+    def iter_raw(self) -> Iterator[bytes]:
+        """Its body as it comes in. Raises BrokenConnectionError where it is cut."""
+        try:
+            if self._chunked:
+                yield from self._chunks()
+            elif self._length is None:
+                while piece := self._piece(PIECE_BYTES):
+                    yield piece
+            else:
+                yield from self._exactly(self._length)
+        except TimeoutError as error:
+            raise TooSlowError(str(error)) from error
+        except OSError as error:
+            raise BrokenConnectionError(str(error)) from error
+        self._is_whole = True
 
-    def pieces(self) -> Iterator[bytes]:
-        """Its body as it comes in. Raises HTTPException where it is cut."""
+    def _piece(self, most: int) -> bytes:
+        self._stream.allowance = PIECE_BYTES + MAX_FRAME_BYTES
+        return self._stream.received(min(most, PIECE_BYTES))
+
+    def _exactly(self, count: int) -> Iterator[bytes]:
+        left = count
+        while left:
+            piece = self._piece(left)
+            if not piece:
+                raise BrokenConnectionError(f"ends {left:,} bytes too early")
+            left -= len(piece)
+            yield piece
+
+    def _chunks(self) -> Iterator[bytes]:
         while True:
             self._stream.allowance = PIECE_BYTES + MAX_FRAME_BYTES
-            piece = self.read1(PIECE_BYTES)
-            if not piece:
+            size = _CHUNK.fullmatch(self._line())
+            if size is None:
+                raise BrokenConnectionError("sends a chunk of a size that is none")
+            count = int(size[1], 16)
+            if not count:
                 break
-            yield piece
-        if self.length:
-            raise IncompleteRead(b"", self.length)
+            yield from self._exactly(count)
+            self._stream.allowance = PIECE_BYTES + MAX_FRAME_BYTES
+            if self._line() not in (b"\r\n", b"\n"):
+                raise BrokenConnectionError("sends a chunk of another size than it says")
+        while self._line() not in (b"\r\n", b"\n"):
+            pass  # trailers, which nobody needs
+
+    def _line(self) -> bytes:
+        stream = self._stream
+        data, seen = stream.kept, 0
+        while (end := data.find(b"\n", seen)) < 0:
+            seen = len(data)
+            more = stream.more(_BUFFER)
+            if not more:
+                raise BrokenConnectionError("ends within its body")
+            data = stream.kept = data + more
+        stream.kept = data[end + 1 :]
+        return data[: end + 1]
+
+    def close(self) -> None:
+        """It is not read any further."""
+        done, self._done = self._done, None
+        if done is not None:
+            done(self._is_whole and self._stays)
 
 
-class Connection(HTTPConnection):
+def _parsed(head: bytes) -> tuple[int, int, list[tuple[str, str]]]:
+    """The minor version, the status, and the headers, their names in small letters."""
+    text = _decoded(head)
+    status = _STATUS_LINE.match(text)
+    if status is None:
+        raise BrokenConnectionError("sends something that is no head")
+    fields: list[tuple[str, str]] = []
+    at = status.end()
+    while text[at : at + 2] not in ("\r\n", "\n"):
+        field = _FIELD.match(text, at)
+        if field is not None:
+            fields.append((field[1].lower(), field[2].strip(" \t")))
+        elif fields and (field := _CONTINUED.match(text, at)) is not None:
+            name, value = fields[-1]
+            more = field[1].strip(" \t")
+            fields[-1] = name, f"{value} {more}"
+        else:
+            raise BrokenConnectionError("sends something that is no header")
+        if len(fields) > MAX_FIELDS:
+            raise BrokenConnectionError(f"sends more than {MAX_FIELDS} headers")
+        at = field.end()
+    return int(status[1]), int(status[2]), fields
+
+
+def _decoded(head: bytes) -> str:
+    """Text, in UTF-8 if it is that, as the HTTP library has it."""
+    try:
+        return head.decode()
+    except UnicodeDecodeError:
+        return head.decode("latin-1")
+
+
+class Connection:
     """A connection to ``origin``, opened by ``open``. ``kept_since`` is when it became idle."""
 
-    response_class = Reply
-    auto_open = 0
-
-    def __init__(self, origin: Origin, tls: ssl.SSLContext, library: Any) -> None:
-        super().__init__(origin.host, origin.port)
+    def __init__(self, origin: Origin) -> None:
         self.origin = origin
         self.kept_since = 0.0
-        self._tls = tls
-        self._library = library
         self._stream: Stream | None = None
 
-    def open(self, wait: float | None) -> None:
+    def open(self, wait: float | None, tls: Callable[[], ssl.SSLContext]) -> None:
         """Look up the name, connect and agree on encryption, each within ``wait`` seconds."""
-        host, port = self.origin.host, self.origin.port
-        sock = self._in_time(lambda left: socket.create_connection((host, port), left), wait)
+        place = self.origin.host, self.origin.port
+        sock = _in_time(lambda left: socket.create_connection(place, left), wait)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.origin.scheme == "https":
-                sock = self._in_time(lambda left: self._encrypted(sock, left), wait)
+                sock = _in_time(lambda left: self._encrypted(sock, tls(), left), wait)
         except BaseException:
             sock.close()
             raise
@@ -275,19 +347,13 @@ class Connection(HTTPConnection):
 
     def use(self, sock: socket.socket) -> None:
         """Talk over a socket that is connected."""
-        self.sock = self._stream = Stream(sock, self._library)
+        self._stream = Stream(sock)
 
-    def _encrypted(self, sock: socket.socket, wait: float | None) -> socket.socket:
+    def _encrypted(
+        self, sock: socket.socket, tls: ssl.SSLContext, wait: float | None
+    ) -> socket.socket:
         sock.settimeout(wait)
-        return self._tls.wrap_socket(sock, server_hostname=self.origin.host)
-
-    def _in_time(self, step: Any, wait: float | None) -> socket.socket:
-        """What a step returns that gets the seconds left. It runs in another thread, for neither
-        the look-up of a name nor a handshake hears Ctrl-C."""
-        left = time_left(wait, "ConnectTimeout", self._library)
-        if left is None:
-            return step(None)  # type: ignore[no-any-return]
-        return elsewhere(lambda: step(left), left, self._library)  # type: ignore[no-any-return]
+        return tls.wrap_socket(sock, server_hostname=self.origin.host)
 
     @property
     def stream(self) -> Stream:
@@ -296,22 +362,22 @@ class Connection(HTTPConnection):
         return self._stream
 
     def exchange(
-        self,
-        method: str,
-        target: str,
-        headers: Iterable[tuple[bytes, bytes]],
-        waits: Mapping[str, float | None],
-    ) -> Reply:
-        """Send a request that has no body; the answer, its body not yet read."""
+        self, target: Target, headers: Mapping[str, str], wait: float | None,
+        done: Callable[[bool], None],
+    ) -> Reply:  # fmt: skip
+        """Send a GET request; the answer, its body not yet read. ``done`` as of ``Reply``."""
         stream = self.stream
-        stream.waits, stream.allowance, stream.heard = waits, MAX_HEAD_BYTES, False
-        self.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
-        for name, value in headers:
-            self.putheader(name, value)
-        self.endheaders()
-        reply = self.getresponse()
-        assert isinstance(reply, Reply)
+        request = _spelled(target, headers)
+        stream.wait, stream.allowance = wait, MAX_HEAD_BYTES
+        stream.send(request)
+        reply = Reply(stream, target.url, done)
+        reply.begin()
         return reply
+
+    @property
+    def heard(self) -> bool:
+        """Whether anything has come in since the last request was sent."""
+        return self.stream.allowance < MAX_HEAD_BYTES
 
     def is_of_use(self, seconds: float) -> bool:
         """Whether it was idle for less than so many seconds, and the other side said nothing."""
@@ -321,3 +387,23 @@ class Connection(HTTPConnection):
         """Close it."""
         if self._stream is not None:
             self._stream.end()
+
+
+def _spelled(target: Target, headers: Mapping[str, str]) -> bytes:
+    """A request. Raises UnsendableError where a header would be more than one."""
+    lines = [f"GET {target.path} HTTP/1.1", f"Host: {target.host}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if target.login is not None:
+        lines.append(f"authorization: {target.login}")
+    if " " in target.path or any(map(_ODD.search, lines)):
+        raise UnsendableError("a header holds what none can hold")
+    return "\r\n".join([*lines, "", ""]).encode("ascii")
+
+
+def _in_time(step: Callable[[float | None], socket.socket], wait: float | None) -> socket.socket:
+    """What a step returns that gets the seconds left. It runs in another thread, for neither
+    the look-up of a name nor a handshake hears Ctrl-C."""
+    left = time_left(wait, TooSlowError)
+    if left is None:
+        return step(None)
+    return elsewhere(lambda: step(left), left, TooSlowError)

@@ -1,0 +1,52 @@
+"""From an address to where a request for it goes.
+
+Nearly every address is a plain one. Others (letters that are not ASCII, a password, ``..``, an IPv6
+host) are read by the HTTP library that huggingface_hub uses, whose rules apply to them.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from typing import Any, Final
+
+from .wire import Origin, Target
+
+_PORTS: Final = {"http": 80, "https": 443}
+_LAST_PORT: Final = 65_535
+#: RFC 3986: what may stand in a path as it is; a query may have ``/`` and ``?`` in addition.
+_CHARACTER: Final = r"[A-Za-z0-9\-._~!$&()*+,;=:@]|%[0-9A-Fa-f]{2}"
+_PLAIN = re.compile(
+    rf"(https?)://([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::([1-9][0-9]{{0,4}}))?"
+    rf"((?:/(?:{_CHARACTER})*)*)(\?(?:{_CHARACTER}|[/?])*)?"
+)
+
+
+def target_of(url: str) -> tuple[Origin, Target]:
+    """Where a request for an address goes. Raises the library's InvalidURL for what is none."""
+    plain = _PLAIN.fullmatch(url)
+    if plain is None or "/." in plain[4]:
+        return _by_library(url)
+    scheme, host, port, path, query = plain.groups()
+    usual = _PORTS[scheme]
+    number = int(port or usual)
+    if number > _LAST_PORT:
+        return _by_library(url)
+    header = host if number == usual else f"{host}:{number}"
+    return Origin(scheme, host, number), Target(url, (path or "/") + (query or ""), header)
+
+
+def _by_library(url: str) -> tuple[Origin, Target]:
+    from .http_library import http_library
+
+    read: Any = http_library().URL(url)
+    scheme = str(read.scheme)
+    if scheme not in _PORTS:
+        raise http_library().UnsupportedProtocol("only http and https")
+    login = None
+    if read.userinfo:  # https://me:password@mirror
+        secret = b64encode(f"{read.username}:{read.password}".encode())
+        login = f"Basic {secret.decode()}"
+    origin = Origin(scheme, read.raw_host.decode("ascii"), read.port or _PORTS[scheme])
+    path, host = read.raw_path.decode("ascii"), read.netloc.decode("ascii")
+    return origin, Target(str(read), path, host, login)
