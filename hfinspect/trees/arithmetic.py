@@ -5,6 +5,8 @@ a list's member), or a list of an operator and what it takes::
 
     ["*", "num_heads", ["+", "nope_head_dim", "rope_head_dim"]]     ["[]", "hidden_sizes", 2]
 
+``["pair", "image_size", 1]`` is the second of two sides, which configs give as one number or two.
+
 A condition is a list as well: ``["true", "use_bias"]``, ``["null", "head_dim"]``,
 ``["==", "hidden_act", "gelu"]``, ``["<", "i", "first_k_dense"]``, ``["in", "i", "attn_layers"]``,
 ``["and", a, b]``, ``["not", a]``; ``["given", "vision_config"]`` says that a key is written down.
@@ -82,6 +84,8 @@ def value(written: Written, values: Values, i: int | None = None, depth: int = 0
     if not isinstance(written, list) or not written or not isinstance(written[0], str):
         raise NoValueError("is no expression")
     op, *arguments = written
+    if op == "pair":
+        return _of_pair(arguments, values)
     if op in ("[]", "len", "sum"):
         return _of_list(op, arguments, values, i, depth)
     terms = [value(argument, values, i, depth + 1) for argument in arguments]
@@ -121,6 +125,17 @@ def _index(i: int | None) -> int:
     if i is None:
         raise NoValueError("stands in no list")
     return i
+
+
+def _of_pair(arguments: list[Any], values: Values) -> int | float:
+    if len(arguments) != 2 or not isinstance(arguments[0], str) or arguments[1] not in (0, 1):
+        raise NoValueError("is no expression")
+    found = values.raw(arguments[0])
+    if not isinstance(found, (list, tuple)):
+        return values.number(arguments[0])
+    if len(found) != 2:
+        raise NoValueError(f"has not two sides in {arguments[0]}")
+    return _of_list("[]", arguments, values, None, 0)
 
 
 def _of_list(
@@ -195,7 +210,7 @@ def spelled(written: Written) -> str:
         return str(written)
     op, *terms = written
     texts = [spelled(term) for term in terms]
-    if op == "[]":
+    if op in ("[]", "pair"):
         return f"{texts[0]}[{texts[1]}]"
     if op in _TWO or op == "**":
         return "(" + f" {op} ".join(texts) + ")"

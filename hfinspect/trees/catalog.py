@@ -216,10 +216,11 @@ def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:
     if trace.get("library") == "timm":
         classes = {name: timm.builder(name, build) for name, build in classes.items()}
     return Family(
-        () if named is None else (str(named),),
+        () if named is None else (str(named), *map(str, trace.get("also", ()))),
         classes,
         trace.get("base"),
         str(trace.get("base_prefix", "")),
+        {str(theirs): str(ours) for theirs, ours in trace.get("aliases", {}).items()},
         category=str(trace["category"]),
         source=str(trace.get("library", "transformers")),
         file=file,

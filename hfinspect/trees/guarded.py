@@ -122,7 +122,7 @@ class Reading:
         found = self.raw(key)
         if "is" in guard and not any(_same(found, allowed) for allowed in guard["is"]):
             raise self.refused(key, found)
-        if "least" in guard and found is not None and self.number(key) < guard["least"]:
+        if "least" in guard and any(side < guard["least"] for side in self._sides(key, guard)):
             raise self.refused(key, found)
         if "length" in guard and len(self.items(key)) != guard["length"]:
             raise self.refused(key, found)
@@ -130,6 +130,17 @@ class Reading:
             any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
         ):
             raise self.refused(key, found)
+
+    def _sides(self, key: str, guard: Mapping[str, Any]) -> list[int | float]:
+        """The number of a key; with ``pair`` in its guard the two that it may have instead."""
+        found = self.raw(key)
+        if found is None:
+            return []
+        if isinstance(found, (list, tuple)) and guard.get("pair"):
+            if len(found) != 2:
+                raise self.refused(key, found)
+            return [value(["pair", key, side], self) for side in (0, 1)]
+        return [self.number(key)]
 
     def refused(self, key: str, found: object) -> UnknownArchitectureError:
         text = repr(found)

@@ -31,6 +31,8 @@ names the key: a trace is exact or says nothing. What is malformed is refused in
 default of the section's own class.
 A class may have further roots, each with guards of its own, under ``"or"``: configs that differ in
 more than numbers (four levels in place of one). The first whose guards hold is taken.
+``also`` are further model types of the same classes, ``aliases`` prefixes of other spellings that
+files have (``Family`` in ``catalog.py``).
 """
 
 from __future__ import annotations

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
-from hfinspect.trees.catalog import builder, find_class, find_type, index, traced_files
+from hfinspect.trees.catalog import (
+    builder,
+    find_class,
+    find_type,
+    index,
+    traced_family,
+    traced_files,
+)
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import predict
 from hfinspect.trees.traced import builders
@@ -240,6 +247,29 @@ def test_a_null_is_no_default() -> None:
     """PatchTST with ``"loss": null`` has another head; a null that no build had is refused."""
     with pytest.raises(HfinspectError, match="act = 'null'"):
         built({"act": None})
+
+
+@pytest.mark.parametrize(
+    ("size", "rows"), [(32, (4, 4)), ([32, 48], (4, 6)), ((16, 8), (2, 1)), (None, (2, 2))]
+)
+def test_two_sides_are_one_number_or_two(size: Any, rows: tuple[int, ...]) -> None:
+    trace = {
+        **SMALL, "defaults": {"image_size": 16},
+        "guards": [{"image_size": {"least": 1, "pair": True}}],
+        "classes": {"SmallModel": {"root": 0, "guards": 0}},
+        "nodes": [{"class": "SmallModel", "in": {
+            "grid": [["//", ["pair", "image_size", 0], 8], ["//", ["pair", "image_size", 1], 8]]}}],
+    }  # fmt: skip
+    assert built({} if size is None else {"image_size": size}, trace) == {"grid": rows}
+    for wrong in ([32], [32, 48, 64], [32, 0], "32"):
+        with pytest.raises(HfinspectError, match="image_size"):
+            built({"image_size": wrong}, trace)
+
+
+def test_further_types_and_prefixes_of_files() -> None:
+    family = traced_family({**SMALL, "also": ["smaller"], "aliases": {"old.": ""}})
+    assert family.model_types == ("small", "smaller")
+    assert family.aliases == {"old.": ""}
 
 
 def test_a_list_is_no_flag() -> None:

@@ -67,7 +67,10 @@ def alternatives(
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
-        return [v for v in dict.fromkeys(_ints(key, value, limits)) if v != value]
+        numbers: list[Any] = [v for v in dict.fromkeys(_ints(key, value, limits)) if v != value]
+        if has_sides(value, annotation):
+            numbers[1:1] = [[value, value * 2], [value * 3, value]]
+        return numbers
     if isinstance(value, float):
         return [v for v in (value * 2, value / 2, value * 3, 0.5, 1.0) if v != value]
     if isinstance(value, str):
@@ -79,6 +82,12 @@ def alternatives(
     if isinstance(value, dict) and "rope" in key:
         return [{"rope_type": "default", "rope_theta": 777.0}, *_scaled(value)]
     return []
+
+
+def has_sides(value: Any, annotation: str) -> bool:
+    """Whether a number may be two in the config: height and width."""
+    several = "list" in annotation.lower() or "tuple" in annotation.lower()
+    return type(value) is int and "int" in annotation and several
 
 
 def _scaled(value: dict[str, Any]) -> list[Any]:

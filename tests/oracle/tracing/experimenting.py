@@ -10,7 +10,7 @@ from hfinspect.trees.arithmetic import Written
 
 from . import symbols
 from .building import PATIENCE, Builds, Seen
-from .changing import IDLE, alternatives, at_random, flattened, nested, without
+from .changing import IDLE, alternatives, at_random, flattened, has_sides, nested, without
 from .library import patience
 from .observing import Node, Part
 from .writing import keys_of
@@ -31,8 +31,14 @@ class Experiments(Builds):
         self.words: dict[str, set[str]] = {}
         plain = {k: v for k, v in base.env.items() if not IDLE.search(k)}
         derived = {k for k, v in plain.items() if k not in base.written and self._is_derived(k)}
-        for left_out in ((), derived) if derived else ((),):
+        sides = {k for k, v in plain.items() if has_sides(v, self.annotations.get(k, ""))}
+        runs = [((), False), (derived, False), ((), True), (derived, True)]
+        for left_out, paired in runs:
+            if (left_out == derived and not derived) or (paired and not sides):
+                continue
             marked = {k: _marked(k, v) for k, v in plain.items() if k not in left_out}
+            if paired:
+                marked |= {k: _two_sides(k, plain[k]) for k in sides if k in marked}
             marked = {k: v for k, v in marked.items() if v is not None}
             try:
                 with symbols.noting(self.library.packages) as noted, patience(PATIENCE):
@@ -237,6 +243,10 @@ def _all_parts(node: Node) -> Iterator[Part]:
             yield child
         elif isinstance(child, Node):
             yield from _all_parts(child)
+
+
+def _two_sides(key: str, value: int) -> list[Any]:
+    return [symbols.Int(value, ["pair", key, side]) for side in (0, 1)]
 
 
 def _marked(key: str, value: Any) -> Any:

@@ -83,7 +83,7 @@ def evaluated(written: Written, values: EnvValues) -> Any:
 @cache
 def _compiled(text: str) -> Any:
     """The reader's arithmetic as one function: thousands of expressions are tried."""
-    return eval(f"lambda e: {_python(literal_eval(text))}", {"math": math})
+    return eval(f"lambda e: {_python(literal_eval(text))}", {"math": math, "pair": _pair})
 
 
 @cache
@@ -96,7 +96,16 @@ def _condition(text: str) -> Any:
         made = f"i in e[{second!r}]"
     else:
         made = f"{_python(first)} {op} {_python(second)}"
-    return eval(f"lambda e, i: bool({made})", {"math": math})
+    return eval(f"lambda e, i: bool({made})", {"math": math, "pair": _pair})
+
+
+def _pair(found: Any, side: int) -> Any:
+    """The reader's ``pair``."""
+    if not isinstance(found, list):
+        return found
+    if len(found) != 2:
+        raise ValueError
+    return found[side]
 
 
 def _python(written: Written) -> str:
@@ -108,6 +117,8 @@ def _python(written: Written) -> str:
     texts = [_python(term) for term in terms]
     if op == "[]":
         return f"{texts[0]}[{texts[1]}]"
+    if op == "pair":
+        return f"pair({texts[0]}, {texts[1]})"
     if op in ("ceil", "floor", "sqrt", "log2"):
         return f"math.{op}({texts[0]})"
     if len(op) <= 2:

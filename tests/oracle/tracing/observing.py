@@ -102,7 +102,8 @@ class Saved(NamedTuple):
     """What a library's seam gives of one model: saved name -> tensor (shape, dtype), the module's
     own name of it where it is one, ties (name left out -> name kept), names of parameters,
     classes of modules by their own path; ``parts``: own path -> (dotted key, class) of each model
-    in it that is built from a section, or from the config itself (key empty)."""
+    in it that is built from a section, or from the config itself (key empty); ``labels``: saved
+    name -> (component, part, kind), where more is known of it than its name says."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
@@ -110,6 +111,7 @@ class Saved(NamedTuple):
     trained: frozenset[str]
     classes: Mapping[str, str]
     parts: Mapping[str, tuple[str, str]] = {}
+    labels: Mapping[str, tuple[str, str, str | None]] = {}
 
 
 def tree(saved: Saved) -> Node:
@@ -137,7 +139,8 @@ def tree(saved: Saved) -> Node:
         is_buffer = name not in saved.trained
         node.children[segments[-1]] = Leaf(
             tuple(shape), is_buffer, _DTYPES.get(dtype), saved.tied.get(name),
-            (found.component.value, found.part, _kind(segments, found.component)),
+            saved.labels.get(name)
+            or (found.component.value, found.part, _kind(segments, found.component)),
         )  # fmt: skip
     for path in lists:
         if path in places and places[path].is_numbered:

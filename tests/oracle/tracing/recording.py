@@ -60,7 +60,11 @@ class Recording(Experiments):
         )
         builds = [Build(env, s.written, s.root) for env, s in zip(envs, seen, strict=True)]
         lists = [k for k in effective if isinstance(self.base.env.get(k), list)]
-        lists += [k for k in effective if any(isinstance(e.get(k), list) for e in envs)]
+        # Of two sides no member of a list is chosen.
+        lists += [
+            k for k in effective
+            if any(isinstance(e.get(k), list) for e in envs) and not counts(self.base.env.get(k))
+        ]  # fmt: skip
         fitter = Fitter(
             builds, expressions, self._conditions(effective, seen), list(dict.fromkeys(lists)),
             [k for k in effective if not isinstance(self.base.env.get(k), list)], self.known,
@@ -142,7 +146,7 @@ class Recording(Experiments):
             whole = self._trace(trace, guards)
             wrong, answered = self._tried(whole, guards)
             if not wrong:
-                self._zeros(whole, guards)
+                self._zeros(trace, guards)
                 whole = self._trace(trace, guards)
                 gated, wrong = self._gated(whole, number)
                 if not wrong:
@@ -283,14 +287,17 @@ class Recording(Experiments):
             )
         }  # fmt: skip
 
-    def _zeros(self, whole: Any, guards: Mapping[str, Any]) -> None:
+    def _zeros(self, trace: Trace, guards: Mapping[str, Any]) -> None:
         """Which keys may be 0: where that builds and the trace agrees."""
-        for key in self.effective():
-            if key in guards or type(self.base.env[key]) is not int or key in self.conditional:
+        numbers = [k for k in self.effective() if type(self.base.env[k]) is int]
+        for key in numbers:
+            if key in guards or key in self.conditional:
                 continue
             found = self.changed({key: 0})
-            if isinstance(found, Seen) and self.agrees(whole, found) and not self.refused:
-                self.zeros.add(key)
+            self.zeros.add(key)
+            whole = self._trace(trace, guards)
+            if not isinstance(found, Seen) or not self.agrees(whole, found) or self.refused:
+                self.zeros.discard(key)
 
     def _few(self, whole: Any, guards: Any, checked: int) -> int:
         """Classes with hardly a key: fewer builds exist than are wanted."""
@@ -436,7 +443,10 @@ class Recording(Experiments):
         if isinstance(value, str):
             return {"is": [value, *self.working.get(key, ())]}
         if isinstance(value, int):
-            return None if key in self.zeros or value == 0 else {"least": 1}
+            if key in self.zeros or value == 0:
+                return None
+            two = any(isinstance(v, list) for v in self.working.get(key, ()))
+            return {"least": 1, "pair": True} if two else {"least": 1}
         if value is None:
             kinds = {type(v) for v in self.working.get(key, ())}
             return {"is": [None, True, False]} if kinds == {bool} else None

@@ -124,14 +124,16 @@ class Table:
         labels = list(_labels(node))
         found: dict[str, Any] = {"class": node["class"]}
         component, there, kind = above
+        # What is said here would be said of a part below as well, which knows its own.
+        own = not node.get("layers") and not _has_parts(node)
         components = {label[0] for label in labels}
-        if len(components) == 1 and components != {component} and not node.get("layers"):
+        if len(components) == 1 and components != {component} and own:
             component = found["as"] = components.pop()
         parts = {part if label[1] == "text" else label[1] for label in labels}
         if len(parts) == 1 and parts != {there}:
             there = found["part"] = parts.pop()
         kinds = {label[2] for label in labels}
-        if len(kinds) == 1 and kinds != {kind} and kinds != {None} and not node.get("layers"):
+        if len(kinds) == 1 and kinds != {kind} and kinds != {None} and own:
             kind = found["kind"] = kinds.pop()
         below = (component, there, kind)
         if "count" in node:
@@ -145,6 +147,18 @@ class Table:
         if node.get("layers"):
             found["layers"] = True
         return found
+
+
+def _has_parts(node: Any) -> bool:
+    if node is None or "shape" in node:
+        return False
+    if "section" in node:
+        return True
+    if "if" in node:
+        return _has_parts(node["then"]) or _has_parts(node["else"])
+    if "count" in node:
+        return any(_has_parts(inner) for _, inner in node["pick"])
+    return any(_has_parts(inner) for inner in node["in"].values())
 
 
 def _labels(node: Any) -> Iterator[tuple[str, str, Any]]:

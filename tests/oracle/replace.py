@@ -1,0 +1,373 @@
+"""Put traces in place of written families that say no more than these.
+
+    pip install 'hfinspect[oracle]'
+    python -m tests.oracle.replace dinov3_vit swin          # says what a trace would lack
+    python -m tests.oracle.replace --write dinov3_vit swin  # and replaces where that is nothing
+    python -m tests.regenerate                              # then: the index of types and classes
+
+A family is a file of ``architectures/``.  Each class of each of its types is recorded as
+``tests.oracle.trace`` does, with further roots for the recorded configs that the first refuses, and
+with the labels that the written tree gives.  A trace takes the file's place only where
+
+- it answers every recording of the class that the file answers, in every spelling;
+- of ``--count`` fresh configs as users write them it gets none wrong, and refuses at most a share
+  of ``--allow`` of those that the file answers;
+- names, shapes, components, parts, kinds, ties and dtypes of all these are those of the file;
+- the type's base, prefix, category and first class are the same.
+
+What is printed of a family that stays: the reason, and the configs or labels behind it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import re
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any, NamedTuple
+
+from hfinspect.core.config import ModelConfig
+from hfinspect.errors import HfinspectError
+from hfinspect.trees import catalog
+from hfinspect.trees.catalog import Builder, Family, builder, index
+from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.traced import builders
+
+from .deliberate import something
+from .trace import (
+    FIXTURES,
+    ROOT,
+    TRACED,
+    _order,
+    examples,
+    family_json,
+    file_name,
+    record_classes,
+)  # fmt: skip
+from .tracing.gate import PATIENCE, _known, _varied
+from .tracing.library import Given, Library, Transformers, patience
+from .tracing.observing import Saved
+from .tracing.of_diffusers import Diffusers
+from .tracing.recording import Recorded
+from .tracing.writing import text
+
+FAMILIES = ROOT / "hfinspect" / "architectures"
+
+
+class _Known:
+    """What a written family and its recordings add to a library."""
+
+    family: Family
+    written: Mapping[str, Builder]
+    recorded: Mapping[str, list[dict[str, Any]]]
+
+    def labels(
+        self, library: Library, kind: str, name: str, given: Given
+    ) -> dict[str, tuple[str, str, str | None]]:
+        """Saved name -> (component, part, kind) in the written tree; empty where it refuses."""
+        try:
+            config = ModelConfig(library.config_json(kind, name, given))
+            specs = expected_tensors(self.written[name](config))
+        except (HfinspectError, KeyError):
+            return {}
+        return {s.name: (s.component.value, s.part, s.kind or None) for s in specs}
+
+    def about(self) -> dict[str, Any]:
+        one = self.family
+        return {"category": one.category, "base": one.base, "base_prefix": one.base_prefix}
+
+
+class _Transformers(Transformers):
+    """transformers, with what is known of one written family."""
+
+    def __init__(self, known: _Known) -> None:
+        super().__init__()
+        self.known = known
+
+    def classes(self, kind: str) -> list[str]:
+        return list(self.known.family.classes)
+
+    def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
+        return self.known.recorded.get(class_name, [])
+
+    def starts(
+        self, kind: str, class_name: str, released: Given | None = None
+    ) -> Iterator[dict[str, Any]]:
+        if released:
+            yield dict(released)
+        yield from super().starts(kind, class_name, released)
+
+    def build(self, kind: str, class_name: str, given: Given) -> Saved:
+        made = super().build(kind, class_name, given)
+        return made._replace(labels=self.known.labels(self, kind, class_name, given))
+
+    def about(self, kind: str) -> dict[str, Any]:
+        return self.known.about()
+
+
+class _Diffusers(Diffusers):
+    """diffusers, with what is known of one written family."""
+
+    def __init__(self, known: _Known) -> None:
+        super().__init__()
+        self.known = known
+
+    def classes(self, kind: str) -> list[str]:
+        return list(self.known.family.classes)
+
+    def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
+        return [*super().released(kind, class_name), *self.known.recorded.get(class_name, [])]
+
+    def build(self, kind: str, class_name: str, given: Given) -> Saved:
+        made = super().build(kind, class_name, given)
+        return made._replace(labels=self.known.labels(self, kind, class_name, given))
+
+    def about(self, kind: str) -> dict[str, Any]:
+        return self.known.about()
+
+
+class Compared(NamedTuple):
+    """Where a trace stands next to the file. ``lacks``: reason -> an example each."""
+
+    answered: int
+    refused: int
+    lacks: dict[str, str]
+
+
+def _recordings(family: Family, names: set[str]) -> dict[str, dict[str, Any]]:
+    from tests.architectures import recordings
+
+    return {
+        f"{file} {label}": record
+        for file, label, record in recordings.everything()
+        if record["architecture"] in names
+        and (not family.model_types or record["model_type"] in family.model_types)
+    }
+
+
+def _tensors(build: Builder, config: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Name -> all that a tree says of a tensor that a save holds."""
+    return {
+        s.name: (
+            tuple(map(int, s.shape)), s.component.value, s.role.value, s.part, s.kind or "",
+            s.dtype, s.tied_to, s.active, s.layer,
+        )
+        for s in expected_tensors(build(ModelConfig(config)))
+        if s.saved and all(s.shape)
+    }  # fmt: skip
+
+
+def compare(
+    library: Any, kind: str, trace: Mapping[str, Any], count: int, allow: float
+) -> Iterator[tuple[str, Compared]]:
+    """Each class of the trace next to the file's."""
+    from tests.architectures import recordings
+
+    known: _Known = library.known
+    wanted = _recordings(known.family, set(trace["classes"]))
+    made = builders(trace, builder)
+    for name in trace["classes"]:
+        lacks: dict[str, str] = {}
+        answered = refused = 0
+        for label, record in wanted.items():
+            if record["architecture"] != name:
+                continue
+            for spelling, config in recordings.spellings(record).items():
+                why = _differing(made[name], known.written[name], config)
+                if why:
+                    lacks.setdefault(why[0], f"{label} {spelling}: {why[1]}")
+        reasons: Counter[str] = Counter()
+        for given in _fresh(library, kind, name, trace, count):
+            why = _differing(
+                made[name], known.written[name], library.config_json(kind, name, given)
+            )
+            if why is None:
+                answered += 1
+            elif why[0] == "refuses":
+                refused += 1
+                reasons[re.sub(r" = .*", "", why[1])] += 1
+            else:
+                lacks.setdefault(why[0], f"{json.dumps(given)[:200]}: {why[1]}")
+        if refused > allow * (answered + refused):
+            lacks["refuses fresh configs"] = f"{refused} of {answered + refused}: {dict(reasons)}"
+        yield name, Compared(answered, refused, lacks)
+
+
+def _fresh(
+    library: Any, kind: str, name: str, trace: Mapping[str, Any], count: int
+) -> Iterator[dict[str, Any]]:
+    """Configs that the library can build."""
+    rng = Random(f"replace {kind} {name}")
+    start = next(iter(library.starts(kind, name)))
+    found, until = 0, time.process_time() + 60
+    known = _known(trace, library.released(kind, name))
+    for given in _varied(library, kind, name, start, known, rng, 5 * count):
+        if found >= count or time.process_time() > until:
+            break
+        try:
+            with patience(PATIENCE):
+                something(library.loaded_names(kind, name, given))
+        except ImportError:
+            raise
+        except Exception:
+            continue
+        found += 1
+        yield given
+
+
+def _differing(
+    trace: Builder, written: Builder, config: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """What a trace lacks of what the file says of a config, and an example."""
+    try:
+        theirs = _tensors(written, config)
+    except HfinspectError:
+        return None
+    try:
+        mine = _tensors(trace, config)
+    except HfinspectError as error:
+        return "refuses", str(error)[:160]
+    if mine == theirs:
+        return None
+    if {n: v[0] for n, v in mine.items()} != {n: v[0] for n, v in theirs.items()}:
+        return "says other tensors", str(sorted(set(mine.items()) ^ set(theirs.items()))[:3])
+    fields = ("shape", "component", "role", "part", "kind", "dtype", "tied_to", "active", "layer")
+    for name, values in theirs.items():
+        for number, field in enumerate(fields):
+            if mine[name][number] != values[number]:
+                return f"says another {field}", f"{name}: {mine[name][number]} for {values[number]}"
+    return None
+
+
+def replaced(
+    file: str, seconds: float, count: int, allow: float
+) -> dict[str, dict[str, Any]] | None:
+    """The traces of a file's families by kind, or None where one lacks something."""
+    catalog._load(file)
+    families = {
+        id(f): f
+        for f in (*catalog._BY_TYPE.values(), *catalog._BY_CLASS.values())
+        if f.file == file
+    }
+    traces: dict[str, dict[str, Any]] = {}
+    whole = True
+    for family in families.values():
+        for why in _stays(family):
+            print(f"{file}: {why}", flush=True)
+            whole = False
+        if not _stays(family):
+            for kind, library in _seams(family):
+                found = _one(file, library, kind, family, seconds, count, allow)
+                whole = whole and found is not None
+                if found is not None:
+                    traces[kind] = found
+    return traces if whole else None
+
+
+def _stays(family: Family) -> list[str]:
+    """Why a family is no trace, before anything is recorded."""
+    found = []
+    if family.category != "diffusion":
+        from transformers import CONFIG_MAPPING
+
+        from .record_config_keys import config_classes
+
+        missing = [t for t in family.model_types if t not in {*CONFIG_MAPPING, *config_classes()}]
+        if missing:
+            found.append(f"the library has no type {missing[0]}")
+    return found
+
+
+def _seams(family: Family) -> Iterator[tuple[str, Any]]:
+    known = _Known()
+    known.family, known.written = family, dict(family.classes)
+    given: dict[str, list[dict[str, Any]]] = {}
+    for record in _recordings(family, set(family.classes)).values():
+        one = {k: v for k, v in record.get("given", {}).items() if k != "model_type"}
+        if one and one not in given.setdefault(record["architecture"], []):
+            given[record["architecture"]].append(one)
+    known.recorded = given
+    if family.category == "diffusion":
+        for name in family.classes:
+            yield name, _Diffusers(known)
+    else:
+        yield family.model_types[0], _Transformers(known)
+
+
+def _one(
+    file: str, library: Any, kind: str, family: Family, seconds: float, count: int, allow: float
+) -> dict[str, Any] | None:
+    names = [kind] if library.name == "diffusers" else list(family.classes)
+    found: dict[str, list[Recorded]] = {}
+    for name in sorted(names, key=_order):  # the first that fails says enough
+        some, failed = record_classes(library, kind, [name], seconds)
+        if failed:
+            print(f"{file}: {name} cannot be recorded: {failed[name][:200]}")
+            return None
+        found |= some
+    trace = family_json(library, kind, found)
+    # The first class is taken where a config names none.
+    trace["classes"] = {name: trace["classes"][name] for name in names}
+    if family.model_types[1:]:
+        trace["also"] = list(family.model_types[1:])
+    if family.aliases:
+        trace["aliases"] = dict(family.aliases)
+    for field in ("base", "base_prefix", "category"):
+        if trace[field] != getattr(family, field):
+            print(f"{file}: {field} {trace[field]!r} for {getattr(family, field)!r}")
+            return None
+    for name, compared in compare(library, kind, trace, count, allow):
+        verdict = "; ".join(f"{why}: {what}" for why, what in compared.lacks.items())
+        print(
+            f"{kind} {name}: {compared.answered} as written, {compared.refused} refused"
+            + (f", LACKS {verdict}" if verdict else ""), flush=True,
+        )  # fmt: skip
+        if compared.lacks:
+            return None
+    return {"trace": trace, "examples": {"recordings": examples(library, kind, found)}}
+
+
+def write(file: str, traces: Mapping[str, Mapping[str, Any]]) -> None:
+    """The traces in place of the file."""
+    users = [
+        path.stem for path in sorted(FAMILIES.glob("*.py"))
+        if re.search(rf"^from \.{file} import|^from \. import .*\b{file}\b", path.read_text(), re.M)
+    ]  # fmt: skip
+    for kind, found in traces.items():
+        (TRACED / f"{file_name(kind)}.json").write_text(text(found["trace"]))
+        (FIXTURES / f"{file_name(kind)}.json").write_text(text(found["examples"]))
+    if users:
+        print(f"{file}: take it out of {' '.join(users)}, then delete it")
+    else:
+        (FAMILIES / f"{file}.py").unlink()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("families", nargs="+", help="files of architectures/, without .py")
+    parser.add_argument("--write", action="store_true", help="put the traces in place")
+    parser.add_argument("--count", type=int, default=60, help="fresh configs of each class")
+    parser.add_argument("--allow", type=float, default=0.05, help="share of them it may refuse")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each class")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    index()
+    for file in options.families:
+        started = time.process_time()
+        traces = replaced(file, options.seconds, options.count, options.allow)
+        outcome = "stays" if traces is None else "is a trace" if options.write else "may go"
+        if traces is not None and options.write:
+            write(file, traces)
+        print(f"== {file} {outcome} ({time.process_time() - started:.0f} s)", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
