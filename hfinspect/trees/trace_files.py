@@ -3,7 +3,8 @@
 Traces repeat one another much. In a wheel, where each file is compressed by itself, they would take
 three times the space: ``tests/packaging/pack_data.py`` joins them into ``traced.pack`` when it is
 built. Its first line is JSON, a ``[length, names]`` for each block; the blocks follow. A block is
-an xz stream of one library's traces, each of them ``name <tab> JSON`` in a line.
+an xz stream of at most some hundred kB of traces, each of them ``name <tab> JSON`` in a line: one
+model costs one block.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import json
 import lzma
 import tempfile
 import zipfile
-from itertools import groupby
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _ROOM = Path("hfinspect", "architectures")
 #: Tables that a wheel has as xz streams; it leaves them out as they are (pyproject.toml).
 _TABLES = (Path("hfinspect/core/config_fields.json"), Path("hfinspect/sizing/kept_rules.json"))
+
+
+#: Bytes of a block before it is packed: to read one model, one block is unpacked (some 5 ms).
+_BLOCK = 128 * 1024
 
 
 class PackData(BuildHookInterface):  # type: ignore[misc]  # hatchling is there where it builds
@@ -61,17 +65,29 @@ def compress(wheel: Path) -> None:
 
 
 def pack(folder: Path) -> bytes:
-    """All traces of a folder, a block for each library."""
+    """All traces of a folder, in blocks: what is alike stands together."""
     traces = [(file.stem, json.loads(file.read_bytes())) for file in folder.glob("*.json")]
     traces.sort(key=lambda found: (found[1]["library"], found[1]["category"], found[0]))
+    lines = [(name, name.encode() + b"\t" + _json(trace) + b"\n") for name, trace in traces]
     heads, blocks = [], b""
-    for _, some in groupby(traces, key=lambda found: found[1]["library"]):
-        of_library = list(some)
-        lines = (name.encode() + b"\t" + _json(trace) + b"\n" for name, trace in of_library)
-        block = _xz(b"".join(lines))
-        heads.append([len(block), [name for name, _ in of_library]])
+    for some in _blocks(lines):
+        block = _xz(b"".join(line for _, line in some))
+        heads.append([len(block), [name for name, _ in some]])
         blocks += block
     return _json(heads) + b"\n" + blocks
+
+
+def _blocks(lines: list[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """Runs of lines of at most ``_BLOCK`` bytes; a longer line stands alone."""
+    some: list[tuple[str, bytes]] = []
+    size = 0
+    for name, line in lines:
+        if some and size + len(line) > _BLOCK:
+            yield some
+            some, size = [], 0
+        some.append((name, line))
+        size += len(line)
+    yield some
 
 
 def _json(value: object) -> bytes:
@@ -79,4 +95,6 @@ def _json(value: object) -> bytes:
 
 
 def _xz(content: bytes) -> bytes:
-    return lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
+    # JSON has no units of four bytes: no bits of a position (pb) are of use.
+    text = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}
+    return lzma.compress(content, filters=[text])
