@@ -197,7 +197,7 @@ def model(c: ModelConfig) -> Module:
 
 
 register(
-    "evolla",
+    ("evolla", "EvollaModel"),
     {
         "EvollaForProteinText2Text": causal_lm("EvollaForProteinText2Text", model),
         "EvollaModel": model,

@@ -22,7 +22,7 @@ def generation(c: ModelConfig) -> Module:
 
 
 register(
-    "glm46v",
+    ("glm46v", "glmga"),
     {"Glm46VForConditionalGeneration": generation, "Glm46VModel": base},
     base="Glm46VModel",
     base_prefix="model",

@@ -15,7 +15,7 @@ from ..layers.vision import (
     patch_count,
     position_table,
 )
-from ..trees.catalog import Builder, register
+from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import LayerNorm, Linear, Module
 
 
@@ -84,6 +84,7 @@ def register_idefics3(name: str, model_type: str) -> None:
         f"{name}VisionTransformer": vision,
     }
     register(model_type, classes, base=f"{name}Model", base_prefix="model", category="multimodal")
+    register_part(f"{model_type}_vision", f"{name}VisionTransformer", vision, "vision")
 
 
 register_idefics3("Idefics3", "idefics3")

@@ -87,6 +87,7 @@ def register_instructblip(name: str, model_type: str) -> None:
         f"{name}VisionModel": vision,
     }
     register(model_type, classes, base=f"{name}Model", category="multimodal")
+    register_part(f"{model_type}_vision_model", f"{name}VisionModel", vision, "vision")
     register_part(f"{model_type}_qformer", f"{name}QFormerModel", only_qformer, "multimodal")
 
 

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import with_defaults
 from ..layers.decoders import Decoder
-from ..trees.catalog import auto_model, register_part
+from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -127,6 +127,18 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+def frame_model(c: ModelConfig) -> Module:
+    """The same tensors, compared frame by frame."""
+    found = model(c)
+    found.class_name = "PeAudioFrameLevelModel"
+    return found
+
+
 _encoder = with_defaults(DEFAULTS, {"_": encoder})["_"]
 register_part("pe_audio_encoder", "PeAudioEncoder", _encoder, "audio")
-register_part("pe_audio", "PeAudioModel", model, "multimodal")
+register(
+    "pe_audio",
+    {"PeAudioModel": model, "PeAudioFrameLevelModel": frame_model},
+    base="PeAudioModel",
+    category="multimodal",
+)

@@ -12,7 +12,7 @@ with a head of their own; transformers drops them.  Their names: vLLM's step3p5_
 were published for Step-3.5-Flash.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
@@ -98,16 +98,35 @@ def attention(c: ModelConfig, query: Dim) -> Module:
     return block
 
 
+#: The parts of a layer that hold its experts.
+Sparse = Callable[[ModelConfig], dict[str, Module]]
+
+
 def _stacked(*shape: int) -> Module:
     return Module("Step3p7MoELinear", weight=Weight(*shape))
 
 
-def sparse_mlp(c: ModelConfig) -> dict[str, Module]:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=1280)
+def expert_sizes(c: ModelConfig) -> tuple[Dim, Dim, Dim, Dim]:
+    """Width, width inside an expert, experts, and how many of them a token meets."""
     count = c.count(
         "moe_num_experts", "n_routed_experts", "num_experts", default=288, minimum=1
     )  # fmt: skip
     per_token = c.dim("moe_top_k", "num_experts_per_tok", default=8)
+    return _hidden(c), c.dim("moe_intermediate_size", default=1280), count, per_token
+
+
+def shared_mlp(c: ModelConfig) -> Module:
+    return gated_mlp(
+        "Step3p7MLP",
+        _hidden(c),
+        c.dim("share_expert_dims", "share_expert_dim", default=1280),
+        bias=c.flag("mlp_bias", default=False),
+        kind="shared_expert",
+    )
+
+
+def sparse_mlp(c: ModelConfig) -> dict[str, Module]:
+    h, inner, count, per_token = expert_sizes(c)
     bias = Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
     routed = {
         "gate_proj": _stacked(count, inner, h),
@@ -124,21 +143,15 @@ def sparse_mlp(c: ModelConfig) -> dict[str, Module]:
             {"gate": gate, "router_bias": bias, **routed},
             component=Component.MLP,
         ),
-        "share_expert": gated_mlp(
-            "Step3p7MLP",
-            h,
-            c.dim("share_expert_dims", "share_expert_dim", default=1280),
-            bias=c.flag("mlp_bias", default=False),
-            kind="shared_expert",
-        ),
+        "share_expert": shared_mlp(c),
     }
 
 
-def layer(c: ModelConfig, query: Dim, kind: str) -> Module:
+def layer(c: ModelConfig, query: Dim, kind: str, sparse: Sparse = sparse_mlp) -> Module:
     bias = c.flag("mlp_bias", default=False)
     inner = c.dim("intermediate_size", default=11264)
     mlp = (
-        sparse_mlp(c)
+        sparse(c)
         if kind == "sparse"
         else {"mlp": gated_mlp("Step3p7MLP", _hidden(c), inner, bias=bias)}
     )
@@ -189,10 +202,12 @@ def next_token_layers(c: ModelConfig, layers: int) -> list[Module]:
     return [made[kind] for kind in kinds]
 
 
-def text_model(c: ModelConfig, class_name: str = "Step3p7TextModel") -> Module:
+def text_model(
+    c: ModelConfig, class_name: str = "Step3p7TextModel", sparse: Sparse = sparse_mlp
+) -> Module:
     count = int(c.count("num_hidden_layers", default=45))
     described = list(zip(query_heads(c, count), mlp_types(c, count), strict=True))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
+    distinct = {entry: layer(c, *entry, sparse) for entry in dict.fromkeys(described)}
     rows = [distinct[entry] for entry in described]
     return Module(
         class_name,
