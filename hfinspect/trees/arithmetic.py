@@ -177,7 +177,9 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
         if op == "null":
             return found is None
         if isinstance(found, (list, dict)):  # one flag for each member is another tree
-            raise NoValueError(f"is computed from {first}, which is no flag")
+            error = NoValueError(f"is computed from {first}, which is no flag")
+            error.key = first
+            raise error
         return bool(found)
     if len(rest) != 1:
         raise NoValueError("is no condition")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.core.config import ModelConfig
-from hfinspect.errors import HfinspectError
+from hfinspect.errors import ConfigError, HfinspectError
 from hfinspect.trees.catalog import (
     builder,
     find_class,
@@ -273,8 +273,9 @@ def test_further_types_and_prefixes_of_files() -> None:
 
 
 def test_a_list_is_no_flag() -> None:
-    with pytest.raises(HfinspectError, match="bias"):
+    with pytest.raises(ConfigError, match="bias") as raised:
         built({"bias": [True, False]})
+    assert raised.value.key == "bias"
 
 
 def test_a_class_of_diffusers_is_found_by_its_name() -> None:
