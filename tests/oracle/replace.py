@@ -67,16 +67,22 @@ class _Known:
     written: Mapping[str, Builder]
     recorded: Mapping[str, list[dict[str, Any]]]
 
-    def labels(
-        self, library: Library, kind: str, name: str, given: Given
-    ) -> dict[str, tuple[str, str, str | None]]:
-        """Saved name -> (component, part, kind) in the written tree; empty where it refuses."""
+    #: Whether the written trees have experts: then what they refuse cannot be recorded.
+    routed = False
+
+    def labelled(self, library: Library, kind: str, name: str, given: Given, made: Saved) -> Saved:
+        """With what the written tree says of the tensors; as it was where that refuses."""
         try:
             config = ModelConfig(library.config_json(kind, name, given))
             specs = expected_tensors(self.written[name](config))
         except (HfinspectError, KeyError):
-            return {}
-        return {s.name: (s.component.value, s.part, s.kind or None) for s in specs}
+            if self.routed:
+                raise
+            return made
+        active = {s.name: s.active for s in specs if s.active is not None}
+        self.routed = self.routed or bool(active)
+        labels = {s.name: (s.component.value, s.part, s.kind or None) for s in specs}
+        return made._replace(labels=labels, active=active)
 
     def about(self) -> dict[str, Any]:
         one = self.family
@@ -105,7 +111,7 @@ class _Transformers(Transformers):
 
     def build(self, kind: str, class_name: str, given: Given) -> Saved:
         made = super().build(kind, class_name, given)
-        return made._replace(labels=self.known.labels(self, kind, class_name, given))
+        return self.known.labelled(self, kind, class_name, given, made)
 
     def about(self, kind: str) -> dict[str, Any]:
         return self.known.about()
@@ -126,7 +132,7 @@ class _Diffusers(Diffusers):
 
     def build(self, kind: str, class_name: str, given: Given) -> Saved:
         made = super().build(kind, class_name, given)
-        return made._replace(labels=self.known.labels(self, kind, class_name, given))
+        return self.known.labelled(self, kind, class_name, given, made)
 
     def about(self, kind: str) -> dict[str, Any]:
         return self.known.about()

@@ -13,7 +13,7 @@ from ..mutating import _LISTED, _WORDS
 IDLE = re.compile(
     r"(^|\.)(model_type|architectures|transformers_version|dtype|torch_dtype|id2label|label2id|"
     r"problem_type|return_dict|output_(attentions|hidden_states|past|scores|router_logits)|"
-    r"quantization_config|auto_map|_name_or_path|_\w+|"
+    r"quantization_config|auto_map|_name_or_path|_(?!remove_final_layer_norm)\w+|"
     r"attn_implementation|bos_token_id|eos_token_id|sep_token_id|decoder_start_token_id|"
     r"use_cache|stage_names|chunk_size_feed_forward|is_encoder_decoder|_diffusers_version|_class_name)$"
 )

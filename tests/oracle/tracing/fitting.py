@@ -296,7 +296,11 @@ class Fitter:
 
     def _leaf(self, items: list[Item]) -> Any:
         first = items[0].node
-        if len({(leaf.buffer, leaf.dtype, leaf.tied, len(leaf.shape)) for _, leaf in items}) > 1:
+        sorts = {
+            (leaf.buffer, leaf.dtype, leaf.tied, len(leaf.shape), leaf.active is None)
+            for _, leaf in items
+        }
+        if len(sorts) > 1:
             return None
         shape = []
         for axis in range(len(first.shape)):
@@ -311,7 +315,25 @@ class Fitter:
             found["dtype"] = first.dtype
         if first.tied:
             found["tied"] = first.tied
+        if first.active is not None:
+            found["active"] = self._active(items)
+            if found["active"] is None:
+                return None
         return found
+
+    def _active(self, items: list[Item]) -> list[Written] | None:
+        """How many of how many experts serve a token: all where there are fewer than that."""
+        pairs = [(item.build, *item.node.active) for item in items]
+        counts = [(b, n) for b, _, n in pairs]
+        count = self.number(counts)
+        chosen = self.number([(b, k) for b, k, n in pairs if k < n] or counts)
+        if count is None or chosen is None:
+            return None
+        for build, k, n in pairs:
+            found = evaluated(chosen, self.values[build])
+            if type(found) is not int or min(found, n) != k:
+                return None
+        return [chosen, count]
 
     def _module(self, items: list[Item], depth: int) -> Any:
         if all(item.node.members is not None for item in items):

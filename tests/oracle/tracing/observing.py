@@ -15,17 +15,19 @@ _DTYPES = {
 
 
 class Leaf(NamedTuple):
-    """A tensor. ``label`` is (component, part, kind), which no comparison looks at."""
+    """A tensor. ``active`` is (k, n) of an expert's, where that is known; ``label`` is (component,
+    part, kind), which no comparison looks at."""
 
     shape: tuple[int, ...]
     buffer: bool
     dtype: str | None
     tied: str | None
+    active: tuple[int, int] | None
     label: tuple[str, str, str | None]
 
     @property
     def signature(self) -> Any:
-        return self[:4]
+        return self[:5]
 
     @property
     def labels(self) -> Any:
@@ -103,7 +105,8 @@ class Saved(NamedTuple):
     own name of it where it is one, ties (name left out -> name kept), names of parameters,
     classes of modules by their own path; ``parts``: own path -> (dotted key, class) of each model
     in it that is built from a section, or from the config itself (key empty); ``labels``: saved
-    name -> (component, part, kind), where more is known of it than its name says."""
+    name -> (component, part, kind), where more is known of it than its name says; ``active``:
+    saved name -> (k, n) of the tensors of which k in n serve a token."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
@@ -112,6 +115,7 @@ class Saved(NamedTuple):
     classes: Mapping[str, str]
     parts: Mapping[str, tuple[str, str]] = {}
     labels: Mapping[str, tuple[str, str, str | None]] = {}
+    active: Mapping[str, tuple[int, int]] = {}
 
 
 def tree(saved: Saved) -> Node:
@@ -139,6 +143,7 @@ def tree(saved: Saved) -> Node:
         is_buffer = name not in saved.trained
         node.children[segments[-1]] = Leaf(
             tuple(shape), is_buffer, _DTYPES.get(dtype), saved.tied.get(name),
+            saved.active.get(name),
             saved.labels.get(name)
             or (found.component.value, found.part, _kind(segments, found.component)),
         )  # fmt: skip
@@ -175,6 +180,19 @@ def flat(node: Node, prefix: str = "") -> dict[str, tuple[int, ...]]:
             found.update(flat(child, f"{prefix}{name}."))
         elif child.tied is None:
             found[prefix + name] = child.shape
+    return found
+
+
+def served(node: Node, prefix: str = "") -> dict[str, tuple[int, int]]:
+    """Name -> (k, n) of the tensors of which it is known."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, child in node.children.items():
+        if isinstance(child, Part):
+            found.update(served(child.whole, f"{prefix}{name}."))
+        elif isinstance(child, Node):
+            found.update(served(child, f"{prefix}{name}."))
+        elif child.active is not None:
+            found[prefix + name] = child.active
     return found
 
 

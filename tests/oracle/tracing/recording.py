@@ -21,7 +21,7 @@ from .changing import IDLE
 from .experimenting import Experiments, counts
 from .fitting import Build, EnvValues, Fitter, NoFit, evaluated, proposed
 from .gate import LEAST, Gated, comparisons, gate
-from .observing import flat
+from .observing import flat, served
 from .writing import Trace, keys_of
 
 #: Random builds that a class must pass.
@@ -469,8 +469,12 @@ class Recording(Experiments):
             self.refused = str(error)
             return True
         self.refused = ""
-        mine = {spec.name: spec.shape for spec in specs if is_held(spec)}
-        real = flat(one.root)
+        mine = {spec.name: (spec.shape, spec.active) for spec in specs if is_held(spec)}
+        known = served(one.root)
+        real = {
+            name: (shape, known.get(name, mine[name][1] if name in mine else None))
+            for name, shape in flat(one.root).items()
+        }
         if mine != real:
-            self.differs = sorted(set(mine.items()) ^ set(real.items()))[:4]
+            self.differs = sorted(set(mine.items()) ^ set(real.items()), key=repr)[:4]
         return mine == real

@@ -114,6 +114,8 @@ class Table:
         component, _, kind = node["label"]
         shape = [self._note(size) for size in node["shape"]]
         found = {"shape": shape, **{k: v for k, v in node.items() if k not in ("shape", "label")}}
+        for written in found.get("active", ()):
+            self._note(written)
         if component != above[0]:
             found["as"] = component
         if kind and kind != above[2]:
