@@ -25,7 +25,7 @@ def main() -> None:
         from .cli.early import begin
 
         begin(sys.argv[1:])
-        from .cli.app import leave, run
+        from .cli.outcome import leave, run
 
         leave(run(sys.argv[1:]))
     except KeyboardInterrupt:  # before there is a command, or after

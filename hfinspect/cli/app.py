@@ -1,34 +1,22 @@
-"""The command ``hfinspect``: its commands, its exit codes, and errors as sentences.
-
-Exit codes: 0 fine, 1 audit findings or a difference, 2 usage, 3 could not get it, 4 malformed,
-5 unknown architecture, 130 interrupted.
-"""
+"""The command ``hfinspect``: its commands, and how they are found in what was typed."""
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import importlib
-import itertools
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..errors import HfinspectError, UsageError
-from .interrupt import INTERRUPTED, say_interrupted
+from ..errors import UsageError
+from .early import COMMANDS, completes
 from .plain_values import make_plain
-from .streams import ARGUMENTS, complain_of, drop_stdout, flushed, standard_output
-
-#: Commands in the order of --help; each is a file of this folder with ``register(app)``.
-COMMANDS: Final = (
-    "inspect", "tensors", "tree", "explain", "memory", "compare", "audit", "scan", "architectures",
-    "cache",
-)  # fmt: skip
+from .streams import standard_output
 
 #: Options of the program itself; anything else before a command belongs to ``inspect``.
 _OWN_OPTIONS: Final = frozenset(
@@ -101,8 +89,7 @@ def needed(arguments: Sequence[str]) -> Sequence[str]:
     """The commands to set up: the one that is meant; all for help and for completion, which the
     shell requests by a variable."""
     named = with_command(arguments)[:1]
-    completes = any(name.startswith("_HF") and name.endswith("_COMPLETE") for name in os.environ)
-    return named if named and named[0] in COMMANDS and not completes else COMMANDS
+    return named if named and named[0] in COMMANDS and not completes() else COMMANDS
 
 
 def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
@@ -138,34 +125,10 @@ def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run and return the exit code. No traceback reaches a user except for a bug of ours."""
-    if wants_json(arguments):
-        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    ARGUMENTS[:] = arguments
-    try:
-        check_command(arguments)
-        app = make_app(needed(arguments))
-        result = _outcome(app, arguments)
-        flushed()
-        if result == INTERRUPTED:  # typer makes an exit code of Ctrl-C and says nothing
-            say_interrupted()
-        return result if isinstance(result, int) else 0
-    except HfinspectError as error:
-        return report(error, arguments)
-    except KeyboardInterrupt:
-        return say_interrupted()
-    except BrokenPipeError:
-        return seen_enough()
-    except SystemExit as error:  # typer's own words for a broken pipe, and after completing
-        if isinstance(error.__context__, BrokenPipeError):
-            return seen_enough()
-        return error.code if isinstance(error.code, int) else 0
-    except Exception as error:
-        code = usage_exit(error, arguments)
-        if code is None:
-            raise
-        return code
+def parsed(arguments: Sequence[str]) -> object:
+    """Run the command that the arguments name; what it returns, if anything."""
+    check_command(arguments)
+    return _outcome(make_app(needed(arguments)), arguments)
 
 
 def _outcome(app: typer.Typer, arguments: Sequence[str]) -> object:
@@ -180,65 +143,3 @@ def _outcome(app: typer.Typer, arguments: Sequence[str]) -> object:
 def program() -> str:
     """The name that we were called by, one of the two console scripts."""
     return "hf-inspect" if Path(sys.argv[0]).stem == "hf-inspect" else "hfinspect"
-
-
-def seen_enough() -> int:
-    """The reader of our pipe has hung up, which is no error."""
-    drop_stdout()
-    return 0
-
-
-def leave(code: int) -> NoReturn:
-    """End the process at once. Threads that still wait for a stalled server are not waited for, an
-    interrupt that Python still holds is not raised, and no module is taken apart, which takes a
-    sixth of a small command's time."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            if stream is not None:
-                stream.flush()
-    os._exit(code)
-
-
-def usage_exit(error: Exception, arguments: Sequence[str]) -> int | None:
-    """The exit code of the option parser's own errors and of ``Exit``, or None for others."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        error.show()  # type: ignore[attr-defined]
-        return 2
-    if callable(getattr(error, "format_message", None)):
-        return report(_in_our_words(error), arguments)
-    if type(error).__name__ == "Abort":
-        return say_interrupted()
-    code = getattr(error, "exit_code", None)
-    return code if isinstance(code, int) else None
-
-
-def _in_our_words(error: Any) -> UsageError:
-    """An error of the option parser (``No such option: --x``)."""
-    command = getattr(getattr(error, "ctx", None), "command_path", None) or "hfinspect"
-    text = " ".join(str(error.format_message()).split()).rstrip(".")
-    return UsageError(command, text[:1].lower() + text[1:], hint=f"see {command} --help")
-
-
-def wants_json(arguments: Sequence[str]) -> bool:
-    """Whether ``--format json`` (or jsonl) was given, known even where parsing failed."""
-    values = [
-        following
-        for argument, following in itertools.pairwise((*arguments, ""))
-        if argument in ("--format", "-f")
-    ]
-    for start in ("--format=", "-f"):
-        values += [
-            a.removeprefix(start).removeprefix("=") for a in arguments if a.startswith(start)
-        ]
-    return any(value.startswith("json") for value in values)
-
-
-def report(error: HfinspectError, arguments: Sequence[str]) -> int:
-    """One sentence and a hint on stderr; with ``--format json`` the error as JSON on stdout too."""
-    if wants_json(arguments):
-        import json
-
-        with contextlib.suppress(OSError):  # it may be standard output that cannot be written
-            typer.echo(json.dumps({"error": error.to_dict()}, indent=2))
-    complain_of(error)
-    return error.exit_code

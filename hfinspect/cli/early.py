@@ -1,5 +1,5 @@
-"""A plain command about a model of the Hub sends its first requests before the command line is set
-up, which takes as long as an answer."""
+"""A plain command is known before there is a parser of options, which takes as long as an answer:
+of a model of the Hub the first requests are sent meanwhile, and a model alone needs no parser."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+#: Commands in the order of --help; each is a file of this folder with ``register(app)``.
+COMMANDS: Final = (
+    "inspect", "tensors", "tree", "explain", "memory", "compare", "audit", "scan", "architectures",
+    "cache",
+)  # fmt: skip
 #: Commands that read a model as ``inspect`` does, if they have no options.
 _COMMANDS: Final = frozenset({"inspect", "explain", "memory"})
 #: A repo with its owner, perhaps at a revision. Other names of models are left to the command.
@@ -17,6 +22,22 @@ _REPO: Final = re.compile(r"\w[\w.-]*/[\w.-]+(?:@[\w.-]+)?", re.ASCII)
 #: Seconds after which a thread that computes lets another go on: an answer that has come in waits
 #: for it. Python's five milliseconds are as long as many a request.
 _SWITCH: Final = 0.0005
+
+
+def is_plain(arguments: Sequence[str]) -> bool:
+    """Whether the arguments are one model and nothing else. A bare word is left to the parser, for
+    it may be a command spelt wrong."""
+    if len(arguments) != 1 or completes():
+        return False
+    word = arguments[0]
+    if word.startswith("-") or word in COMMANDS:
+        return False
+    return not word.isalpha() and ("/" in word or "." in word or os.path.lexists(word))
+
+
+def completes() -> bool:
+    """Whether the shell wants to complete a command, which it says by a variable."""
+    return any(name.startswith("_HF") and name.endswith("_COMPLETE") for name in os.environ)
 
 
 def begin(arguments: Sequence[str]) -> None:

@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 
 def directory() -> str:
     """HFINSPECT_CACHE, or the platform's cache directory."""
+    named = os.environ.get("HFINSPECT_CACHE")
+    if named:
+        return named
     from platformdirs import user_cache_dir
 
-    return os.environ.get("HFINSPECT_CACHE") or user_cache_dir("hfinspect", appauthor=False)
+    return user_cache_dir("hfinspect", appauthor=False)
 
 
 def kept_headers(*, no_cache: bool = False, refresh: bool = False) -> HeaderCache | None:

@@ -10,7 +10,7 @@ import typer
 
 from ..core.choices import SOURCES, listed
 from ..errors import UsageError
-from ..reports.registry import DRAWN_FORMATS, FORMATS
+from ..reports.registry import FORMATS, PICTURED
 
 #: Ending of an --output -> the format that it means, and others that are at home in such a file.
 SUFFIXES: Final = {
@@ -29,10 +29,6 @@ SUFFIXES: Final = {
     ".parquet": ("parquet",),
     ".txt": ("table", "markdown", "csv", "jsonl"),
 }
-
-
-#: Formats of a model's own report, which can be drawn as a picture too.
-PICTURED: Final = (*FORMATS, *DRAWN_FORMATS, "card")
 
 
 def _formats() -> list[str]:

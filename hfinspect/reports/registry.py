@@ -15,6 +15,8 @@ FORMATS: Final = {
 }  # fmt: skip
 #: Formats that draw a model's own picture alone.
 DRAWN_FORMATS: Final = {"svg": "svg"}
+#: Formats of a model's own report, which can be drawn as a picture too.
+PICTURED: Final = (*FORMATS, *DRAWN_FORMATS, "card")
 #: Formats for documents full of formulas alone.
 FORMULA_FORMATS: Final = {"latex": "latex"}
 

@@ -33,7 +33,7 @@ LEAST_GAIN = 4
 
 SCAN = """
 import resource, sys
-from hfinspect.cli.app import run
+from hfinspect.cli.outcome import run
 code = run(sys.argv[1:])
 print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 """

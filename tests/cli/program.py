@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hfinspect.cli.app import run
+from hfinspect.cli.outcome import run
 
 ROOT = Path(__file__).resolve().parents[2]
 

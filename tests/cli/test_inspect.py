@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from hfinspect import api
-from hfinspect.cli.app import COMMANDS, run
+from hfinspect.cli.early import COMMANDS
+from hfinspect.cli.outcome import run
 from hfinspect.errors import HfinspectError
 
 from ..builders import write_config, write_safetensors, write_sharded

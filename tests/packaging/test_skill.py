@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hfinspect.cli.app import COMMANDS
+from hfinspect.cli.early import COMMANDS
 
 from ..cli.program import ROOT, hfinspect
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import hfinspect
-from hfinspect.cli.app import run
+from hfinspect.cli.outcome import run
 
 
 def kill_halfway(output: Path, pid: int) -> None:

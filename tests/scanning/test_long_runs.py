@@ -38,7 +38,7 @@ def scan(hub: HubServer, tmp_path: Path) -> Scanner:
 #: Each command in a child of a process that has everything imported; their exit codes.
 ALL = """
 import json, os, sys
-from hfinspect.cli.app import leave, run
+from hfinspect.cli.outcome import leave, run
 commands = json.loads(sys.argv[1])
 for warm in commands[0], commands[5]:
     run([*warm, "-o", "/dev/null"])
