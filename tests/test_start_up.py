@@ -26,6 +26,8 @@ def test_the_pinned_lists_are_short() -> None:
         "transformers",
     }  # fmt: skip
     assert all(not names & everywhere for names in lists.values())
+    for what in ("a local config", "a repo of the Hub"):
+        assert not lists[what] & {"click", "shutil", "typer"}
     clients = {"anyio", "email", "h11", "http", "httpcore", "httpcore2", "httpx", "httpx2"}
     assert not lists["a repo of the Hub"] & {*clients, "certifi"}
     offline = {*clients, "huggingface_hub", "safetensors", "ssl", "yaml"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..core.components import Component, Role
 from ..core.made_later import Counted, InLayers
+from ..core.records import dataclass
 from ..core.results import Totals
 from ..core.tensor import TensorInfo
 from ..core.tensor_copies import each
@@ -28,7 +28,7 @@ class Sums(NamedTuple):
     active: int | None
 
 
-@dataclass
+@dataclass()
 class Cell:
     """Sums of the tensors that agree in all that any total needs."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from ..core.records import dataclass
 from ..core.text import byte_size
 from ..errors import EntryNotFoundError, UnsupportedFormatError, UsageError
 from ..formats.registry import MODULES
@@ -60,7 +61,7 @@ class Choice:
     picked: bool = False
 
 
-@dataclass
+@dataclass()
 class Candidate:
     """The files of one copy of some weights: one file, or the shards of one numbering."""
 

@@ -4,12 +4,13 @@ possible and everything of a round at once."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import cast
 
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.progress import Count, Progress
+from ..core.records import dataclass
 from ..errors import (
     ConfigError,
     HfinspectError,
@@ -273,7 +274,7 @@ def _small_files(
 _Texts = dict[str, Read[object]]
 
 
-@dataclass
+@dataclass()
 class _Notes:
     """What the small files say, and findings about those that say nothing."""
 

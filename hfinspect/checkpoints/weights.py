@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import Final, TypeAlias, cast
 
 from ..core.checkpoint import Checkpoint, Finding, Shard, ShardIndex
 from ..core.progress import Count
+from ..core.records import dataclass
 from ..core.stored_tensors import StoredTensors, are_distinct
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnsupportedFormatError
 from ..formats.safetensors.header import Header
@@ -279,7 +279,7 @@ def read_weights(
         return results, [one.result for one in running if one.result is not None]
 
 
-@dataclass
+@dataclass()
 class _Running:
     """A reading under way: what it wants next, or in the end its result."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 from pathlib import Path
@@ -26,7 +25,7 @@ def canvas_of_stdout() -> Canvas:
     if out is None:  # closed before we began; writing says so
         return FILE
     terminal, given = out.isatty(), _given_width()
-    width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if terminal else given
+    width = _columns_of_terminal() if terminal else given
     encoding = (out.encoding or "ascii").lower().replace("-", "")
     return Canvas(
         max(width or PIPE_WIDTH, 40),
@@ -35,6 +34,12 @@ def canvas_of_stdout() -> Canvas:
         unlimited=not terminal and given is None,
         cuts=terminal,
     )
+
+
+def _columns_of_terminal() -> int:
+    import shutil  # which brings all that packs files
+
+    return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
 
 
 def is_terminal() -> bool:

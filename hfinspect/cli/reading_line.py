@@ -7,7 +7,6 @@ and then how much of it is read.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 import time
@@ -96,8 +95,14 @@ class _Line:
         with self._lock:
             if text == self._shown or (text and self._ended.is_set()):
                 return
-            width = shutil.get_terminal_size().columns - 1
+            width = self._width()
             blank = "" if text else "\r"
             sys.stderr.write("\r" + text[:width].ljust(min(len(self._shown), width)) + blank)
             sys.stderr.flush()
             self._shown = text[:width]
+
+    @staticmethod
+    def _width() -> int:
+        import shutil  # a pipe has no such line
+
+        return shutil.get_terminal_size().columns - 1

@@ -1,4 +1,4 @@
-"""Frozen dataclasses whose methods are made when they are first needed.
+"""Dataclasses whose methods are made when they are first needed.
 
 The standard decorator writes and compiles six methods of each class while it is imported: a third
 of the time that a small command takes, most of it for classes that it makes no instance of. Here
@@ -23,22 +23,22 @@ _Method = Callable[..., Any]
 _SET: Final = object.__setattr__
 
 
-def _record(frozen: bool, **without: bool) -> Callable[[type[T]], type[T]]:
-    """``dataclasses.dataclass`` of a frozen class; ``eq`` and ``repr`` may be False."""
-    if not frozen or without.keys() - {"eq", "repr"}:
+def _record(*, frozen: bool = False, **without: bool) -> Callable[[type[T]], type[T]]:
+    """``dataclasses.dataclass``; ``eq`` and ``repr`` may be False."""
+    if without.keys() - {"eq", "repr"}:
         raise TypeError("other dataclasses take the standard decorator")
 
     def made(cls: type[T]) -> type[T]:
         dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-        methods = {
-            "__init__": _first_init(cls),
-            "__setattr__": _refusing(cls, "assign to", "__setattr__"),
-            "__delattr__": _refusing(cls, "delete", "__delattr__"),
-        }
+        methods: dict[str, _Method | None] = {"__init__": _first_init(cls)}
+        if frozen:
+            methods["__setattr__"] = _refusing(cls, "assign to", "__setattr__")
+            methods["__delattr__"] = _refusing(cls, "delete", "__delattr__")
         if without.get("repr", True):
             methods["__repr__"] = _shown
         if without.get("eq", True):
-            methods["__eq__"], methods["__hash__"] = _comparisons(cls)
+            methods["__eq__"], hash_of = _comparisons(cls)
+            methods["__hash__"] = hash_of if frozen else None
         for name, method in methods.items():
             if cls.__dict__.get(name) is None:  # where it has an own __eq__, its hash is None
                 setattr(cls, name, method)

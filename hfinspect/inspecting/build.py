@@ -162,9 +162,7 @@ def from_checkpoint(
     labels do not come from the prediction.
     """
     from ..analysis.folded_tensors import FoldedTensors
-    from ..analysis.gguf.own_facts import gguf_facts, model_type_of, unstored_head
-    from .differing import compared
-    from .gguf_compared import Held, Promise, promise_of
+    from .differing import Promise, compared
 
     is_gguf = checkpoint.format == "gguf"
     beside, prediction = (prediction, None) if is_gguf else (None, prediction)
@@ -182,6 +180,8 @@ def from_checkpoint(
     )
     placed = with_beyond(placed, prediction, decoding.tensors, times)
     if is_gguf:
+        from ..analysis.gguf.own_facts import unstored_head
+
         placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
     tensors = placed.tensors if folded is None else FoldedTensors(folded, placed.tensors)
     counts = _count(tensors)
@@ -190,6 +190,8 @@ def from_checkpoint(
     if prediction is not None:
         promise = Promise(True, compared(placed, prediction, decoding.tensors, folded))
     elif is_gguf and not checkpoint.missing:
+        from .gguf_compared import Held, promise_of
+
         first = checkpoint.shards[0].file if checkpoint.shards else None
         held = Held(first, metadata, placed.tensors, total.parameters)
         promise = promise_of(held, beside, where)
@@ -199,8 +201,13 @@ def from_checkpoint(
     named: object = (config or {}).get("architecture")  # timm's name
     if isinstance(architectures, list) and architectures:
         named = architectures[0]
-    model_type = (config or {}).get("model_type") or (model_type_of(metadata) if is_gguf else None)
-    facts = gguf_facts(metadata) if is_gguf else facts_of(config, prediction)
+    model_type = (config or {}).get("model_type")
+    if is_gguf:
+        from ..analysis.gguf.own_facts import gguf_facts, model_type_of
+
+        model_type, facts = model_type or model_type_of(metadata), gguf_facts(metadata)
+    else:
+        facts = facts_of(config, prediction)
     dtypes = by_dtype(counts.cells)
     inspection = _inspection(
         target,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..analysis.folded_tensors import NotAlikeError, spec_names
 from ..analysis.folding import Fold
 from ..analysis.labels.place import Placed
+from ..core.checkpoint import Finding
 from ..core.components import Role
 from ..core.expectation import Expectation
 from ..core.stored_tensors import fold_names
@@ -16,6 +17,17 @@ from ..trees.prediction import Prediction, is_held
 
 if TYPE_CHECKING:
     from ..analysis.quantization.decoding import Decoded
+
+
+class Promise(NamedTuple):
+    """Whether the catalog made it, what it expects, what differs as findings, and the prediction
+    that it is of."""
+
+    catalogued: bool = False
+    expectation: Expectation | None = None
+    findings: tuple[Finding, ...] = ()
+    prediction: Prediction | None = None
+
 
 _Pair: TypeAlias = tuple[TensorInfo, TensorSpec]
 _ROLE = TensorInfo._fields.index("role")

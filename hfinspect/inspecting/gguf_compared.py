@@ -13,6 +13,7 @@ from ..core.tensor import TensorInfo
 from ..errors import HfinspectError
 from ..formats.gguf.gguf import describe
 from ..trees.prediction import Prediction, predict
+from .differing import Promise
 
 #: Names that a finding gives as examples.
 _EXAMPLES = 3
@@ -29,16 +30,6 @@ class Held(NamedTuple):
     metadata: Mapping[str, object]
     tensors: Sequence[TensorInfo]
     parameters: int | None
-
-
-class Promise(NamedTuple):
-    """Whether the catalog made it, what it expects, what differs as findings, and the prediction
-    that it is of."""
-
-    catalogued: bool = False
-    expectation: Expectation | None = None
-    findings: tuple[Finding, ...] = ()
-    prediction: Prediction | None = None
 
 
 def promise_of(held: Held, prediction: Prediction | None, where: str) -> Promise:

@@ -9,7 +9,6 @@ from ..checkpoints.read import ModelFiles
 from ..checkpoints.repo_layout import Layout
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
-from ..formats.gguf.gguf import describe
 from ..layers.sentence_modules import FAMILY
 from .adapter import Reach, adapter_of
 from .build import Inspected, Known
@@ -65,6 +64,8 @@ def contents_of(checkpoint: Checkpoint) -> dict[str, object]:
     """Facts by name, of plain JSON types; empty where the format has none."""
     metadata = checkpoint.shards[0].metadata if checkpoint.shards else {}
     if checkpoint.format == "gguf":
+        from ..formats.gguf.metadata import describe
+
         facts = asdict(describe(metadata))
         return {key: value for key, value in facts.items() if value not in (None, False)}
     if checkpoint.format == "torch":

@@ -4,7 +4,6 @@ are whole."""
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
@@ -105,6 +104,8 @@ def _wrapped(cell: str, width: int) -> list[str]:
         shortened(word, width - len(indent)) if _NAME.fullmatch(word) else word
         for word in _factors(cell).split()
     ]
+    import textwrap
+
     lines = textwrap.wrap(
         " ".join(words), width, initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,

@@ -8,7 +8,6 @@ and class, so that one file is imported and not all; it is generated from what t
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import json
@@ -292,7 +291,9 @@ def choose(config: ModelConfig) -> Choice:
 
 
 def _unknown(name: str, known: list[str], where: str | None, what: str) -> UnknownArchitectureError:
-    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(name, known, n=3, cutoff=0.4)
     return UnknownArchitectureError(
         f"{what} {name!r}",
         "is not in the catalog",
@@ -307,7 +308,9 @@ def _unknown(name: str, known: list[str], where: str | None, what: str) -> Unkno
 def nothing_like(text: str) -> UnknownArchitectureError:
     """The error for a text that no model type and no class contains, with the nearest names."""
     known = {name.lower(): name for name in (*index().classes, *index().types)}
-    nearest = [known[name] for name in difflib.get_close_matches(text.lower(), known, n=3)]
+    from difflib import get_close_matches
+
+    nearest = [known[name] for name in get_close_matches(text.lower(), known, n=3)]
     return UnknownArchitectureError(
         repr(text),
         "is in no model type and no class of the catalog",

@@ -7,10 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from hfinspect.cli.early import is_plain
+
 from ..builders import Tensors
 from ..hub_repos import weights
 from ..hub_server import HubServer
 from .program import ROOT, process
+from .program import hfinspect as program
 
 TENSORS: Tensors = {"wte.weight": ("BF16", (50257, 768))}
 
@@ -61,6 +66,34 @@ def test_plain_commands_begin_before_the_parser_is_imported(hub: HubServer, tmp_
     # The list and the header for each, which nobody parses here; the config is in the header cache.
     assert hub.meter.count("hub") == 1 + 2 * len(PLAIN)
     assert hub.meter.count("cdn") == len(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "plain"),
+    [
+        (["org/model"], True), (["./a.json"], True), (["config.json"], True), (["here1"], True),
+        (["model-7"], False), (["sca.n"], True), (["scan"], False), (["explian"], False),
+        (["-x/y"], False), ([], False), (["org/a", "org/b"], False), (["inspect", "org/a"], False),
+    ],
+)  # fmt: skip
+def test_one_model_needs_no_parser(
+    arguments: list[str], plain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bare word may be a command spelt wrong, and the shell may want to complete one."""
+    (tmp_path / "here1").mkdir()
+    (tmp_path / "scan").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert is_plain(arguments) is plain
+    monkeypatch.setenv("_HFINSPECT_COMPLETE", "complete_bash")
+    assert not is_plain(arguments)
+
+
+def test_the_parser_would_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    (tmp_path / "broken.json").write_text("{")
+    for name in ("config.json", "broken.json", "no.json", "no/such/folder"):
+        path = str(tmp_path / name)
+        assert is_plain([path]) and program(path) == program("inspect", path)
 
 
 def test_nothing_is_asked_twice(hub: HubServer, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Frozen dataclasses made lazily are those of the standard library."""
+"""Dataclasses made lazily are those of the standard library."""
 
 from __future__ import annotations
 
@@ -51,17 +51,18 @@ class Own:
         return 7
 
 
-def both(cls: type[Any], **options: bool) -> tuple[type[Any], type[Any]]:
+def both(cls: type[Any], frozen: bool = True, **options: bool) -> tuple[type[Any], type[Any]]:
     """The same class by the standard decorator and by ours."""
     lazily: Callable[..., Any] = records.dataclass
     made: list[type[Any]] = []
     for decorator in (dataclasses.dataclass, lazily):
         copy = type(cls.__name__, cls.__bases__, dict(cls.__dict__))
-        made.append(decorator(frozen=True, **options)(copy))
+        made.append(decorator(frozen=frozen, **options)(copy))
     return made[0], made[1]
 
 
 PAIRS = [both(Plain), both(Odd), both(Own), both(Plain, eq=False), both(Plain, repr=False)]
+PAIRS += [both(Plain, False), both(Odd, False), both(Own, False), both(Plain, False, eq=False)]
 
 
 def tried(call: Callable[[], Any]) -> Any:

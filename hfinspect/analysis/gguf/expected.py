@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ...core.components import Role
 from ...core.expectation import Expectation
+from ...core.records import dataclass
 from ...core.tensor import TensorInfo, TensorSpec
 from ...trees.prediction import Prediction
 from .llama_cpp_names import PIECES, gguf_name, is_left_out, merged_expert
@@ -35,7 +36,7 @@ class Verdict(NamedTuple):
     stored_ties: tuple[str, ...] = ()
 
 
-@dataclass
+@dataclass()
 class _Group:
     """What one name stands for: tensors of the file, or of the tree."""
 

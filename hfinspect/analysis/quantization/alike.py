@@ -8,10 +8,11 @@ tree predicts for its weight; so one reading serves all modules that agree in th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from ...core.records import dataclass
 from .decoding import Decoded, Module, Modules, Sheet
 
 #: Writes to the sheet what one module holds.
@@ -28,7 +29,7 @@ class _Meaning(NamedTuple):
     rest: tuple[object, ...]
 
 
-@dataclass
+@dataclass()
 class _Reading:
     """What one module came out as, and the others that are like it."""
 

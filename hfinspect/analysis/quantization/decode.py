@@ -12,11 +12,9 @@ from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from ..labels.by_name import labels_of
 from ..labels.lookup import spec_finder
-from . import ggml as gguf
 from .declared import Declared, declared_in, group_size_of
 from .decoding import Decoding, Modules, Sheet
 from .registry import find_method, method_by_names
-from .scaled import read_floats
 
 #: Dtypes that nobody keeps unquantised weights in.
 _PACKED_DTYPES = frozenset({"I8", "U8", "I16", "U16", "I32", "U32"})
@@ -40,7 +38,9 @@ def decode(
     cannot be known is unknown in the result and named in its findings.
     """
     if shards and all(shard.format == "gguf" for shard in shards):
-        return gguf.decode(shards)
+        from .ggml import decode as decode_ggml
+
+        return decode_ggml(shards)
     declared = declared_in(config, companions)
     told = "" if declared.method else method_by_names(_suffixes(shards), _dtypes(shards))
     if declared.method or told:
@@ -73,6 +73,8 @@ def _decode(
             "and tables may be counted as parameters"
         )
         sheet.note("unknown-quantization", text, None)
+        from .scaled import read_floats
+
         read_floats(modules, declared, sheet)
     else:
         read(modules, declared, sheet)

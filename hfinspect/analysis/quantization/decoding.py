@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from operator import methodcaller
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
 from ...core.made_later import ONCE
+from ...core.records import dataclass
 from ...core.results import Quantization
 from ...core.tensor import StoredTensor
 
@@ -123,7 +124,7 @@ class Modules(Mapping[str, Module]):
 Promised = Callable[[str], "int | None"]
 
 
-@dataclass
+@dataclass()
 class Sheet:
     """Collects what a method finds out, and the sums of it.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from importlib import import_module
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Modules, Sheet
-from .pieces import Plan, UndeterminedError
 from .torch_native import TORCH_PACKED
+
+if TYPE_CHECKING:
+    from .pieces import Plan
 
 Read = Callable[[Modules, Declared, Sheet], None]
 
@@ -67,6 +69,8 @@ def find_method(name: str) -> Read | None:
 def find_plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
     """How a config packs the tensors of ``prediction``. Raises UndeterminedError and what patterns
     raise: a method that is not known, or one whose layout does not follow from its config."""
+    from .pieces import UndeterminedError
+
     file = METHODS.get(said.method)
     if file is None:
         raise UndeterminedError("that method is not known")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -279,6 +280,10 @@ def is_web_address(url: str) -> bool:
     return bool(host and port)
 
 
+#: Names for which the codec of names has nothing to do; to import it takes a millisecond.
+_PLAIN_HOST = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*")
+
+
 @functools.lru_cache(maxsize=256)
 def _origin(url: str) -> tuple[str, str, int]:
     """(scheme, host, port); port 0 where the scheme is not http(s) or the address is none."""
@@ -286,7 +291,8 @@ def _origin(url: str) -> tuple[str, str, int]:
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
         port = _DEFAULT_PORTS.get(parts.scheme, 0) and (parts.port or _DEFAULT_PORTS[parts.scheme])
-        host.encode("idna")  # as the socket will; raises UnicodeError, a ValueError
+        if not _PLAIN_HOST.fullmatch(host):
+            host.encode("idna")  # as the socket will; raises UnicodeError, a ValueError
     except ValueError:
         return ("", "", 0)
     return (parts.scheme, host, port)

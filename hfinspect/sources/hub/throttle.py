@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...core.records import dataclass
 from ..waiting import sleep
 
 #: ``RateLimit: "api";r=0;t=55``: nothing remains, the window ends in 55 seconds
@@ -36,11 +36,18 @@ class RetryPolicy:
         return min(self.cap, self.base * 2.0 ** min(failures - 1, 60))
 
 
+def _chance() -> float:
+    """A number from 0 to 1."""
+    import random  # of use only once a server has asked to wait
+
+    return random.random()  # noqa: S311 - no secret
+
+
 def _no_blocks() -> dict[str, float]:
     return {}
 
 
-@dataclass
+@dataclass()
 class Throttle:
     """Holds requests back while a quota of the server is used up.
 
@@ -51,7 +58,7 @@ class Throttle:
     policy: RetryPolicy = RetryPolicy()
     sleep: Callable[[float], object] = sleep
     clock: Callable[[], float] = time.monotonic
-    jitter: Callable[[], float] = random.random
+    jitter: Callable[[], float] = _chance
     _blocked_until: dict[str, float] = field(default_factory=_no_blocks)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -334,7 +334,8 @@ class Connection:
 
     def open(self, wait: float | None, tls: Callable[[], ssl.SSLContext]) -> None:
         """Look up the name, connect and agree on encryption, each within ``wait`` seconds."""
-        place = self.origin.host, self.origin.port
+        # A text would need a codec of names, which takes a millisecond to import.
+        place: Any = (self.origin.host.encode("ascii"), self.origin.port)
         sock = _in_time(lambda left: socket.create_connection(place, left), wait)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
