@@ -31,6 +31,7 @@ from ..oracle_folder import ORACLE
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = sorted((ORACLE / "traced").glob("*.json"))
+TRACES = ROOT / "hfinspect" / "architectures" / "traced"
 
 #: A family in small: a list, a choice, a tie, a computed default and guards.
 SMALL: dict[str, Any] = {
@@ -293,3 +294,12 @@ def test_a_trace_explains_with_the_keys_of_the_config() -> None:
     config = {"model_type": "pvt", "architectures": ["PvtModel"]}
     text = hfinspect.explain(config).to_dict()
     assert "hidden_sizes[0]" in json.dumps(text)
+
+
+def test_no_trace_says_of_a_section_s_tensors_what_they_are() -> None:
+    """A classifier's node with the base model below it would make the whole model a classifier."""
+    for file in sorted(TRACES.glob("*.json")):
+        for node in json.loads(file.read_text(encoding="utf-8"))["nodes"]:
+            inner = node.get("in", {}).values() if isinstance(node, dict) else ()
+            if any(isinstance(child, dict) and "section" in child for child in inner):
+                assert not node.keys() & {"as", "kind"}, (file.stem, node["class"])
