@@ -23,26 +23,22 @@ class Experiments(Builds):
 
     # ---- what the constructor looks at
 
-    def _noted(self, base: Seen) -> None:
+    def _noted(self, one: Seen, paired: bool = True) -> None:
         """Runs with numbers that remember: all keys, and those that are fields of their own."""
-        self.expressions: dict[str, Written] = {}
-        self.sizes: dict[str, Written] = {}
-        self.compared: dict[str, Written] = {}
-        self.words: dict[str, set[str]] = {}
-        plain = {k: v for k, v in base.env.items() if not IDLE.search(k)}
-        derived = {k for k, v in plain.items() if k not in base.written and self._is_derived(k)}
+        plain = {k: v for k, v in one.env.items() if not IDLE.search(k)}
+        derived = {k for k, v in plain.items() if k not in one.written and self._is_derived(k)}
         sides = {k for k, v in plain.items() if has_sides(v, self.annotations.get(k, ""))}
         runs = [((), False), (derived, False), ((), True), (derived, True)]
-        for left_out, paired in runs:
-            if (left_out == derived and not derived) or (paired and not sides):
+        for left_out, of_two in runs:
+            if (left_out == derived and not derived) or (of_two and not (sides and paired)):
                 continue
             marked = {k: _marked(k, v) for k, v in plain.items() if k not in left_out}
-            if paired:
+            if of_two:
                 marked |= {k: _two_sides(k, plain[k]) for k in sides if k in marked}
             marked = {k: v for k, v in marked.items() if v is not None}
             try:
                 with symbols.noting(self.library.packages) as noted, patience(PATIENCE):
-                    self.library.run(self.kind, self.name, nested(self.base_given, marked))
+                    self.library.run(self.kind, self.name, nested(one.given, marked))
             except Exception:  # what was noted until then still proposes
                 pass
             self.expressions.update(noted.computed)
@@ -50,6 +46,14 @@ class Experiments(Builds):
             self.compared.update(noted.compared)
             for key, words in noted.words.items():
                 self.words.setdefault(key, set()).update(words)
+
+    def _other_branches(self) -> None:
+        """What is computed only where a flag or a text is another: the same runs there."""
+        for one in self.seen[1:]:
+            ((key, _),) = one.changes.items()
+            if isinstance(self.base.env[key], (bool, str, type(None))):
+                self._noted(one, paired=False)
+        vars(self).pop("_sized", None)  # of which there may be more now
 
     def _is_derived(self, key: str) -> bool:
         declared = self.annotations.get(key, "")
@@ -66,6 +70,10 @@ class Experiments(Builds):
             self.annotations = self.library.optional(self.kind, self.name)
         except Exception:
             self.annotations = {}
+        self.expressions: dict[str, Written] = {}
+        self.sizes: dict[str, Written] = {}
+        self.compared: dict[str, Written] = {}
+        self.words: dict[str, set[str]] = {}
         self._noted(base)
         try:
             self.looked, self.missing = self._looked(base)
@@ -88,6 +96,7 @@ class Experiments(Builds):
         for key in [*likely, *self._not_idle(suspects)]:
             self._single(key)
         if not self.narrow:
+            self._other_branches()
             self._conditional()
         full = self.attempt(self._spelled_in_full(base), {})
         if isinstance(full, Seen):

@@ -530,6 +530,8 @@ def proposed(
                 add(["//", written, n])
             add(["+", written, 1])
             add(["-", written, 1])
+    for written in sizes:  # gate and up in one
+        add(["*", 2, written])
     if len(plain) <= 16:
         for a, b in itertools.combinations(plain, 2):
             add(["*", a, b])

@@ -339,7 +339,8 @@ class Recording(Experiments):
             if not more or attempt([*free, *more]) is not None:
                 return [*free, *more]
             if len(more) == 1:
-                return free
+                fits = self._of_one_length(more[0]) and attempt([*free, *more]) is not None
+                return [*free, *more] if fits else free
             half = len(more) // 2
             return extend(extend(free, more[:half]), more[half:])
 
@@ -350,6 +351,23 @@ class Recording(Experiments):
             raise Failed(f"nothing fits {self.why}")
         guards = {k: [self.base.env[k]] for k in self.effective() if k not in free}
         return self._by_value(free, guards, trace)
+
+    def _of_one_length(self, key: str) -> bool:
+        """Whether there are builds without those of a list that is longer or shorter than the
+        base's: a guard then keeps to its length."""
+        held = self.base.env[key]
+        if not isinstance(held, list):
+            return False
+
+        def same(value: Any) -> bool:
+            return not isinstance(value, list) or len(value) == len(held)
+
+        kept = [s for s in self.seen if same(s.env.get(key))]
+        if len(kept) == len(self.seen):
+            return False
+        self.seen = kept
+        self.working[key] = [v for v in self.working.get(key, ()) if same(v)]
+        return True
 
     def _by_value(
         self, free: list[str], guards: dict[str, list[Any]], trace: Trace

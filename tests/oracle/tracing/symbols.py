@@ -212,12 +212,14 @@ def _extreme(name: str, real: Any) -> Any:
 
 
 @contextmanager
-def noting(packages: tuple[str, ...]) -> Iterator[Noted]:
-    """Numbers of this module, made inside, are noted; ``int``, ``max`` and ``min`` keep them in
-    the modules of ``packages``."""
-    global _noted
-    import torch
-    from torch.overrides import TorchFunctionMode
+def _sizes() -> Iterator[None]:
+    """On the meta device, with the sizes of its tensors noted; without torch there are none."""
+    try:
+        import torch
+        from torch.overrides import TorchFunctionMode
+    except ImportError:
+        yield
+        return
 
     class Sizes(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
@@ -227,6 +229,15 @@ def noting(packages: tuple[str, ...]) -> Iterator[Noted]:
                 _noted.sizes.setdefault(repr(x.written), x.written)
             return func(*args, **(kwargs or {}))
 
+    with Sizes(), torch.device("meta"):
+        yield
+
+
+@contextmanager
+def noting(packages: tuple[str, ...]) -> Iterator[Noted]:
+    """Numbers of this module, made inside, are noted; ``int``, ``max`` and ``min`` keep them in
+    the modules of ``packages``."""
+    global _noted
     _noted = Noted()
     shadows = {"int": _AnyInt, "max": _extreme("max", max), "min": _extreme("min", min)}
     modules = [m for n, m in list(sys.modules.items()) if n.startswith(packages) and m is not None]
@@ -234,7 +245,7 @@ def noting(packages: tuple[str, ...]) -> Iterator[Noted]:
     for module, name in changed:
         setattr(module, name, shadows[name])
     try:
-        with Sizes(), torch.device("meta"):
+        with _sizes():
             yield _noted
     finally:
         for module, name in changed:
