@@ -230,6 +230,7 @@ class _Building:
             kind=node.get("kind"),
         )
         made.detail = _detail(made)
+        made.children = {**made.children, **_older_names(made), **made.children}
         return made
 
     def _list(self, node: Mapping[str, Any], below: int) -> Module:
@@ -266,6 +267,29 @@ class _Building:
 def _component(node: Mapping[str, Any]) -> Component | None:
     named = node.get("as")
     return None if named is None else Component(named)
+
+
+def _older_names(module: Module) -> dict[str, Parameter]:
+    """What only older files hold: numbers of positions, and a normed weight before torch 2."""
+    found = {}
+    many = _tensor_at(module, "position_embeddings", "weight")
+    if table := many or _tensor_at(module, "position_embedding", "weight"):
+        numbers = (1, table.shape[0])
+        found["position_ids"] = Parameter(
+            numbers, Role.BUFFER, "I64", saved=False, component=Component.EMBEDDING
+        )
+    for name, part in (("weight_g", "original0"), ("weight_v", "original1")):
+        normed = _tensor_at(module, "parametrizations", "weight", part)
+        if normed is not None:
+            found[name] = Parameter(normed.shape, saved=False)
+    return found
+
+
+def _tensor_at(module: Module, *path: str) -> Parameter | None:
+    found: Module | Parameter | None = module
+    for name in path:
+        found = found.children.get(name) if isinstance(found, Module) else None
+    return found if isinstance(found, Parameter) else None
 
 
 def _detail(module: Module) -> str:

@@ -158,14 +158,14 @@ def _recordings(family: Family, names: set[str]) -> dict[str, dict[str, Any]]:
 
 
 def _tensors(build: Builder, config: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Name -> all that a tree says of a tensor that a save holds."""
+    """Name -> all that a tree says of a tensor that a save or an older file holds."""
     return {
         s.name: (
             tuple(map(int, s.shape)), s.component.value, s.role.value, s.part, s.kind or "",
-            s.dtype, s.tied_to, s.active, s.layer,
+            s.dtype, s.tied_to, s.active, s.layer, s.saved,
         )
         for s in expected_tensors(build(ModelConfig(config)))
-        if s.saved and all(s.shape)
+        if all(s.shape)
     }  # fmt: skip
 
 
@@ -239,11 +239,13 @@ def _differing(
         mine = _tensors(trace, config)
     except HfinspectError as error:
         return "refuses", str(error)[:160]
+    # What a trace knows of older files may be more, but not less.
+    mine = {name: values for name, values in mine.items() if values[-1] or name in theirs}
     if mine == theirs:
         return None
     if {n: v[0] for n, v in mine.items()} != {n: v[0] for n, v in theirs.items()}:
         return "says other tensors", str(sorted(set(mine.items()) ^ set(theirs.items()))[:3])
-    fields = ("shape", "component", "role", "part", "kind", "dtype", "tied_to", "active", "layer")
+    fields = "shape component role part kind dtype tied_to active layer saved".split()
     for name, values in theirs.items():
         for number, field in enumerate(fields):
             if mine[name][number] != values[number]:

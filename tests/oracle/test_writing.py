@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .tracing.experimenting import _against_zero
 from .tracing.writing import Table
 
 
@@ -30,3 +31,22 @@ def test_a_part_is_not_what_its_neighbour_is() -> None:
     whole = table.nodes[-1]
     assert "kind" not in whole and "as" not in whole
     assert whole["in"]["base"] == base
+
+
+def test_a_text_decoder_of_an_audio_family_stays_text() -> None:
+    """What is known to be text is text; of what nothing is known it is the family's part."""
+    table = Table()
+    shape = {"shape": [2]}
+    text = {**shape, "label": ("mlp", "text", None)}
+    tree = {"class": "Whole", "in": {
+        "encoder": {"class": "Encoder", "in": {"weight": {**shape, "label": ("mlp", "", None)}}},
+        "decoder": {"class": "Decoder", "in": {"weight": text}},
+    }}  # fmt: skip
+    table.root(tree, "audio")
+    parts = {node["class"]: node.get("part") for node in table.nodes}
+    assert parts == {"Whole": None, "Encoder": "audio", "Decoder": None}
+
+
+def test_a_share_that_is_compared_with_nothing_is_tried_at_nothing() -> None:
+    compared = [["<", 0.0, "mask_time_prob"], ["<", "depth", 4], ["in", "kind", 0]]
+    assert _against_zero(compared) == {"mask_time_prob"}

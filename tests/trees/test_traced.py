@@ -101,6 +101,22 @@ def shapes(trace: dict[str, Any], name: str, config: dict[str, Any]) -> dict[str
     return {spec.name: tuple(map(int, spec.shape)) for spec in specs}
 
 
+def test_tensors_of_older_files_are_known_as_well() -> None:
+    """Files written before torch 2 call a normed weight's parts weight_g and weight_v, and files
+    of old hold the numbers of positions; a save does not."""
+    pair = {"class": "ParametrizationList", "in": {"original0": [10, 1], "original1": [10, 3]}}
+    conv = {"class": "ParametrizedConv1d", "in": {"bias": [10], "parametrizations": 1}}
+    table = {"class": "Embedding", "in": {"weight": [77, 10]}}
+    nodes = [pair, {"class": "ModuleDict", "in": {"weight": 0}}, conv, table,
+             {"class": "SmallModel", "in": {"conv": 2, "position_embeddings": 3}}]  # fmt: skip
+    trace = {**SMALL, "classes": {"SmallModel": {"root": 4, "guards": 0}}, "nodes": nodes}
+    specs = expected_tensors(builders(trace)["SmallModel"](ModelConfig({})))
+    older = {s.name: s.shape for s in specs if not s.saved}
+    assert older == {
+        "conv.weight_g": (10, 1), "conv.weight_v": (10, 3), "position_ids": (1, 77),
+    }  # fmt: skip
+
+
 def test_a_part_is_a_class_of_the_catalog_at_a_section() -> None:
     section = {"model_type": "vit", "hidden_size": 24, "num_attention_heads": 2}
     found = shapes(COMPOSITE, "CompositeHead", {"vision_config": section})

@@ -88,6 +88,9 @@ class Experiments(Builds):
             for key, value in base.env.items()
             if not IDLE.search(key)
         }  # fmt: skip
+        for key in _against_zero(self.compared.values()) & options.keys():
+            if isinstance(base.env[key], float) and base.env[key]:
+                options[key].insert(0, 0.0)
         self.options = options
         # What is no number may matter by a value that is not the first: all are tried.
         alone = self._likely() | {k for k, v in base.env.items() if self.narrow and not counts(v)}
@@ -145,7 +148,7 @@ class Experiments(Builds):
         for value in self.options[key]:
             if len(self.working.get(key, ())) >= wanted:
                 break
-            if value == 0 and not isinstance(value, bool):
+            if type(value) is int and value == 0:
                 continue
             found = self.changed({key: value})
             if isinstance(found, Seen):
@@ -159,11 +162,15 @@ class Experiments(Builds):
                 self.failing.setdefault(key, []).append(value)
 
     def _conditional(self) -> None:
-        """Keys that matter only where another one, a flag, a text or what is null, is turned."""
+        """Keys that matter only where another one is turned: a flag, a text, what is null, or a
+        share that may be none."""
         for key in self.effective():
-            if not isinstance(self.base.env[key], (bool, str, type(None))):
+            turned_to = self.working[key][:2]
+            if isinstance(self.base.env[key], float):
+                turned_to = [value for value in turned_to if value == 0]
+            elif not isinstance(self.base.env[key], (bool, str, type(None))):
                 continue
-            for value in self.working[key][:2]:
+            for value in turned_to:
                 turned = self.changed({key: value})
                 if isinstance(turned, Seen) and turned.root.signature != self.base.root.signature:
                     idle = [k for k in self.working if k not in self.effective()]
@@ -273,6 +280,14 @@ def _marked(key: str, value: Any) -> Any:
             for i, v in enumerate(value)
         ]
     return None
+
+
+def _against_zero(compared: Iterable[Written]) -> set[str]:
+    """The keys that are compared with nothing: a share of frames that are masked."""
+    return {
+        key for op, *sides in compared for key, other in (sides, sides[::-1])
+        if isinstance(key, str) and op != "in" and not isinstance(other, (str, list)) and other == 0
+    }  # fmt: skip
 
 
 def _limits(compared: Iterable[Written]) -> dict[str, set[int]]:

@@ -16,7 +16,8 @@ _DTYPES = {
 
 class Leaf(NamedTuple):
     """A tensor. ``active`` is (k, n) of an expert's, where that is known; ``label`` is (component,
-    part, kind), which no comparison looks at."""
+    part, kind), which no comparison looks at: a part that nothing says is empty, and then what
+    the family is for."""
 
     shape: tuple[int, ...]
     buffer: bool
@@ -145,7 +146,10 @@ def tree(saved: Saved) -> Node:
             tuple(shape), is_buffer, _DTYPES.get(dtype), saved.tied.get(name),
             saved.active.get(name),
             saved.labels.get(name)
-            or (found.component.value, found.part, _kind(segments, found.component)),
+            or (
+                found.component.value, "" if found.part == "text" else found.part,
+                _kind(segments, found.component),
+            ),
         )  # fmt: skip
     for path in lists:
         if path in places and places[path].is_numbered:

@@ -131,7 +131,7 @@ class Table:
         components = {label[0] for label in labels}
         if len(components) == 1 and components != {component} and own:
             component = found["as"] = components.pop()
-        parts = {part if label[1] == "text" else label[1] for label in labels}
+        parts = {label[1] or part for label in labels}
         if len(parts) == 1 and parts != {there}:
             there = found["part"] = parts.pop()
         kinds = {label[2] for label in labels}
