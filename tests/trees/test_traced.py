@@ -283,6 +283,19 @@ def test_two_sides_are_one_number_or_two(size: Any, rows: tuple[int, ...]) -> No
             built({"image_size": wrong}, trace)
 
 
+def test_positions_that_older_files_hold_are_known_and_not_expected() -> None:
+    """A BERT or CLIP of 2022 holds ``position_ids`` next to the table: no surplus tensor."""
+    table = {"class": "Embedding", "kind": "position", "in": {"weight": [9, "width"]}}
+    trace = {
+        **SMALL, "guards": [{}], "classes": {"SmallModel": {"root": 1, "guards": 0}},
+        "nodes": [table, {"class": "SmallModel", "in": {"position_embeddings": 0}}],
+    }  # fmt: skip
+    tree = builders(trace)["SmallModel"](ModelConfig({}))
+    table_spec, ids = expected_tensors(tree)
+    assert (table_spec.name, table_spec.saved) == ("position_embeddings.weight", True)
+    assert (ids.name, ids.shape, ids.dtype, ids.saved) == ("position_ids", (1, 9), "I64", False)
+
+
 def test_further_types_and_prefixes_of_files() -> None:
     family = traced_family({**SMALL, "also": ["smaller"], "aliases": {"old.": ""}})
     assert family.model_types == ("small", "smaller")

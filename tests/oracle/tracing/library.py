@@ -114,9 +114,7 @@ class Transformers:
         re._MAXCACHE = 200_000  # type: ignore[attr-defined]
 
     def _class(self, name: str) -> Any:
-        import transformers
-
-        return getattr(transformers, name)
+        return saved.model_class(name)
 
     def _config_class(self, kind: str) -> Any:
         from transformers import CONFIG_MAPPING
