@@ -159,7 +159,7 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def _head(c: ModelConfig, at: str, words: int) -> Module:
+def _head(c: ModelConfig, at: str, words: int, tied: bool) -> Module:
     """The bias is saved as the decoder's."""
     h, vocab = _hidden(c), c.dim("vocab_size", default=words)
     transform = Module(
@@ -172,7 +172,7 @@ def _head(c: ModelConfig, at: str, words: int) -> Module:
         "FlavaMaskedPredictionHead",
         transform=transform,
         decoder=Linear(h, vocab, kind="lm_head"),
-        bias=Weight(vocab, tied_to=f"{at}.decoder.bias"),
+        bias=Weight(vocab, tied_to=f"{at}.decoder.bias" if tied else None),
         component=Component.HEAD,
     )
 
@@ -181,7 +181,7 @@ def pretraining(c: ModelConfig) -> Module:
     text, image, h = c.section("text_config"), c.section("image_config"), _hidden(c)
     codes = codebook(c.section("image_codebook_config"))
     heads = {
-        name: _head(image if words == 8192 else text, name, words)
+        name: _head(image if words == 8192 else text, name, words, c.tied(default=True))
         for name, words in (
             ("mim_head", 8192), ("mlm_head", 30522),
             ("mmm_image_head", 8192), ("mmm_text_head", 30522),
