@@ -50,7 +50,7 @@ from .tracing.library import Library, transformers
 from .tracing.observing import Leaf, Node, Part, flat, tree
 from .tracing.of_diffusers import diffusers
 from .tracing.recording import Recorded, Recording
-from .tracing.writing import Table, chosen, text
+from .tracing.writing import Table, chosen, merged, text
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACED = ROOT / "hfinspect" / "architectures" / "traced"
@@ -240,17 +240,24 @@ def _parameters(node: Node | Leaf | Part) -> int:
 def record_family(
     library: Library, kind: str, names: list[str], seconds: float = SECONDS, level: int = 0
 ) -> bool:
-    """Record these classes of a type and write its trace; what was recorded before stays."""
+    """Record these classes of a type and write its trace; other classes that it has stay."""
     found, failed = record_classes(library, kind, names, seconds, level)
     _leave_out(library.name, kind, names, failed)
     if not found:
         return False
     TRACED.mkdir(exist_ok=True)
     FIXTURES.mkdir(exist_ok=True)
-    trace = family_json(library, kind, found)
-    (TRACED / f"{file_name(kind)}.json").write_text(text(trace))
-    body = text({"recordings": examples(library, kind, found)})
-    (FIXTURES / f"{file_name(kind)}.json").write_text(body)
+    places = TRACED / f"{file_name(kind)}.json", FIXTURES / f"{file_name(kind)}.json"
+    trace, recordings = family_json(library, kind, found), examples(library, kind, found)
+    if places[0].exists():
+        old = json.loads(places[0].read_text())
+        if not set(old["classes"]) & set(found):
+            base, trace = old["base"] or trace["base"], merged(old, trace)
+            ordered = {n: trace["classes"][n] for n in sorted(trace["classes"], key=_rank)}
+            trace |= {"base": base, "classes": ordered}
+            recordings = {**json.loads(places[1].read_text())["recordings"], **recordings}
+    places[0].write_text(text(trace))
+    places[1].write_text(text({"recordings": recordings}))
     return True
 
 
@@ -376,12 +383,11 @@ def main() -> int:
             for line in judge(library, kind, options.seconds):
                 print(line, flush=True)
             continue
-        if (TRACED / f"{file_name(kind)}.json").exists() and not options.again:
+        names = [n for n in lacking(library, kind) if options.again or n not in index().classes]
+        if not names:
             print(f"{kind}: is recorded")
             continue
-        names = lacking(library, kind)
-        if names:
-            record_family(library, kind, names, options.seconds, options.level)
+        record_family(library, kind, names, options.seconds, options.level)
     return 0
 
 

@@ -81,7 +81,7 @@ class Table:
         self.keys.update(keys_of(written))
         return written
 
-    def _put(self, node: Any) -> int:
+    def put(self, node: Any) -> int:
         key = json.dumps(node)
         if key not in self._places:
             self._places[key] = len(self.nodes)
@@ -103,7 +103,7 @@ class Table:
             return self._leaf(node, above)
         if "section" in node:
             return self._part(node, above)
-        return self._put(self._module(node, above, part))
+        return self.put(self._module(node, above, part))
 
     def _part(self, node: Any, above: tuple[str, str, Any]) -> Any:
         key = node["section"]
@@ -161,6 +161,61 @@ def _has_parts(node: Any) -> bool:
     if "count" in node:
         return any(_has_parts(inner) for _, inner in node["pick"])
     return any(_has_parts(inner) for inner in node["in"].values())
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The trace ``old`` with the classes of ``new`` in addition, which ``old`` lacks."""
+    table = Table()
+    for node in old["nodes"]:
+        table.put(node)
+    places: list[int] = []
+    for node in new["nodes"]:
+        places.append(table.put(_moved(node, places)))
+    guards, defaults = list(old["guards"]), dict(old["defaults"])
+    differing = {k: v for k, v in new["defaults"].items() if defaults.setdefault(k, v) != v}
+    classes = dict(old["classes"])
+    for name, entry in new["classes"].items():
+        roots = [
+            _entry(root, places, new["guards"], guards, differing)
+            for root in (entry, *entry.get("or", ()))
+        ]
+        classes[name] = {**roots[0], "or": roots[1:]} if roots[1:] else roots[0]
+    absent = {**new.get("absent", {}), **old.get("absent", {})}
+    found = {
+        **old,
+        "classes": classes,
+        "guards": guards,
+        "defaults": dict(sorted(defaults.items())),
+    }
+    return {**found, **({"absent": absent} if absent else {}), "nodes": table.nodes}
+
+
+def _entry(
+    root: Mapping[str, Any], places: list[int], own: list[Any], guards: list[Any],
+    differing: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """A root of a class in another trace, whose ``guards`` get those of the root."""
+    rules = own[root["guards"]]
+    if rules not in guards:
+        guards.append(rules)
+    others = {**differing, **root.get("defaults", {})}
+    found = {k: v for k, v in root.items() if k not in ("defaults", "or")}
+    found |= {"root": places[root["root"]], "guards": guards.index(rules)}
+    return {**found, "defaults": others} if others else found
+
+
+def _moved(node: Any, places: list[int]) -> Any:
+    """A node that names others by their places in another table."""
+    if isinstance(node, int):
+        return places[node]
+    if isinstance(node, dict) and "in" in node:
+        return {**node, "in": {name: _moved(inner, places) for name, inner in node["in"].items()}}
+    if isinstance(node, dict) and "pick" in node:
+        return {**node, "pick": [[when, _moved(inner, places)] for when, inner in node["pick"]]}
+    if isinstance(node, dict) and "if" in node:
+        sides = {k: _moved(node[k], places) for k in ("then", "else") if node.get(k) is not None}
+        return {**node, **sides}
+    return node
 
 
 def _labels(node: Any) -> Iterator[tuple[str, str, Any]]:
