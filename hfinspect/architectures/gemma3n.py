@@ -8,9 +8,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Embedding, Linear, Module, RMSNorm
-from .gemma3n_audio import audio_model
 from .gemma3n_text import hidden as text_hidden
 from .gemma3n_text import text_model
 from .gemma3n_vision import vision_model
@@ -38,7 +37,7 @@ def model(c: ModelConfig) -> Module:
         "Gemma3nModel",
         vision_tower=vision_model(vision),
         language_model=text_model(text),
-        audio_tower=audio_model(audio),
+        audio_tower=auto_model(audio, default_type="gemma3n_audio", part="audio"),
         embed_vision=embedder(vision, vision.dim("hidden_size", default=2048), text),
         embed_audio=embedder(audio, audio.dim("hidden_size", default=1536), text),
     )
