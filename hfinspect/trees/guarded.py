@@ -65,6 +65,8 @@ class Reading:
         if default is _MISSING or (config.says(last) and isinstance(default, bool)):
             return None  # a null that is written down is false
         if config.says(last) and default is not None and not isinstance(default, dict):
+            if self._guards.get(key, {}).get("null"):
+                return None  # it is a value of its own
             raise self.refused(key, "null")  # it is no default: classes see the null
         if isinstance(default, dict):
             return self._computed(key, default["of"])

@@ -48,7 +48,7 @@ from ..errors import ConfigError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
 from .guarded import Reading
 from .keeps import Unknown
-from .modules import Buffer, Layers, Module, ModuleList, Parameter, each_module
+from .modules import Layers, Module, ModuleList, Parameter, each_module
 
 #: Ten times the nodes of the largest trace.
 MAX_NODES: Final = 20_000
@@ -218,7 +218,6 @@ class _Building:
 
     def _module(self, node: Mapping[str, Any], below: int) -> Module:
         children = {str(name): self.node(child, below) for name, child in node["in"].items()}
-        _add_older(children)
         if node.get("layers"):  # numbered, and some numbers are of modules without tensors
             numbered = Layers((), class_name=str(node["class"]), part=node.get("part"))
             numbered.children.update({n: c for n, c in children.items() if c is not None})
@@ -263,17 +262,6 @@ class _Building:
             kind=node.get("kind"),
             count=whole,
         )
-
-
-def _add_older(children: dict[str, Module | Parameter | None]) -> None:
-    """Next to a table of positions, older files hold the positions 0..n-1 as a tensor."""
-    for name in ("position_embeddings", "position_embedding"):
-        table = children.get(name)
-        if isinstance(table, Module) and table.kind == "position" and "weight" in table.children:
-            weight = table["weight"]
-            if isinstance(weight, Parameter) and len(weight.shape) == 2:
-                ids = Buffer(1, weight.shape[0], dtype="I64", saved=False)
-                children.setdefault("position_ids", ids)
 
 
 def _component(node: Mapping[str, Any]) -> Component | None:

@@ -296,6 +296,18 @@ def test_positions_that_older_files_hold_are_known_and_not_expected() -> None:
     assert (ids.name, ids.shape, ids.dtype, ids.saved) == ("position_ids", (1, 9), "I64", False)
 
 
+def test_a_null_may_be_a_value_of_its_own() -> None:
+    nodes = [{"if": ["null", "width"], "then": [3], "else": ["width"]},
+             {"class": "SmallModel", "in": {"table": 0}}]  # fmt: skip
+    trace = {**SMALL, "classes": {"SmallModel": {"root": 1, "guards": 0}}, "nodes": nodes}
+    null = {"width": None}
+    with pytest.raises(HfinspectError, match="width = 'null'"):
+        built(null, trace)
+    known = {**trace, "guards": [{"width": {"least": 1, "null": True}}]}
+    assert built(null, known) == {"table": (3,)}
+    assert built({"width": 5}, known) == {"table": (5,)}
+
+
 def test_further_types_and_prefixes_of_files() -> None:
     family = traced_family({**SMALL, "also": ["smaller"], "aliases": {"old.": ""}})
     assert family.model_types == ("small", "smaller")

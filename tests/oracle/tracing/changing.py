@@ -70,6 +70,8 @@ def alternatives(
         numbers: list[Any] = [v for v in dict.fromkeys(_ints(key, value, limits)) if v != value]
         if has_sides(value, annotation):
             numbers[1:1] = [[value, value * 2], [value * 3, value]]
+        if "None" in annotation:
+            numbers.insert(1, None)
         return numbers
     if isinstance(value, float):
         return [v for v in (value * 2, value / 2, value * 3, 0.5, 1.0) if v != value]

@@ -151,6 +151,8 @@ class Experiments(Builds):
             if type(value) is int and value == 0:
                 continue
             found = self.changed({key: value})
+            if value is None and isinstance(found, Seen) and found.env.get(key) is not None:
+                continue  # the config class puts a number in its place
             if isinstance(found, Seen):
                 self.working.setdefault(key, []).append(value)
                 if found.root.signature != self.base.root.signature:

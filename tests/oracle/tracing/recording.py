@@ -350,6 +350,8 @@ class Recording(Experiments):
         if trace is None:
             raise Failed(f"nothing fits {self.why}")
         guards = {k: [self.base.env[k]] for k in self.effective() if k not in free}
+        if self._without_nulls(guards):
+            return self._widest(held)
         return self._by_value(free, guards, trace)
 
     def _of_one_length(self, key: str) -> bool:
@@ -368,6 +370,14 @@ class Recording(Experiments):
         self.seen = kept
         self.working[key] = [v for v in self.working.get(key, ()) if same(v)]
         return True
+
+    def _without_nulls(self, guards: Iterable[str]) -> bool:
+        """Forgets what a null makes of guarded numbers: the numbers alone may fit."""
+        keys = [k for k in guards if self._is_number(k) and None in self.working.get(k, ())]
+        for key in keys:
+            self.working[key].remove(None)
+        self.seen = [s for s in self.seen if all(s.env.get(k) is not None for k in keys)]
+        return bool(keys)
 
     def _by_value(
         self, free: list[str], guards: dict[str, list[Any]], trace: Trace
@@ -462,9 +472,10 @@ class Recording(Experiments):
             return {"is": [value, *self.working.get(key, ())]}
         if isinstance(value, int):
             if key in self.zeros or value == 0:
-                return None
-            two = any(isinstance(v, list) for v in self.working.get(key, ()))
-            return {"least": 1, "pair": True} if two else {"least": 1}
+                return {"null": True} if None in self.working.get(key, ()) else None
+            working = self.working.get(key, ())
+            two = {"pair": True} if any(isinstance(v, list) for v in working) else {}
+            return {"least": 1, **two, **({"null": True} if None in working else {})}
         if value is None:
             kinds = {type(v) for v in self.working.get(key, ())}
             return {"is": [None, True, False]} if kinds == {bool} else None
