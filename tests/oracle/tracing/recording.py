@@ -145,6 +145,8 @@ class Recording(Experiments):
             self.zeros = set()
             whole = self._trace(trace, guards)
             wrong, answered = self._tried(whole, guards)
+            if not wrong and len(answered) < CHECKED:
+                wrong = self._missed(whole, guards)
             if not wrong:
                 self._zeros(trace, guards)
                 whole = self._trace(trace, guards)
@@ -298,6 +300,14 @@ class Recording(Experiments):
             whole = self._trace(trace, guards)
             if not isinstance(found, Seen) or not self.agrees(whole, found) or self.refused:
                 self.zeros.discard(key)
+
+    def _missed(self, whole: Any, guards: Any) -> list[Seen]:
+        """Of all builds ever made, those that the trace gets wrong."""
+        built = (one for one in self.cache.values() if isinstance(one, Seen))
+        return [
+            one._replace(changes=self._changes(one)) for one in built
+            if self._within(one, guards) and not self.agrees(whole, one)
+        ][:12]  # fmt: skip
 
     def _few(self, whole: Any, guards: Any, checked: int) -> int:
         """Classes with hardly a key: fewer builds exist than are wanted."""
