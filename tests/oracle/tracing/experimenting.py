@@ -73,7 +73,8 @@ class Experiments(Builds):
         self.expressions: dict[str, Written] = {}
         self.sizes: dict[str, Written] = {}
         self.compared: dict[str, Written] = {}
-        self.words: dict[str, set[str]] = {}
+        named = self.library.words(self.kind, self.name)
+        self.words = {key: set(named.get(key.rpartition(".")[2], ())) for key in base.env}
         self._noted(base)
         try:
             self.looked, self.missing = self._looked(base)
@@ -132,9 +133,9 @@ class Experiments(Builds):
             return keys
         found = self.changed({key: self.options[key][0] for key in keys})
         if isinstance(found, Seen) and found.root.signature == self.base.root.signature:
-            for key in keys:
-                self.working[key] = [self.options[key][0]]
-            return []
+            several = [k for k in keys if self.words.get(k) and len(self.options[k]) > 1]
+            self.working |= {k: [self.options[k][0]] for k in keys if k not in several}
+            return several  # of words that the code names each is tried
         half = len(keys) // 2
         return [*self._halved(keys[:half]), *self._halved(keys[half:])]
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from .. import deliberate, fuzz, mutating, saved
 from .changing import without
+from .comparing import compared
 from .observing import Saved
 
 Given = Mapping[str, Any]
@@ -81,6 +82,10 @@ class Library(Protocol):
 
     def looked_at(self, kind: str, class_name: str, given: Given) -> set[str]:
         """Names of config attributes that the model's code reads."""
+        ...
+
+    def words(self, kind: str, class_name: str) -> Mapping[str, set[str]]:
+        """Names of config attributes -> words that the model's code compares them with."""
         ...
 
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
@@ -314,6 +319,9 @@ class Transformers:
         finally:
             base.__getattribute__ = real
         return found
+
+    def words(self, kind: str, class_name: str) -> Mapping[str, set[str]]:
+        return compared(self._class(class_name), "transformers.models.")
 
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         return {"model_type": kind, "architectures": [class_name], **given}

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -202,6 +202,10 @@ class Diffusers:
     def looked_at(self, kind: str, class_name: str, given: Given) -> set[str]:
         """Any argument may be read."""
         return set(self._arguments(class_name))
+
+    def words(self, kind: str, class_name: str) -> Mapping[str, set[str]]:
+        """Constructors compare their arguments themselves, which is noted as they run."""
+        return {}
 
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         return {"_class_name": class_name, **given}
