@@ -9,7 +9,7 @@ table of nodes, and for each class the node at its root and the guards under whi
 A node is one of
 
 - a tensor: the list of its sizes, or ``{"shape": [...], "buffer": true, "dtype": "I64",
-  "tied": "other.name"}``
+  "tied": "other.name"}``; with ``"saved": false`` a buffer that only older files hold
 - a module: ``{"class": "PvtLayer", "in": {"name": node, ...}}``
 - a list: ``{"class": "ModuleList", "count": expression, "pick": [[condition, node], ...]}``, of
   whose members each is the first node whose condition holds (null: always)
@@ -214,6 +214,7 @@ class _Building:
             component=_component(node),
             kind=node.get("kind"),
             active=pair,
+            saved=node.get("saved", True),
         )
 
     def _module(self, node: Mapping[str, Any], below: int) -> Module:

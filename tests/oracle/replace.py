@@ -32,6 +32,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
+from hfinspect.core.components import Role
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees import catalog
@@ -67,8 +68,9 @@ class _Known:
     written: Mapping[str, Builder]
     recorded: Mapping[str, list[dict[str, Any]]]
 
-    #: Whether the written trees have experts: then what they refuse cannot be recorded.
-    routed = False
+    #: Whether the written trees say what no build shows, of experts and of older files: then what
+    #: they refuse cannot be recorded.
+    says_more = False
 
     def labelled(self, library: Library, kind: str, name: str, given: Given, made: Saved) -> Saved:
         """With what the written tree says of the tensors; as it was where that refuses."""
@@ -76,13 +78,17 @@ class _Known:
             config = ModelConfig(library.config_json(kind, name, given))
             specs = expected_tensors(self.written[name](config))
         except (HfinspectError, KeyError):
-            if self.routed:
+            if self.says_more:
                 raise
             return made
         active = {s.name: s.active for s in specs if s.active is not None}
-        self.routed = self.routed or bool(active)
         labels = {s.name: (s.component.value, s.part, s.kind or None) for s in specs}
-        return made._replace(labels=labels, active=active)
+        unsaved = {
+            s.name: (tuple(map(int, s.shape)), s.dtype, labels[s.name])
+            for s in specs if not s.saved and s.role is Role.BUFFER
+        }  # fmt: skip
+        self.says_more = self.says_more or bool(active or unsaved)
+        return made._replace(labels=labels, active=active, unsaved=unsaved)
 
     def about(self) -> dict[str, Any]:
         one = self.family

@@ -320,6 +320,17 @@ def test_a_list_is_no_flag() -> None:
     assert raised.value.key == "bias"
 
 
+def test_a_buffer_of_older_files_is_known_and_not_saved() -> None:
+    old = {"shape": [1, "width"], "buffer": True, "dtype": "I64", "saved": False}
+    trace = {**SMALL, "nodes": [{"class": "Small", "in": {"old": old, "new": ["width"]}}]}
+    trace["classes"] = {"SmallModel": {"root": 0, "guards": 0}}
+    root = builders(trace)["SmallModel"](ModelConfig({"width": 8}))
+    assert [(s.name, s.shape, s.saved) for s in expected_tensors(root)] == [
+        ("old", (1, 8), False),
+        ("new", (8,), True),
+    ]
+
+
 def test_a_class_of_diffusers_is_found_by_its_name() -> None:
     family = find_class("WanTransformer3DModel")
     assert family is not None

@@ -297,7 +297,7 @@ class Fitter:
     def _leaf(self, items: list[Item]) -> Any:
         first = items[0].node
         sorts = {
-            (leaf.buffer, leaf.dtype, leaf.tied, len(leaf.shape), leaf.active is None)
+            (leaf.buffer, leaf.dtype, leaf.tied, len(leaf.shape), leaf.active is None, leaf.saved)
             for _, leaf in items
         }
         if len(sorts) > 1:
@@ -315,6 +315,8 @@ class Fitter:
             found["dtype"] = first.dtype
         if first.tied:
             found["tied"] = first.tied
+        if not first.saved:
+            found["saved"] = False
         if first.active is not None:
             found["active"] = self._active(items)
             if found["active"] is None:

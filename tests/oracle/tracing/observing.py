@@ -17,7 +17,7 @@ _DTYPES = {
 class Leaf(NamedTuple):
     """A tensor. ``active`` is (k, n) of an expert's, where that is known; ``label`` is (component,
     part, kind), which no comparison looks at: a part that nothing says is empty, and then what
-    the family is for."""
+    the family is for; ``saved`` is false of what only older files hold."""
 
     shape: tuple[int, ...]
     buffer: bool
@@ -25,10 +25,11 @@ class Leaf(NamedTuple):
     tied: str | None
     active: tuple[int, int] | None
     label: tuple[str, str, str | None]
+    saved: bool = True
 
     @property
     def signature(self) -> Any:
-        return self[:5]
+        return (*self[:5], self.saved)
 
     @property
     def labels(self) -> Any:
@@ -107,7 +108,8 @@ class Saved(NamedTuple):
     classes of modules by their own path; ``parts``: own path -> (dotted key, class) of each model
     in it that is built from a section, or from the config itself (key empty); ``labels``: saved
     name -> (component, part, kind), where more is known of it than its name says; ``active``:
-    saved name -> (k, n) of the tensors of which k in n serve a token."""
+    saved name -> (k, n) of the tensors of which k in n serve a token; ``unsaved``: name -> shape,
+    dtype and label of buffers that older files hold and the library no longer saves."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
@@ -117,6 +119,7 @@ class Saved(NamedTuple):
     parts: Mapping[str, tuple[str, str]] = {}
     labels: Mapping[str, tuple[str, str, str | None]] = {}
     active: Mapping[str, tuple[int, int]] = {}
+    unsaved: Mapping[str, tuple[tuple[int, ...], str | None, tuple[str, str, str | None]]] = {}
 
 
 def tree(saved: Saved) -> Node:
@@ -154,6 +157,10 @@ def tree(saved: Saved) -> Node:
     for path in lists:
         if path in places and places[path].is_numbered:
             places[path].layers = True
+    for name, (shape, kept, known) in saved.unsaved.items():
+        path, _, last = name.rpartition(".")
+        if path in places:  # a module that saves something
+            places[path].children[last] = Leaf(shape, True, kept, None, None, known, saved=False)
     return root
 
 
@@ -182,7 +189,7 @@ def flat(node: Node, prefix: str = "") -> dict[str, tuple[int, ...]]:
             found.update(flat(child.whole, f"{prefix}{name}."))
         elif isinstance(child, Node):
             found.update(flat(child, f"{prefix}{name}."))
-        elif child.tied is None:
+        elif child.saved and child.tied is None:
             found[prefix + name] = child.shape
     return found
 
