@@ -29,6 +29,9 @@ class Patches:
     def optional(self, kind: str, name: str) -> dict[str, str]:
         return {"width": "int", "patch": "list[int]", "gated": "bool"}
 
+    def words(self, kind: str, class_name: str) -> dict[str, set[str]]:
+        return {}
+
     def looked_at(self, kind: str, name: str, given: Any) -> set[str]:
         return {"width", "patch", "gated"}
 
