@@ -6,7 +6,8 @@ and the projections of blocks that say nothing.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
 
 from ..core.records import dataclass
 
@@ -70,3 +71,27 @@ class Unknown:
 
 
 Keeps = KeysValues | State | Unknown
+
+#: Fields of ``KeysValues`` that are numbers; the others are words and flags.
+NUMBERS: Final = ("key", "value", "heads", "repeated", "every", "before")
+_WORDS: Final = ("cross", "latent", "name", "dtype", "of", "prompt")
+
+
+def kept(written: Mapping[str, Any], number: Callable[[Any], int]) -> Keeps:
+    """What data says that a block keeps: its fields by name, ``shape`` only of a state and
+    ``reason`` only of what is unknown. ``number`` gives the value of a written size.
+
+    Raises ValueError for a field that there is not, and TypeError without one that there must be.
+    """
+    if "reason" in written:
+        return Unknown(str(written["reason"]))
+    if "shape" in written:
+        sizes = tuple(number(size) for size in written["shape"])
+        return State(str(written["name"]), sizes, written.get("dtype"))
+    words: dict[str, Any] = {
+        k: v for k, v in written.items() if k in _WORDS and isinstance(v, (str, bool))
+    }
+    said: dict[str, Any] = {k: number(v) for k, v in written.items() if k in NUMBERS}
+    if len(words) + len(said) < len(written):
+        raise ValueError("keeps what is no row of keys and values")
+    return KeysValues(**words, **said)

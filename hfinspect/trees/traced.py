@@ -11,6 +11,8 @@ A node is one of
 - a tensor: the list of its sizes, or ``{"shape": [...], "buffer": true, "dtype": "I64",
   "tied": "other.name"}``; with ``"saved": false`` a buffer that only older files hold
 - a module: ``{"class": "PvtLayer", "in": {"name": node, ...}}``
+  which may say what it keeps between tokens, ``"keeps": [{"key": ..., "value": ...}, ...]``
+  (``keeps.py``), and as a layer how far back it looks, ``"window": expression``
 - a list: ``{"class": "ModuleList", "count": expression, "pick": [[condition, node], ...]}``, of
   whose members each is the first node whose condition holds (null: always)
 - a part: ``{"section": "vision_config", "class": "SiglipVisionModel"}``, a class of the catalog,
@@ -47,8 +49,9 @@ from ..core.dims import Dim
 from ..errors import ConfigError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
 from .guarded import Reading
-from .keeps import Unknown
+from .keeps import Unknown, kept
 from .modules import Layers, Module, ModuleList, Parameter, each_module
+from .older_files import older_names
 
 #: Ten times the nodes of the largest trace.
 MAX_NODES: Final = 20_000
@@ -56,6 +59,8 @@ MAX_NODES: Final = 20_000
 MAX_ROOTS: Final = 32
 #: Members of one module or list, together: what one class may put out.
 MAX_BUILT: Final = 200_000
+#: Tensors that one module says to keep: twice as many as any does.
+MAX_KEPT: Final = 16
 #: Of layers whose recorded cache is not what the kinds of their projections say, or not recorded.
 _NOT_SHOWN: Final = (Unknown("what its layers keep is not recorded"),)
 
@@ -96,7 +101,7 @@ def _built(
         errors, read = min(failing, key=lambda both: len(both[0]))
         if errors:
             raise errors[0]
-        cache = read.entry.get("cache")
+        cache = entry.get("cache")
         root = _Building(read, trace, other, cache).node(read.entry["root"])
         if cache and "like" in cache and isinstance(root, Module):
             _keep_like(root, config, cache["like"], other)
@@ -145,6 +150,7 @@ class _Building:
         self._made: dict[int, Module | Parameter | None] = {}
         self._left = MAX_BUILT
         self._cache = cache
+        self._windows: dict[int, int] = {}
 
     def node(self, node: Any, below: int | None = None) -> Module | Parameter | None:
         """``below``: nodes of the table may be named that stand before this one."""
@@ -188,7 +194,10 @@ class _Building:
     def _sizes(self, shape: list[Written]) -> tuple[int, ...]:
         if len(shape) > 8:
             raise ValueError("a tensor of too many dimensions")
-        return tuple(self._count(size, MAX_DIM, "size") for size in shape)
+        return tuple(map(self._size, shape))
+
+    def _size(self, written: Written) -> int:
+        return self._count(written, MAX_DIM, "size")
 
     def _count(self, written: Written, most: int, what: str) -> int:
         try:
@@ -231,7 +240,11 @@ class _Building:
             kind=node.get("kind"),
         )
         made.detail = _detail(made)
-        made.children = {**made.children, **_older_names(made), **made.children}
+        made.children = {**made.children, **older_names(made), **made.children}
+        if "keeps" in node:
+            made.keeps = tuple(kept(said, self._size) for said in node["keeps"][:MAX_KEPT])
+        if "window" in node:
+            self._windows[id(made)] = self._size(node["window"])
         return made
 
     def _list(self, node: Mapping[str, Any], below: int) -> Module:
@@ -254,6 +267,9 @@ class _Building:
                     member.keeps = _NOT_SHOWN
             made = Layers(members, class_name=named, part=node.get("part"), count=whole)
             made.static = self._cache is None or self._cache.get("static", True)
+            looks = [self._windows.get(id(member)) for member in members]
+            if any(window is not None for window in looks):
+                made.windows = lambda count: looks[:count]
             return made
         return ModuleList(
             members,
@@ -268,29 +284,6 @@ class _Building:
 def _component(node: Mapping[str, Any]) -> Component | None:
     named = node.get("as")
     return None if named is None else Component(named)
-
-
-def _older_names(module: Module) -> dict[str, Parameter]:
-    """What only older files hold: numbers of positions, and a normed weight before torch 2."""
-    found = {}
-    many = _tensor_at(module, "position_embeddings", "weight")
-    if table := many or _tensor_at(module, "position_embedding", "weight"):
-        numbers = (1, table.shape[0])
-        found["position_ids"] = Parameter(
-            numbers, Role.BUFFER, "I64", saved=False, component=Component.EMBEDDING
-        )
-    for name, part in (("weight_g", "original0"), ("weight_v", "original1")):
-        normed = _tensor_at(module, "parametrizations", "weight", part)
-        if normed is not None:
-            found[name] = Parameter(normed.shape, saved=False)
-    return found
-
-
-def _tensor_at(module: Module, *path: str) -> Parameter | None:
-    found: Module | Parameter | None = module
-    for name in path:
-        found = found.children.get(name) if isinstance(found, Module) else None
-    return found if isinstance(found, Parameter) else None
 
 
 def _detail(module: Module) -> str:

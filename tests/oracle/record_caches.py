@@ -234,10 +234,10 @@ def record_traced(name: str) -> None:
     global WAYS
     import torch
 
-    WAYS = (("meta", torch.bfloat16),)
-    if max(example["parameters"] for example in examples.values()) < SMALL:
-        WAYS = (*WAYS, ("cpu", torch.bfloat16))
     for label, example in examples.items():
+        WAYS = (("meta", torch.bfloat16),)
+        if example["parameters"] < SMALL:
+            WAYS = (*WAYS, ("cpu", torch.bfloat16))
         case = {"architecture": example["architecture"], "config": example["given"]}
         try:
             found[label] = record(example, case)

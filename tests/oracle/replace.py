@@ -29,17 +29,22 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from random import Random
 from typing import Any, NamedTuple
 
 from hfinspect.core.components import Role
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
+from hfinspect.sizing.kv_cache import kept_layers
 from hfinspect.trees import catalog
 from hfinspect.trees.catalog import Builder, Family, builder, index
 from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.keeps import Keeps
+from hfinspect.trees.modules import Layers, Module
 from hfinspect.trees.traced import builders
 
+from ..oracle_folder import ORACLE
 from .deliberate import something
 from .trace import (
     FIXTURES,
@@ -53,7 +58,7 @@ from .trace import (
 )  # fmt: skip
 from .tracing.gate import PATIENCE, _known, _varied
 from .tracing.library import Given, Library, Transformers, patience
-from .tracing.observing import Saved
+from .tracing.observing import Kept, Saved
 from .tracing.of_diffusers import Diffusers
 from .tracing.recording import Recorded
 from .tracing.writing import text
@@ -68,15 +73,16 @@ class _Known:
     written: Mapping[str, Builder]
     recorded: Mapping[str, list[dict[str, Any]]]
 
-    #: Whether the written trees say what no build shows, of experts and of older files: then what
-    #: they refuse cannot be recorded.
+    #: Whether the written trees say what no build shows, of experts, of older files and of what
+    #: blocks keep: then what they refuse cannot be recorded.
     says_more = False
 
     def labelled(self, library: Library, kind: str, name: str, given: Given, made: Saved) -> Saved:
         """With what the written tree says of the tensors; as it was where that refuses."""
         try:
             config = ModelConfig(library.config_json(kind, name, given))
-            specs = expected_tensors(self.written[name](config))
+            root = self.written[name](config)
+            specs = expected_tensors(root)
         except (HfinspectError, KeyError):
             if self.says_more:
                 raise
@@ -87,12 +93,18 @@ class _Known:
             s.name: (tuple(map(int, s.shape)), s.dtype, labels[s.name])
             for s in specs if not s.saved and s.role is Role.BUFFER
         }  # fmt: skip
-        self.says_more = self.says_more or bool(active or unsaved)
-        return made._replace(labels=labels, active=active, unsaved=unsaved)
+        kept = dict(_kept(root))
+        rows = any(one.keeps for one in kept.values())
+        self.says_more = self.says_more or bool(active or unsaved or rows)
+        return made._replace(labels=labels, active=active, unsaved=unsaved, kept=kept)
 
     def about(self) -> dict[str, Any]:
         one = self.family
-        return {"category": one.category, "base": one.base, "base_prefix": one.base_prefix}
+        # What is text in a model of audio is known from the written tree.
+        return {
+            "category": one.category, "base": one.base, "base_prefix": one.base_prefix,
+            "part": "text",
+        }  # fmt: skip
 
 
 class _Transformers(Transformers):
@@ -144,6 +156,44 @@ class _Diffusers(Diffusers):
         return self.known.about()
 
 
+def _kept(root: Module) -> Iterator[tuple[str, Kept]]:
+    """Path of a module -> what the written tree says that it keeps, and how far a layer looks."""
+    looks: dict[str, int] = {}
+
+    def walk(module: Module, path: str) -> Iterator[tuple[str, Kept]]:
+        if isinstance(module, Layers):
+            if module.reused or module.passes != 1 or module.like is not None:
+                raise ValueError("layers that keep what no trace says")
+            if module.windows is not None:
+                seen = module.windows(len(module.children))
+                at = zip(module.children, seen, strict=True)
+                looks.update({f"{path}{name}": n for name, n in at if n is not None})
+        for name, child in module.children.items():
+            if isinstance(child, Module) and child.saved:
+                place = f"{path}{name}"
+                rows = None if child.keeps is None else tuple(map(_row, child.keeps))
+                if rows is not None or place in looks:
+                    yield place, Kept(rows, looks.get(place))
+                yield from walk(child, f"{place}.")
+
+    return walk(root, "")
+
+
+def _row(keeps: Keeps) -> tuple[tuple[str, Any], ...]:
+    """The fields of what is kept that are not what they are unless said."""
+    said = {field.name: getattr(keeps, field.name) for field in fields(keeps)}
+    default = {field.name: field.default for field in fields(keeps)}
+    return tuple(
+        (name, tuple(map(int, v)) if isinstance(v, tuple) else int(v) if _counts(v) else v)
+        for name, v in said.items()
+        if v != default[name]
+    )
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 class Compared(NamedTuple):
     """Where a trace stands next to the file. ``lacks``: reason -> an example each."""
 
@@ -183,7 +233,10 @@ def compare(
 
     known: _Known = library.known
     wanted = _recordings(known.family, set(trace["classes"]))
-    made = builders(trace, builder)
+    # What layers keep is compared before it is shown by the library.
+    marked = {name: {**entry, "cache": {}} for name, entry in trace["classes"].items()}
+    made = builders({**trace, "classes": marked}, builder)
+    generating = set(json.loads((ORACLE / "generating.json").read_text()))
     for name in trace["classes"]:
         lacks: dict[str, str] = {}
         answered = refused = 0
@@ -191,14 +244,13 @@ def compare(
             if record["architecture"] != name:
                 continue
             for spelling, config in recordings.spellings(record).items():
-                why = _differing(made[name], known.written[name], config)
+                why = _differing(made[name], known.written[name], config, name in generating)
                 if why:
                     lacks.setdefault(why[0], f"{label} {spelling}: {why[1]}")
         reasons: Counter[str] = Counter()
         for given in _fresh(library, kind, name, trace, count):
-            why = _differing(
-                made[name], known.written[name], library.config_json(kind, name, given)
-            )
+            config = library.config_json(kind, name, given)
+            why = _differing(made[name], known.written[name], config, name in generating)
             if why is None:
                 answered += 1
             elif why[0] == "refuses":
@@ -234,7 +286,7 @@ def _fresh(
 
 
 def _differing(
-    trace: Builder, written: Builder, config: Mapping[str, Any]
+    trace: Builder, written: Builder, config: Mapping[str, Any], generates: bool
 ) -> tuple[str, str] | None:
     """What a trace lacks of what the file says of a config, and an example."""
     try:
@@ -248,7 +300,7 @@ def _differing(
     # What a trace knows of older files may be more, but not less.
     mine = {name: values for name, values in mine.items() if values[-1] or name in theirs}
     if mine == theirs:
-        return None
+        return _kept_otherwise(trace, written, config) if generates else None
     if {n: v[0] for n, v in mine.items()} != {n: v[0] for n, v in theirs.items()}:
         return "says other tensors", str(sorted(set(mine.items()) ^ set(theirs.items()))[:3])
     fields = "shape component role part kind dtype tied_to active layer saved".split()
@@ -256,6 +308,19 @@ def _differing(
         for number, field in enumerate(fields):
             if mine[name][number] != values[number]:
                 return f"says another {field}", f"{name}: {mine[name][number]} for {values[number]}"
+    return None
+
+
+def _kept_otherwise(
+    trace: Builder, written: Builder, config: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Where the layers keep something else, or look back otherwise."""
+    mine, theirs = (kept_layers(build(ModelConfig(config))) for build in (trace, written))
+    for i, (one, other) in enumerate(zip(mine, theirs, strict=False)):
+        if (one.keeps, one.window) != (other.keeps, other.window):
+            return "keeps something else", f"layer {i}: {one} for {other}"
+    if len(mine) != len(theirs):
+        return "keeps something else", f"{len(mine)} layers for {len(theirs)}"
     return None
 
 

@@ -152,7 +152,7 @@ _PARTS = {"vision": "vision", "audio": "audio", "diffusion": "vision"}
 def family_json(library: Library, kind: str, found: Mapping[str, list[Recorded]]) -> dict[str, Any]:
     """The trace of a family."""
     about = library.about(kind)
-    part = _PARTS.get(about["category"], "text")
+    part = about.pop("part", None) or _PARTS.get(about["category"], "text")
     table = Table()
     rules: list[dict[str, Any]] = []
     defaults: dict[str, Any] = {}

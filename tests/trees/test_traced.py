@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.core.config import ModelConfig
+from hfinspect.core.dims import expr_of
 from hfinspect.errors import ConfigError, HfinspectError
 from hfinspect.trees.catalog import (
     builder,
@@ -23,6 +24,8 @@ from hfinspect.trees.catalog import (
     traced_files,
 )
 from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.keeps import KeysValues, State, Unknown
+from hfinspect.trees.modules import Layers, Module
 from hfinspect.trees.prediction import predict
 from hfinspect.trees.traced import builders
 from tests.architectures.recordings import digest, line
@@ -57,7 +60,10 @@ SMALL: dict[str, Any] = {
         {"class": "Linear", "as": "attention", "in": {
             "weight": [["*", "heads", "head_dim"], "width"],
             "bias": {"if": ["true", "bias"], "then": [["*", "heads", "head_dim"]]}}},
-        {"class": "Wide", "in": {"weight": [["[]", "sizes", 1], ["int", ["*", "width", 1.5]]]}},
+        {"class": "Wide", "window": "depth", "keeps": [
+            {"key": ["*", "heads", "head_dim"], "value": "width", "heads": "heads"},
+            {"name": "conv", "shape": ["width", 4], "dtype": "F32"}],
+         "in": {"weight": [["[]", "sizes", 1], ["int", ["*", "width", 1.5]]]}},
         {"class": "SmallModel", "in": {
             "emb": {"class": "Embedding", "as": "embedding", "in": {"weight": [10, "width"]}},
             "out": {"class": "Linear", "in": {
@@ -115,6 +121,30 @@ def test_tensors_of_older_files_are_known_as_well() -> None:
     assert older == {
         "conv.weight_g": (10, 1), "conv.weight_v": (10, 3), "position_ids": (1, 77),
     }  # fmt: skip
+
+
+def test_a_layer_says_what_it_keeps_and_how_far_it_looks() -> None:
+    root = builders(SMALL)["SmallModel"](ModelConfig({"depth": 3, "width": 6}))
+    layers = root["layers"]
+    assert isinstance(layers, Layers) and layers.windows is not None
+    assert list(layers.windows(3)) == [None, 3, 3]
+    assert isinstance(layers["1"], Module)
+    # What a trace says is refused until the library has shown it.
+    assert isinstance((layers["1"].keeps or ())[0], Unknown)
+    shown = {**SMALL, "classes": {"SmallModel": {"root": 2, "guards": 0, "cache": {}}}}
+    root = builders(shown)["SmallModel"](ModelConfig({"depth": 2, "width": 6}))
+    block = root["layers"].children["1"]  # type: ignore[union-attr]
+    assert isinstance(block, Module)
+    assert block.keeps == (KeysValues(6, 6, heads=2), State("conv", (6, 4), "F32"))
+    assert isinstance(block.keeps[0], KeysValues)
+    assert str(expr_of(block.keeps[0].key)) == "heads * (width // heads)"
+
+
+@pytest.mark.parametrize("row", [{"key": 3}, {"key": 3, "value": 3, "colour": 1}, {"shape": 3}, 7])
+def test_what_no_block_keeps_is_malformed(row: Any) -> None:
+    nodes = [*SMALL["nodes"][:1], {**SMALL["nodes"][1], "keeps": [row]}, SMALL["nodes"][2]]
+    with pytest.raises(HfinspectError, match="malformed"):
+        built({}, {**SMALL, "nodes": nodes})
 
 
 def test_a_part_is_a_class_of_the_catalog_at_a_section() -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from hfinspect.trees.arithmetic import NoValueError, Written, holds
 
-from .observing import Leaf, Node, Part
+from .observing import Kept, Leaf, Node, Part
 
 Env = Mapping[str, Any]
 #: How deep choices may stand in choices at one place.
@@ -338,9 +338,44 @@ class Fitter:
         return [chosen, count]
 
     def _module(self, items: list[Item], depth: int) -> Any:
+        kept = self._kept([(item.build, item.node.kept) for item in items])
         if all(item.node.members is not None for item in items):
-            return self._list(items, depth)
-        return self._children(items)
+            return {**self._list(items, depth), **kept}
+        return {**self._children(items), **kept}
+
+    def _kept(self, items: list[tuple[int, Kept]]) -> dict[str, Any]:
+        """What a module keeps between tokens: its numbers as expressions."""
+        first = items[0][1]
+        sorts = {(_form(kept.keeps), kept.window is None) for _, kept in items}
+        if len(sorts) > 1:
+            raise _here("what a module keeps")
+        found: dict[str, Any] = {}
+        if first.keeps is not None:
+            rows = [(b, kept.keeps or ()) for b, kept in items]
+            found["keeps"] = [
+                {
+                    field: self._kept_value([(b, keeps[i][j][1]) for b, keeps in rows])
+                    for j, (field, _) in enumerate(row)
+                }
+                for i, row in enumerate(first.keeps)
+            ]
+        if first.window is not None:
+            found["window"] = self._kept_value([(b, kept.window) for b, kept in items])
+        return found
+
+    def _kept_value(self, seen: list[tuple[int, Any]]) -> Any:
+        value = seen[0][1]
+        if isinstance(value, tuple):
+            return [
+                self._kept_value([(b, sizes[axis]) for b, sizes in seen])
+                for axis in range(len(value))
+            ]
+        if type(value) is not int:
+            return value
+        number = self.number(seen)
+        if number is None:
+            raise _here("a number of what a module keeps")
+        return number
 
     def _children(self, items: list[Item]) -> Any:
         names: list[str] = []
@@ -460,6 +495,13 @@ class Fitter:
             for rest in range(period):
                 yield ["==", ["%", "i", period], rest]
         yield from (["==", "i", place] for place in range(1, 4))
+
+
+def _form(keeps: Any) -> Any:
+    """What rows of fields have in common that differ in numbers alone."""
+    if type(keeps) is int:
+        return int
+    return tuple(map(_form, keeps)) if isinstance(keeps, tuple) else keeps
 
 
 def _print(env: Env) -> Any:

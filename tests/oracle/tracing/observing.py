@@ -53,15 +53,25 @@ class Part(NamedTuple):
         return None
 
 
-class Node:
-    """A module: class name and children; ``layers`` where its members are numbered as layers."""
+class Kept(NamedTuple):
+    """What is known of a module between tokens. ``keeps``: a row of (field, value) for each tensor,
+    None where nothing is known; ``window``: how far back the layer looks."""
 
-    __slots__ = ("_labels", "_signature", "children", "class_name", "layers")
+    keeps: tuple[tuple[tuple[str, Any], ...], ...] | None = None
+    window: int | None = None
+
+
+class Node:
+    """A module: class name and children; ``layers`` where its members are numbered as layers;
+    ``kept``: what it is known to keep between tokens (``Kept``)."""
+
+    __slots__ = ("_labels", "_signature", "children", "class_name", "kept", "layers")
 
     def __init__(self, class_name: str) -> None:
         self.class_name = class_name
         self.children: dict[str, Node | Leaf | Part] = {}
         self.layers = False
+        self.kept: Kept = Kept()
         self._signature: Any = None
         self._labels: Any = None
 
@@ -71,6 +81,7 @@ class Node:
         if self._signature is None:
             whole = (
                 self.class_name,
+                self.kept,
                 tuple((name, child.signature) for name, child in self.children.items()),
             )
             self._signature = hash(whole)
@@ -109,7 +120,8 @@ class Saved(NamedTuple):
     in it that is built from a section, or from the config itself (key empty); ``labels``: saved
     name -> (component, part, kind), where more is known of it than its name says; ``active``:
     saved name -> (k, n) of the tensors of which k in n serve a token; ``unsaved``: name -> shape,
-    dtype and label of buffers that older files hold and the library no longer saves."""
+    dtype and label of buffers that older files hold and the library no longer saves; ``kept``: path
+    of a module among the saved names -> what it keeps."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
@@ -120,6 +132,7 @@ class Saved(NamedTuple):
     labels: Mapping[str, tuple[str, str, str | None]] = {}
     active: Mapping[str, tuple[int, int]] = {}
     unsaved: Mapping[str, tuple[tuple[int, ...], str | None, tuple[str, str, str | None]]] = {}
+    kept: Mapping[str, Kept] = {}
 
 
 def tree(saved: Saved) -> Node:
@@ -157,10 +170,14 @@ def tree(saved: Saved) -> Node:
     for path in lists:
         if path in places and places[path].is_numbered:
             places[path].layers = True
-    for name, (shape, kept, known) in saved.unsaved.items():
+    for name, (shape, buffer_dtype, known) in saved.unsaved.items():
         path, _, last = name.rpartition(".")
         if path in places:  # a module that saves something
-            places[path].children[last] = Leaf(shape, True, kept, None, None, known, saved=False)
+            places[path].children[last] = Leaf(
+                shape, True, buffer_dtype, None, None, known, saved=False
+            )
+    for path, kept in saved.kept.items():
+        places[path].kept = kept
     return root
 
 

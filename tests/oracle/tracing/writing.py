@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hfinspect.trees.arithmetic import Written
+from hfinspect.trees.keeps import NUMBERS
 
 _CONDITIONS = frozenset({"true", "null", "given", "kind", "is"})
 
@@ -146,9 +147,22 @@ class Table:
             ]
         else:
             found["in"] = {n: self._node(c, below, part) for n, c in node["in"].items()}
+        for field in ("keeps", "window"):
+            if field in node:
+                found[field] = node[field]
+        for written in _numbers_kept(node):
+            self._note(written)
         if node.get("layers"):
             found["layers"] = True
         return found
+
+
+def _numbers_kept(node: Any) -> Iterator[Written]:
+    for row in node.get("keeps", ()):
+        yield from row.get("shape", ())
+        yield from (row[field] for field in NUMBERS if field in row)
+    if "window" in node:
+        yield node["window"]
 
 
 def _has_parts(node: Any) -> bool:

@@ -1,0 +1,29 @@
+"""Tensors that only older files hold, known by the modules they stand in."""
+
+from __future__ import annotations
+
+from ..core.components import Component, Role
+from .modules import Module, Parameter
+
+
+def older_names(module: Module) -> dict[str, Parameter]:
+    """What only older files hold: numbers of positions, and a normed weight before torch 2."""
+    found = {}
+    many = _tensor_at(module, "position_embeddings", "weight")
+    if table := many or _tensor_at(module, "position_embedding", "weight"):
+        numbers = (1, table.shape[0])
+        found["position_ids"] = Parameter(
+            numbers, Role.BUFFER, "I64", saved=False, component=Component.EMBEDDING
+        )
+    for name, part in (("weight_g", "original0"), ("weight_v", "original1")):
+        normed = _tensor_at(module, "parametrizations", "weight", part)
+        if normed is not None:
+            found[name] = Parameter(normed.shape, saved=False)
+    return found
+
+
+def _tensor_at(module: Module, *path: str) -> Parameter | None:
+    found: Module | Parameter | None = module
+    for name in path:
+        found = found.children.get(name) if isinstance(found, Module) else None
+    return found if isinstance(found, Parameter) else None
