@@ -7,7 +7,7 @@ two input matrices are one tensor in files (``mlp.weights_in``).
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, gated_width
 from ..layers.vision import (
     google_attention,
     labels_classifier,
@@ -45,15 +45,6 @@ def embeddings(c: ModelConfig) -> Module:
         ),
         dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
         component=Component.EMBEDDING,
-    )
-
-
-def gated_width(inner: Dim) -> Dim:
-    """Two thirds, as there are three matrices, rounded up to a multiple of 8."""
-    return Dim(
-        (int(inner * 2 / 3) + 7) // 8 * 8,
-        "swiglu_size",
-        definition="2/3 of mlp_ratio * hidden_size, rounded up to a multiple of 8",
     )
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp
+from ..layers.blocks import activation, gated_mlp, gated_width
 from ..layers.composing import renamed
 from ..layers.vision import clip_attention, pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register_part
@@ -27,7 +27,6 @@ from ..trees.modules import (
     Weight,
 )
 from . import dinov3_vit
-from .dinov2 import gated_width
 from .mask2former import criterion
 
 _DINO = "EomtDinov3"

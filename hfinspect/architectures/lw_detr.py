@@ -12,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import hands_on
-from ..layers.blocks import activation, gated_mlp
+from ..layers.blocks import activation, gated_mlp, gated_width
 from ..layers.deformable import label_scores, predictor, sampling_attention
 from ..layers.vision import chosen_stages, pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register, register_part
@@ -28,7 +28,6 @@ from ..trees.modules import (
     Sequential,
     Weight,
 )
-from .dinov2 import gated_width
 
 _LW, _RF = "LwDetr", "RfDetr"
 _P = Component.PROJECTOR

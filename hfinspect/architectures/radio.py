@@ -7,11 +7,10 @@ registers, and positions for the largest image. Files keep the names of NVIDIA's
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp
+from ..layers.blocks import gated_mlp, gated_width
 from ..layers.vision import plain_mlp, scaled, uneven_width
 from ..trees.catalog import register
 from ..trees.modules import Buffer, LayerNorm, Layers, Linear, Module, Weight
-from .dinov2 import gated_width
 
 
 def _hidden(c: ModelConfig) -> Dim:

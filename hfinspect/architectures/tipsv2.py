@@ -7,11 +7,10 @@ temperature. Files keep the names of Google's code (conversion_mapping.py).
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, gated_width
 from ..layers.vision import pair, patch_conv, patch_count, scaled
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .dinov2 import gated_width
 from .radio import fused_attention
 
 
