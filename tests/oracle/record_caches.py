@@ -320,7 +320,9 @@ def _differing(trace: dict[str, Any], path: Path) -> dict[str, Any]:
         except HfinspectError as error:
             return {label: str(error)}
         shown += 1
-        wrong |= {f"{label} {title}": pair for title, pair in compared(row, layers)}
+        wrong |= {
+            f"{label} {title}": pair for title, pair in compared(row, layers, row["model_type"])
+        }
     return wrong if shown else {"": "nothing was recorded"}
 
 

@@ -96,7 +96,7 @@ def test_a_cache_is_what_transformers_holds(path: Path) -> None:
         layers = kept_layers(predict({**record["given"], **names}).root)
         if unknown_layouts(layers):
             continue
-        for title, (got, want) in compared(record, layers, path.stem):
+        for title, (got, want) in compared(record, layers, path.stem.removeprefix("traced-")):
             differing[f"{label} {title}"] = (got, want)
     assert differing == {}
 

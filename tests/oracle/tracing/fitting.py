@@ -491,6 +491,7 @@ class Fitter:
             if all(isinstance(v, int) and 0 < v <= longest for v in sizes):
                 yield ["==", ["+", "i", 1], expression]
                 yield ["<", "i", expression]
+                yield ["<=", "i", expression]
         for period in (2, 3, 4, 5, 6):
             for rest in range(period):
                 yield ["==", ["%", "i", period], rest]
