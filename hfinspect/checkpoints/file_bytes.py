@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..core.checkpoint import Shard, ShardIndex
 from ..core.stored_tensors import longest_name
@@ -12,6 +12,7 @@ from ..formats.safetensors.safetensors import (
     PREFIX_BYTES,
     header_bound,
     name_bytes,
+    names_bytes,
 )
 from ..sources.source import FileEntry, Source
 from .folded_index import FoldedMap
@@ -61,35 +62,58 @@ class FirstGuess:
     ) -> None:
         self._is_local = is_local(source)
         self._names: dict[str, tuple[int, int]] = {}
+        self._said: dict[str, list[str]] = {}
+        #: Shards whose tensors are just those that an index says, of the indexes that are known by
+        #: name.
+        self.confirmed: set[str] = set()
         self._seen = typical or DEFAULT_FIRST_GUESS
-        for index in () if self._is_local else indexes:
+        for index in indexes:
             folder = index.file[: index.file.rfind("/") + 1]
-            for shard, count, length in _lengths(index.weight_map):
-                before = self._names.get(folder + shard, (0, 0))
-                self._names[folder + shard] = before[0] + count, before[1] + length
+            if isinstance(index.weight_map, FoldedMap):
+                self._learn_lengths(folder, index.weight_map)
+                continue
+            for name, shard in index.weight_map.items():
+                self._said.setdefault(folder + shard, []).append(name)
+
+    def _learn_lengths(self, folder: str, weight_map: FoldedMap) -> None:
+        for (pattern, shard), keys in zip(weight_map.groups, weight_map.keys_of, strict=True):
+            count, length = self._names.get(folder + shard, (0, 0))
+            longest = name_bytes(longest_name(pattern, keys))
+            self._names[folder + shard] = count + len(keys), length + len(keys) * longest
 
     def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
         if format_name != "safetensors":
             return None
         if self._is_local:
             return PREFIX_BYTES
+        said = self._said.get(path)
+        if said is not None:
+            return header_bound(len(said), names_bytes(said), size)
         names = self._names.get(path)
         return self._seen if names is None else header_bound(*names, size)
 
+    def comparing(self, path: str) -> Callable[[set[str]], None] | None:
+        """What compares the names in a header with those that an index says; None without one."""
+        said = self._said.get(path)
+        if said is None:
+            return None
+
+        def compare(names: set[str]) -> None:
+            if len(names) == len(said) and names.issuperset(said):
+                self.confirmed.add(path)
+
+        return compare
+
+    def all_confirmed(self, paths: Collection[str]) -> bool:
+        """Whether these are the shards that the indexes name, and have just the tensors that these
+        say."""
+        return not self._names and set(paths) == self._said.keys() == self.confirmed
+
     def learn(self, shard: Shard) -> None:
-        if shard.format != "safetensors" or shard.file in self._names:
+        known = shard.file in self._names or shard.file in self._said
+        if shard.format != "safetensors" or known:
             return
         self._seen = max(self._seen, int(shard.header_bytes * _HEADROOM))
-
-
-def _lengths(weight_map: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
-    """Shards with numbers of their names, and at most how many bytes these take in a header."""
-    if isinstance(weight_map, FoldedMap):
-        for (pattern, shard), keys in zip(weight_map.groups, weight_map.keys_of, strict=True):
-            yield shard, len(keys), len(keys) * name_bytes(longest_name(pattern, keys))
-    else:
-        for name, shard in weight_map.items():
-            yield shard, 1, name_bytes(name)
 
 
 def typical_header(index_bytes: int, shards: int) -> int:

@@ -183,7 +183,8 @@ def read_header(
     try:
         first = guess.bytes_for(format_name, reader.path, reader.size)
         if format_name == "safetensors":
-            shard, error = judge_header(reader, first_guess=first, keep=keep)
+            seen = guess.comparing(reader.path)
+            shard, error = judge_header(reader, first_guess=first, keep=keep, seen=seen)
         else:
             shard = get_format(format_name).read_header(reader, first_guess=first)
     except HfinspectError as refused:

@@ -18,12 +18,17 @@ MAX_INDEX_BYTES = 256 * 1024 * 1024
 MAX_SHARDS = 10_000
 
 
-def parse_index(path: str, data: bytes) -> ShardIndex:
+#: An index of more bytes, of some 200,000 names, is folded, so that it takes no more memory than
+#: what it is of. A smaller one is read in a third of the time as it is.
+FOLDED_FROM = 16 << 20
+
+
+def parse_index(path: str, data: bytes, *, folded_from: int = FOLDED_FROM) -> ShardIndex:
     """The index that ``data`` spells. Raises ShardIndexError.
 
     The names of shards are relative to the directory of the index and do not leave it.
     """
-    folded = folded_map(data)
+    folded = folded_map(data) if len(data) >= folded_from else None
     if folded is not None:
         data = folded[0]
     try:

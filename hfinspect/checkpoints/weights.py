@@ -56,6 +56,7 @@ class WeightReading:
         self.keeper: Keeper | None = None
         self._parsed: list[KeptHeader] = []
         self.index: ShardIndex | None = None
+        self.compared: FirstGuess | None = None
         self.shards = self._shards()
         self.read: dict[str, Read[Shard]] = {}
         self.rivals: dict[Rival, Sequence[Shard] | HfinspectError] = {}
@@ -178,7 +179,8 @@ class WeightReading:
 
     def _guess(self) -> FirstGuess:
         if self.index is not None:
-            return FirstGuess(self.source, [self.index])
+            self.compared = FirstGuess(self.source, [self.index])
+            return self.compared
         size = self.files[self.choice.index].size if self.choice.index is not None else None
         typical = None if size is None else typical_header(size, len(self.shards.present))
         return FirstGuess(self.source, typical=typical)
@@ -211,9 +213,13 @@ class WeightReading:
             Finding("missing-shard", "the shard is not there", path, None, "error")
             for path in missing
         ]
-        findings += repeated_tensors(shards)
+        as_said = self.compared is not None and self.compared.all_confirmed(
+            [shard.file for shard in shards]
+        )
+        findings += [] if as_said else repeated_tensors(shards)
         if self.index is not None:
-            findings += [*self.index.findings, *compare_with_index(shards, self.index, missing)]
+            findings += self.index.findings
+            findings += [] if as_said else compare_with_index(shards, self.index, missing)
         findings += [
             Finding("passed-over", f"is {error.found}", error.subject) for error in self.refused
         ]

@@ -30,7 +30,15 @@ NUMBER_BITS = 20
 #: a name, and no number. A digit comes first: that is looked for four times as fast.
 _NUMBER = re.compile(r"([0-9](?<![^.\n][0-9])(?:(?<!0)[0-9]{0,5})?(?![^.\n]))")
 
+#: The same in names that have a dot before and a line end after them: that begins with a letter to
+#: be looked for, and takes two thirds of the time.
+_NUMBER_AFTER_DOT = re.compile(r"\.(0|[1-9][0-9]{0,5})(?=[.\n])")
+
 _LOW = (1 << NUMBER_BITS) - 1
+
+
+#: What stands between two names there.
+_BETWEEN = "\n."
 
 
 def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -39,11 +47,11 @@ def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
     ``unfold_name`` is the inverse: equal names have equal patterns and keys, different names differ
     in one of them.
     """
-    text = "\n".join(names).replace("%", "%%")
-    if text.count("\n") >= len(names):  # or there are none
+    text = f".{_BETWEEN.join(names)}\n".replace("%", "%%")
+    if not names or text.count("\n") > len(names):
         return _fold_each(names)
-    pieces = _NUMBER.split(text)
-    patterns = MARK.join(pieces[::2]).split("\n")
+    pieces = _NUMBER_AFTER_DOT.split(text)
+    patterns = f".{MARK}".join(pieces[::2])[1:-1].split(_BETWEEN)
     widths = {pattern: width_of(pattern) for pattern in set(patterns)}
     if max(widths.values()) > MOST_NUMBERS:
         return _fold_each(names)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.checkpoints import folded_index
+from hfinspect.checkpoints.file_bytes import FirstGuess
 from hfinspect.checkpoints.folded_index import FoldedMap, folded_map, is_as_stored
+from hfinspect.checkpoints.one_file import read_index, read_shard
 from hfinspect.checkpoints.weight_map import parse_index
+from hfinspect.formats.safetensors.safetensors import name_bytes, names_bytes
+from hfinspect.sources.local import LocalSource
 
+from ..builders import write_sharded
 from ..inspecting.folded import shards_of
 
 NAMES = [f"model.layers.{n}.mlp.experts.{e}.up_proj.weight" for n in range(40) for e in range(300)]
@@ -23,7 +30,7 @@ TEXT = json.dumps(PLAIN, indent=2).encode()
 
 def test_an_index_of_several_pieces_is_folded() -> None:
     assert len(TEXT) > folded_index.PIECE_BYTES
-    index = parse_index("x.index.json", TEXT)
+    index = parse_index("x.index.json", TEXT, folded_from=1)
     assert isinstance(index.weight_map, FoldedMap)
     assert len(index.weight_map.groups) == 4
     assert index.weight_map == MAP
@@ -96,3 +103,35 @@ def test_an_index_that_says_the_same_as_the_shards() -> None:
     assert not compared({**said, NAMES[60]: "model-1.safetensors"})
     assert not compared(dict(list(said.items())[1:]))
     assert not compared({**said, "a": "another.safetensors"})
+
+
+def test_names_are_compared_while_headers_are_read(tmp_path: Path) -> None:
+    """With an index of moderate size nobody looks at all names once more: just those shards whose
+    names are the index's, and all of these."""
+    held = dict.fromkeys(NAMES[:50], ("F32", (2,)))
+    shards = [dict(list(held.items())[:30]), dict(list(held.items())[30:])]
+    write_sharded(tmp_path, shards)
+    source = LocalSource(tmp_path)
+    paths = [path for path in source.list_files() if path.endswith(".safetensors")]
+    index = read_index(source, "model.safetensors.index.json").strict()
+    said = dict(index.weight_map)
+    assert said.keys() == held.keys()
+    name, first = next(iter(said.items()))
+    others = {
+        "the same": said,
+        "one less": {key: said[key] for key in said if key != name},
+        "one more": {**said, "a": first},
+        "another shard": {**said, "a": "another.safetensors"},
+        "moved": {**said, name: next(file for file in said.values() if file != first)},
+    }
+    for what, weight_map in others.items():
+        guess = FirstGuess(source, [replace(index, weight_map=weight_map)])
+        for path in paths:
+            assert read_shard(source, "safetensors", path, guess).error is None
+        assert guess.all_confirmed(paths) is (what == "the same"), what
+        assert not guess.all_confirmed(paths[:1])
+
+
+@given(st.lists(st.text(max_size=5), max_size=6))
+def test_bytes_of_several_names(names: list[str]) -> None:
+    assert names_bytes(names) == sum(map(name_bytes, names))

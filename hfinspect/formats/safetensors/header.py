@@ -12,7 +12,7 @@ bulk to be of the usual form, and only where that fails looked at one by one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 from operator import itemgetter, sub
@@ -81,8 +81,9 @@ class _EntryError(Exception):
         self.rule = rule
 
 
-def parse_header(file: str, text: bytes) -> Header:
-    """The header whose JSON is ``text`` (the file's bytes 8 to 8 + n).
+def parse_header(file: str, text: bytes, seen: Callable[[set[str]], None] | None = None) -> Header:
+    """The header whose JSON is ``text`` (the file's bytes 8 to 8 + n). ``seen`` is called with the
+    names of its tensors, if it is of the usual form and none is there twice.
 
     Raises FormatError with the rules ``utf8``, ``not-json``, ``nesting``, ``too-many-values``,
     ``not-object``.
@@ -91,7 +92,7 @@ def parse_header(file: str, text: bytes) -> Header:
         check_density(text)
         compact = compact_header(text)
         if compact is not None and _is_plain(compact):
-            return _compact(file, compact, 8 + len(text))
+            return _compact(file, compact, 8 + len(text), seen)
         value = decode_pairs(text)
         if not isinstance(value, tuple):
             raise StrictJsonError("not-object", "is no JSON object")
@@ -119,15 +120,20 @@ def _is_plain(compact: Compact) -> bool:
     return METADATA_KEY not in compact.names and max(map(len, compact.shapes)) <= PLAIN_DIMENSIONS
 
 
-def _compact(file: str, compact: Compact, start: int) -> Header:
+def _compact(
+    file: str, compact: Compact, start: int, seen: Callable[[set[str]], None] | None
+) -> Header:
     findings = FindingList(file)
     metadata: Mapping[str, str] = {}
     if compact.metadata is not None:
         value = decode_pairs(compact.metadata.encode())
         metadata, _ = _split_metadata(((METADATA_KEY, value),), findings)
     columns = _Columns(*compact[1:])
-    if len(set(columns.names)) < len(columns.names):
+    names = set(columns.names)
+    if len(names) < len(columns.names):
         columns = _columns_of(_last_of_each(zip(*columns, strict=True), findings))
+    elif seen is not None:
+        seen(names)
     return Header(file, _tensors(columns, start), start, metadata, findings.done())
 
 

@@ -6,7 +6,7 @@ https://huggingface.co/docs/safetensors/index#format
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
@@ -121,15 +121,17 @@ def judge_header(
     first_guess: int | None = None,
     strict: bool = False,
     keep: Callable[[Header], None] | None = None,
+    seen: Callable[[set[str]], None] | None = None,
 ) -> tuple[Shard, FormatError | None]:
     """The shard with everything wrong with it, and the error for which ``read_header`` refuses it.
-    ``keep`` is called with what was parsed, which ``judge_parsed`` judges again.
+    ``keep`` is called with what was parsed, which ``judge_parsed`` judges again; ``seen`` with the
+    names of a header of the usual form.
 
     Raises FormatError only where there is no header to speak of.
     """
     text = read_header_bytes(reader, first_guess)
     with turn(), collector_paused():
-        header = parse_header(reader.path, text)
+        header = parse_header(reader.path, text, seen)
         if keep is not None:
             keep(header)
         return judge_parsed(header, reader.size, strict=strict)
@@ -215,6 +217,11 @@ def _error(header: Header, finding: Finding) -> FormatError:
 def name_bytes(name: str) -> int:
     """What a name takes in a header, with its quotes and what separates it from the next."""
     return len(json.dumps(name)) + 2
+
+
+def names_bytes(names: Sequence[str]) -> int:
+    """The same of several names together."""
+    return len(json.dumps("".join(names))) - 2 + 4 * len(names)
 
 
 def header_bound(count: int, names: int, size: int | None) -> int:
