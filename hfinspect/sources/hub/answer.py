@@ -91,6 +91,8 @@ class Answer:
         where = self._location
         if self.status not in _REDIRECTS or not where:
             return None
+        if where.startswith(("http://", "https://")):
+            return where
         try:
             return urljoin(self.url, where)
         except ValueError as error:

@@ -284,9 +284,14 @@ def api_json(answer: Answer, limit: int, watch: Callable[[bytes], None] | None =
     """An api answer, parsed; ``watch`` is called with its bytes as they come.
 
     Raises the errors of ``hub_answer``."""
+    return parse_json(api_text(answer, limit, watch))
+
+
+def api_text(answer: Answer, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
+    """The same, not yet parsed."""
     if answer.location is not None:
         raise UnusableAnswerError("sends its own api elsewhere")
-    return parse_json(answer.json(limit, watch))
+    return answer.json(limit, watch)
 
 
 def _error_of(answer: Answer, quota: str) -> Exception:

@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 from ...errors import AccessError, GatedRepoError, LimitError, RepoNotFoundError, UnauthorizedError
 from ..deadline import Deadline
-from .answer import Answer
-from .client import GZIP, Ask, HubClient, api_json
+from ..threads import DaemonThreads
+from ..waiting import result_of
+from .answer import Answer, BrokenAnswerError, parse_json
+from .client import GZIP, Ask, HubClient, api_json, api_text
 from .model_info import MAX_LISTING_BYTES, Listing, commit_of
 from .translate import Asked
 
@@ -40,20 +42,29 @@ def ask_shard_headers(
     base = f"{client.endpoint}/api/models/{listing.repo_id}"
     url = f"{base}/safetensors-metadata/{quote(index_file, safe='/')}"
 
-    def content(answer: Answer) -> tuple[str | None, object]:
+    def content(answer: Answer) -> tuple[str | None, bytes]:
         watch = None if come is None else _Begun(come)
-        return answer.headers.get("x-repo-commit"), api_json(answer, MAX_HEADERS_BYTES, watch)
+        return answer.headers.get("x-repo-commit"), api_text(answer, MAX_HEADERS_BYTES, watch)
 
     def head(answer: Answer) -> str | None:
         return commit_of(api_json(answer, MAX_LISTING_BYTES))
 
     try:
         ask = Ask(url, asked, "api", GZIP, attempts=_ATTEMPTS, deadline=deadline)
-        commit, body = client.fetch(ask, content)
-        headers = _headers_of(body)
-        if headers is not None and commit is None:
+        commit, text = client.fetch(ask, content)
+        if commit is not None:
+            headers = _headers_of(parse_json(text))
+        elif text.lstrip().startswith(b"{"):
+            # All of it is there, so the head can be looked at; it is parsed meanwhile.
+            helper = DaemonThreads(1)
+            parsing = helper.submit(parse_json, text)
+            helper.shutdown(wait=False)
             ask = Ask(f"{base}?expand=sha", asked, "api", GZIP, deadline=deadline)
-            commit = client.fetch(ask, head)
+            commit, headers = client.fetch(ask, head), _headers_of(result_of(parsing))
+        else:
+            headers = None
+    except BrokenAnswerError:  # no JSON
+        return None
     except (GatedRepoError, UnauthorizedError, RepoNotFoundError):
         raise
     except (AccessError, LimitError):
