@@ -66,13 +66,14 @@ def tower_width(vision: Module) -> Dim:
     return _dim(found.shape[0])
 
 
-def _patches(module: Module) -> Parameter | None:
+def _patches(module: Module, kind: str | None = None) -> Parameter | None:
     for child in module.children.values():
         if isinstance(child, Module):
+            said = child.kind or kind  # a module's kind is that of the modules below it
             weight = child.children.get("weight")
-            if child.kind == "patch" and isinstance(weight, Parameter):
+            if said == "patch" and isinstance(weight, Parameter):
                 return weight
-            inner = _patches(child)
+            inner = _patches(child, said)
             if inner is not None:
                 return inner
     return None
