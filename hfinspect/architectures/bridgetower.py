@@ -1,15 +1,14 @@
 """BridgeTower (Xu et al. 2022). Source of shapes: transformers/models/bridgetower.
 
 CLIP's tower and RoBERTa, whose last layers are each bridged to a layer that also looks at the other
-side. Layers between the sides have the sizes of the text's.
+side. Layers between the sides have the sizes of the text's. The two towers are traces.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.vision import pair, patch_conv, position_table
-from ..trees.catalog import register, register_part
+from ..trees.catalog import builder, register
 from ..trees.modules import (
     Activation,
     Embedding,
@@ -31,57 +30,6 @@ def _hidden(c: ModelConfig) -> Dim:
 
 def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-5))
-
-
-# ---- images
-
-
-def _visual(c: ModelConfig) -> Module:
-    h, patch = _hidden(c), pair(c, "patch_size", default=16)
-    side = c.dim("image_size", default=288) // patch[0]
-    depth = c.count("num_hidden_layers", default=12)
-    kept = depth - 1 if c.flag("remove_last_layer", default=False) and depth else depth
-    separate = not c.flag("share_layernorm", default=True)
-    block = Module(
-        f"{_NAME}ResidualAttention",
-        attn=Module(
-            "MultiheadAttention",
-            in_proj_weight=Weight(3 * h, h, kind="qkv"),
-            in_proj_bias=Weight(3 * h, kind="qkv"),
-            out_proj=Linear(h, h, kind="output", class_name="NonDynamicallyQuantizableLinear"),
-            component=Component.ATTENTION,
-        ),
-        ln_1=_norm(c),
-        mlp=Module(
-            "ModuleDict",
-            c_fc=Linear(h, 4 * h, kind="up"),
-            gelu=activation("quick_gelu"),
-            c_proj=Linear(4 * h, h, kind="down"),
-            component=Component.MLP,
-        ),
-        ln_2=_norm(c),
-    )
-    return Module(
-        f"{_NAME}VisionTransformer",
-        embeddings=Module(
-            f"{_NAME}VisionEmbeddings",
-            class_embedding=Weight(h, kind="class_token"),
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
-            position_embedding=position_table(side * side + 1, h),
-            component=Component.EMBEDDING,
-        ),
-        ln_pre=_norm(c),
-        transformer=Module(f"{_NAME}Transformer", resblocks=Layers.of(kept, block)),
-        ln_post=_norm(c),
-        ln_separate=ModuleList([_norm(c)] * int(depth)) if separate else None,
-    )
-
-
-def vision_model(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}VisionModel", visual=_visual(c), part="vision")
-
-
-# ---- texts, and both
 
 
 def _attention(c: ModelConfig, kind: str = "Self") -> Module:
@@ -125,29 +73,6 @@ def _pooler(c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-def text_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    crossed = c.flag("add_cross_attention", default=False)
-    if crossed and not c.flag("is_decoder", default=False):
-        raise c.error("add_cross_attention", True, "false where is_decoder is")
-    layer = _layer(c, "TextLayer", crossed=crossed, kind="Cross")
-    return Module(
-        f"{_NAME}TextModel",
-        embeddings=Module(
-            f"{_NAME}TextEmbeddings",
-            word_embeddings=Embedding(c.dim("vocab_size", default=50265), h),
-            token_type_embeddings=Embedding(c.dim("type_vocab_size", default=1), h, kind="segment"),
-            LayerNorm=_norm(c),
-            position_embeddings=position_table(c.dim("max_position_embeddings", default=514), h),
-        ),
-        encoder=Module(
-            f"{_NAME}TextEncoder",
-            layer=Layers.of(c.count("num_hidden_layers", default=12), layer),
-        ),
-        pooler=_pooler(c),
-    )
-
-
 def _link(c: ModelConfig) -> Module:
     kind = c.text("link_tower_type", default="add")
     if kind not in ("add", "scaled_add", "interpolate"):
@@ -178,8 +103,8 @@ def model(c: ModelConfig) -> Module:
         "cross_modal_text_transform": transform(text),
         "cross_modal_image_transform": transform(vision),
         "token_type_embeddings": Embedding(2, h, kind="segment"),
-        "vision_model": vision_model(vision),
-        "text_model": text_model(text),
+        "vision_model": builder(f"{_NAME}VisionModel")(vision),
+        "text_model": builder(f"{_NAME}TextModel")(text),
         "cross_modal_image_layers": Layers.of(count, cross),
         "cross_modal_text_layers": Layers.of(count, cross),
         "cross_modal_image_pooler": _pooler(c),
@@ -233,8 +158,6 @@ def contrastive(c: ModelConfig) -> Module:
     )
 
 
-register_part("bridgetower_vision_model", f"{_NAME}VisionModel", vision_model, "vision")
-register_part("bridgetower_text_model", f"{_NAME}TextModel", text_model, "encoder")
 register(
     "bridgetower",
     {

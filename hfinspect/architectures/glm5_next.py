@@ -1,6 +1,6 @@
 """GLM-5-Next (Zhipu 2026). Source of shapes: transformers/models/glm5_next.
 
-GLM-OCR's tower (glm_ocr.py) before a decoder of which three layers in four mix linearly, with short
+GLM-OCR's tower (a trace) before a decoder of which three layers in four mix linearly, with short
 convolutions, a decay and gates, and the others have latent attention without positions, read
 through an indexer.  Hyper-connections join several streams around every attention and MLP. File
 names are those of the first release (conversion_mapping.py).
@@ -10,10 +10,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
-from ..layers.composing import renamed
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.catalog import register, register_part
+from ..trees.catalog import builder, register, register_part
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import (
     Conv,
@@ -26,7 +25,6 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
-from . import glm_ocr
 from .glm4v import composite
 
 _NAME = "Glm5Next"
@@ -198,18 +196,11 @@ def text_model(c: ModelConfig) -> Module:
 # ---- together
 
 
-def vision_model(c: ModelConfig) -> Module:
-    inner = c.dim("projection_intermediate_size", default=10240)
-    tower = glm_ocr.vision_model(c, merged=inner)
-    renamed(tower, "GlmOcrVisionMlp", f"{_NAME}VisionMLP")
-    return renamed(tower, "GlmOcr", _NAME)
-
-
 def base(c: ModelConfig) -> Module:
     text = c.section("text_config") if c.has("text_config") else c
     return Module(
         f"{_NAME}Model",
-        visual=vision_model(c.section("vision_config")),
+        visual=builder(f"{_NAME}VisionModel")(c.section("vision_config")),
         language_model=text_model(text),
     )
 
@@ -227,4 +218,3 @@ register(
     category="multimodal",
 )
 register_part("glm5_next_text", f"{_TEXT}Model", text_model, "text decoder")
-register_part("glm5_next_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -8,9 +8,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
+from ..layers.multimodal import Joined
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 
 
@@ -92,15 +92,15 @@ def vision_model(c: ModelConfig) -> Module:
     )
 
 
-def projector(c: ModelConfig, hidden: Dim) -> Module:
+def projector(j: Joined, c: ModelConfig, width: Dim, hidden: Dim) -> Module:
     """A norm and two layers over the patches of a square, whose side is 1 / downsample_ratio."""
     ratio = c.number("downsample_ratio", default=0.5)
     if not 1 / 64 <= ratio <= 1:
         raise c.error("downsample_ratio", ratio, "between 1/64 and 1")
     side = int(1 / ratio)
-    joined = _hidden(c.section("vision_config")) * (side * side)
+    joined = width * (side * side)
     return Module(
-        "InternVLMultiModalProjector",
+        f"{j.name}MultiModalProjector",
         layer_norm=LayerNorm(joined),
         linear_1=Linear(joined, hidden),
         act=activation(c.text("projector_hidden_act", default="gelu")),
@@ -110,28 +110,5 @@ def projector(c: ModelConfig, hidden: Dim) -> Module:
     )
 
 
-def parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
-    text = decoder(c, "qwen2")
-    return {
-        "vision_tower": vision_model(c.section("vision_config")),
-        "multi_modal_projector": projector(c, text.hidden),
-        "language_model": language_model(text, head=head, tied=c.tied(default=True)),
-    }
-
-
-def generation(c: ModelConfig) -> Module:
-    return Module("InternVLForConditionalGeneration", dict(parts(c, head=True)))
-
-
-def base(c: ModelConfig) -> Module:
-    return Module("InternVLModel", dict(parts(c, head=False)))
-
-
-register(
-    "internvl",
-    {"InternVLForConditionalGeneration": generation, "InternVLModel": base},
-    base="InternVLModel",
-    aliases=LLAVA_ALIASES,
-    category="multimodal",
-)
+Joined("InternVL", "internvl_vision", "qwen2", projector=projector).register("internvl")
 register_part("internvl_vision", "InternVLVisionModel", vision_model, "vision")

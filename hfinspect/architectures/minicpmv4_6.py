@@ -1,6 +1,6 @@
 """MiniCPM-V 4.6 (OpenBMB 2026). Source of shapes: transformers/models/minicpmv4_6.
 
-SigLIP's layers with a merger of windows between them, a projector that halves the grid
+SigLIP's layers with a merger of windows between them (a trace), a projector that halves the grid
 ``merger_times`` times, and any text tower, Qwen3.5's by default.
 """
 
@@ -8,15 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import lm_head
-from ..layers.vision import (
-    clip_attention,
-    clip_encoder,
-    clip_layer,
-    pair,
-    patch_conv,
-    position_table,
-)
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import auto_model, builder, register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 
 
@@ -24,51 +16,8 @@ def _width(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", default=768)
 
 
-def window_merger(c: ModelConfig) -> Module:
-    """Attention within windows, then each window into one vector."""
-    h, eps = _width(c), c.number("layer_norm_eps", default=1e-6)
-    sides = pair(c, "window_kernel_size", default=2)
-    window = sides[0] * sides[1]
-    inner = c.dim("intermediate_size", default=3072) * window
-    attention = clip_attention("MiniCPMV4_6VisionAttention", h)
-    attention.component = Component.PROJECTOR
-    return Module(
-        "MiniCPMV4_6ViTWindowAttentionMerger",
-        self_attn=attention,
-        layer_norm1=LayerNorm(h, eps=eps),
-        pre_norm=LayerNorm(h * window, eps=eps),
-        linear_1=Linear(h * window, inner),
-        linear_2=Linear(inner, h),
-        component=Component.PROJECTOR,
-    )
-
-
 def vision_model(c: ModelConfig) -> Module:
-    h, eps = _width(c), c.number("layer_norm_eps", default=1e-6)
-    patch = pair(c, "patch_size", default=16)
-    side = pair(c, "image_size", default=224)[0] // patch[0]
-    block = clip_layer(
-        "MiniCPMV4_6Vision",
-        h,
-        c.dim("intermediate_size", default=3072),
-        eps=eps,
-        act=c.text("hidden_act", default="gelu_pytorch_tanh"),
-    )
-    return Module(
-        "MiniCPMV4_6VisionModel",
-        embeddings=Module(
-            "MiniCPMV4_6VisionEmbeddings",
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch),
-            position_embedding=position_table(side * side, h),
-            component=Component.EMBEDDING,
-        ),
-        encoder=clip_encoder(
-            "MiniCPMV4_6Vision", c.count("num_hidden_layers", default=12), block
-        ),
-        post_layernorm=LayerNorm(h, eps=eps),
-        vit_merger=window_merger(c),
-        part="vision",
-    )  # fmt: skip
+    return builder("MiniCPMV4_6VisionModel")(c)
 
 
 def _halving(h: Dim, out: Dim) -> Module:
@@ -129,5 +78,3 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-
-register_part("minicpmv4_6_vision", "MiniCPMV4_6VisionModel", vision_model, "vision")

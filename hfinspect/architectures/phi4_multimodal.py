@@ -12,8 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation, grouped_heads
 from ..layers.heads import decoder_classes
-from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, plain_mlp, position_table
-from ..trees.catalog import register, register_part
+from ..trees.catalog import builder, register, register_part
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -77,47 +76,12 @@ def _projection(inputs: int, outputs: int) -> Module:
 # ---- images
 
 
-def vision_model(c: ModelConfig) -> Module:
-    h, eps = c.dim("hidden_size", default=1152), c.number("layer_norm_eps", default=1e-6)
-    inner = c.dim("intermediate_size", default=4304)
-    act = c.text("hidden_act", default="gelu_pytorch_tanh")
-    patch = pair(c, "patch_size", default=14)
-    side = pair(c, "image_size", default=448)[0] // patch[0]
-    block = clip_layer(f"{_NAME}Vision", h, inner, eps=eps, act=act)
-    return Module(
-        f"{_NAME}VisionModel",
-        embeddings=Module(
-            f"{_NAME}VisionEmbeddings",
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch),
-            position_embedding=position_table(side * side, h),
-            component=Component.EMBEDDING,
-        ),
-        encoder=clip_encoder(f"{_NAME}Vision", c.count("num_hidden_layers", default=27), block),
-        post_layernorm=LayerNorm(h, eps=eps),
-        head=Module(
-            f"{_NAME}VisionMultiheadAttentionPoolingHead",
-            probe=Weight(1, 1, h),
-            attention=Module(
-                "MultiheadAttention",
-                in_proj_weight=Weight(3 * h, h, kind="qkv"),
-                in_proj_bias=Weight(3 * h, kind="qkv"),
-                out_proj=Linear(h, h, kind="output", class_name="NonDynamicallyQuantizableLinear"),
-                component=Component.ATTENTION,
-            ),
-            layernorm=LayerNorm(h, eps=eps),
-            mlp=plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act),
-            component=Component.HEAD,
-            kind="pooler",
-        ),
-    )
-
-
 def image_embedding(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
     width, h = vision.dim("hidden_size", default=1152), _hidden(c)
     return Module(
         f"{_NAME}ImageEmbedding",
-        img_processor=vision_model(vision),
+        img_processor=builder(f"{_NAME}VisionModel")(vision),
         img_projection_up=_projection(width, h),
         img_projection_down=_projection(h, h),
         global_img_feature_extensor=Weight(1, 1, width, component=Component.EMBEDDING),
@@ -271,5 +235,4 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register_part("phi4_multimodal_vision", f"{_NAME}VisionModel", vision_model, "vision")
 register_part("phi4_multimodal_audio", f"{_NAME}AudioModel", audio_model, "audio")

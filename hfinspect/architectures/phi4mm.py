@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_heads
 from ..layers.heads import causal_lm
-from ..trees.catalog import register
+from ..trees.catalog import builder, register
 from ..trees.modules import (
     Activation,
     Dropout,
@@ -24,7 +24,7 @@ from ..trees.modules import (
     Sequential,
     Weight,
 )
-from .phi4_multimodal import audio_model, sound_convolution, vision_model
+from .phi4_multimodal import audio_model, sound_convolution
 
 _NAME = "Phi4MM"
 
@@ -101,7 +101,7 @@ def image_embedding(c: ModelConfig) -> Module:
     width = tower.dim("hidden_size")
     return Module(
         f"{_NAME}ImageEmbedding",
-        img_processor=vision_model(tower),
+        img_processor=builder("Phi4MultimodalVisionModel")(tower),
         glb_GN=Weight(1, 1, width, component=Component.EMBEDDING),
         sub_GN=Weight(1, 1, 1, width, component=Component.EMBEDDING),
         img_projection=_projection(width, _hidden(c)),

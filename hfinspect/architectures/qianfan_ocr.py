@@ -6,10 +6,12 @@ renames the text model's layers, which released files do not.
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
-from ..layers.multimodal import decoder, lm_head
+from ..layers.multimodal import Joined, decoder, lm_head
 from ..trees.catalog import register, register_part
 from ..trees.modules import Linear, Module
 from . import internvl
+
+_JOINED = Joined("QianfanOCR", "qianfan_ocr_vision", "qwen3")
 
 
 def _vision(c: ModelConfig) -> ModelConfig:
@@ -78,11 +80,11 @@ def _text(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
-    joined = internvl.projector(c, decoder(c, "qwen3").hidden)
+    width, hidden = vision.dim("hidden_size", default=1024), decoder(c, "qwen3").hidden
     return Module(
         "QianfanOCRModel",
         vision_tower=_tower(vision),
-        multi_modal_projector=renamed(joined, "InternVL", "QianfanOCR"),
+        multi_modal_projector=internvl.projector(_JOINED, c, width, hidden),
         language_model=_text(c),
     )
 

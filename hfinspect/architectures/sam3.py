@@ -2,7 +2,8 @@
 Source of shapes: transformers/models/sam3 and sam3_lite_text.
 
 A ViT's one map at four sizes, CLIP's text encoder (or a smaller one with convolutions), an encoder
-in which both meet, a decoder of which each query finds one object, and masks from its maps.
+in which both meet, a decoder of which each query finds one object, and masks from its maps. Three
+of these parts and the smaller text encoder are traces.
 """
 
 from functools import partial
@@ -12,21 +13,16 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.vision import clip_layer
-from ..trees.catalog import auto_class, auto_model, register, register_part
+from ..trees.catalog import auto_class, auto_model, builder, register, register_part
 from ..trees.modules import (
     Activation,
-    BatchNorm,
     Conv,
     Embedding,
-    GroupNorm,
     LayerNorm,
     Layers,
     Linear,
     Module,
     ModuleList,
-    Parameter,
-    Weight,
 )
 
 #: Groups of the norms between the steps that enlarge the map.
@@ -182,68 +178,6 @@ def geometry_encoder(name: str, c: ModelConfig) -> Module:
     )
 
 
-def detr_encoder(name: str, c: ModelConfig) -> Module:
-    layers = Layers.of(_depth(c, 6), encoder_layer(f"{name}DetrEncoderLayer", c))
-    return Module(f"{name}DetrEncoder", layers=layers, part="vision")
-
-
-def detr_decoder(name: str, c: ModelConfig) -> Module:
-    """Queries that look at each other, the text and the picture, and one more token that says
-    whether there is anything at all."""
-    d, queries = _width(c), c.dim("num_queries", default=200)
-    heads = c.dim("num_attention_heads", default=8)
-    looks: dict[str, Module] = {}
-    for at in ("self_attn", "text_cross_attn", "vision_cross_attn"):
-        looks |= {at: attention(name, c), f"{at}_layer_norm": LayerNorm(d)}
-    layer = Module(
-        f"{name}DetrDecoderLayer", {**looks, "mlp": mlp(name, c), "mlp_layer_norm": LayerNorm(d)}
-    )
-
-    def offsets() -> Module:
-        return small_mlp(name, 2, d, heads, component=Component.ATTENTION)
-
-    return Module(
-        f"{name}DetrDecoder",
-        layers=Layers.of(_depth(c, 6), layer),
-        output_layer_norm=LayerNorm(d),
-        box_head=small_mlp(name, d, d, d, 4),
-        query_embed=Embedding(queries, d, kind="detection_token"),
-        reference_points=Embedding(queries, 4, kind="position"),
-        presence_token=Embedding(1, d, kind="detection_token"),
-        presence_head=small_mlp(name, d, d, d, 1),
-        presence_layer_norm=LayerNorm(d),
-        ref_point_head=small_mlp(name, 2 * d, d, d),
-        box_rpb_embed_x=offsets(),
-        box_rpb_embed_y=offsets(),
-        position_encoding=Activation(f"{name}SinePositionEmbedding"),
-        part="vision",
-    )
-
-
-def mask_decoder(name: str, c: ModelConfig) -> Module:
-    d, count = _width(c), int(c.count("num_upsampling_stages", default=3))
-    c.divided(d, _GROUPS, "hidden_size", "hidden_size")
-    return Module(
-        f"{name}MaskDecoder",
-        pixel_decoder=Module(
-            f"{name}PixelDecoder",
-            conv_layers=ModuleList([Conv(d, d, 3)] * count),
-            norms=ModuleList([GroupNorm(_GROUPS, d)] * count),
-        ),
-        mask_embedder=Module(
-            f"{name}MaskEmbedder",
-            layers=ModuleList([Linear(d, d)] * 3),
-            activation=Activation("ReLU"),
-            component=Component.HEAD,
-        ),
-        instance_projection=Conv(d, d, 1, component=Component.PROJECTOR),
-        semantic_projection=Conv(d, 1, 1, component=Component.PROJECTOR),
-        prompt_cross_attn=attention(name, c),
-        prompt_cross_attn_norm=LayerNorm(d),
-        part="vision",
-    )
-
-
 def scoring(name: str, c: ModelConfig) -> Module:
     """How well each query fits the text."""
     d, inner = _width(c), c.dim("intermediate_size", default=2048)
@@ -255,89 +189,6 @@ def scoring(name: str, c: ModelConfig) -> Module:
         query_proj=Linear(d, d, component=Component.PROJECTOR),
         component=Component.HEAD,
     )
-
-
-# ---- the smaller text encoder
-
-
-def _mixer(c: ModelConfig, d: Dim) -> Module:
-    """Convolutions along the text in place of attention."""
-    name, kernel = "Sam3LiteText", c.dim("repmixer_kernel_size", default=11)
-    inner = c.dim("intermediate_size", default=2048)
-
-    def scale() -> Parameter:
-        return Weight(d, 1, 1, kind="scale")
-
-    def depthwise() -> Module:
-        return Conv(d, d, (1, kernel), groups=d, bias=False)
-
-    return Module(
-        f"{name}RepMixerBlock",
-        layer_scale=scale(),
-        token_mixer=Module(
-            f"{name}RepMixer",
-            layer_scale=scale(),
-            reference_batchnorm=BatchNorm(d),
-            mixer=Module(
-                f"{name}MobileOneBlock",
-                batchnorm_skip=BatchNorm(d),
-                conv=depthwise(),
-                batchnorm_conv=BatchNorm(d),
-            ),
-        ),
-        conv_feed_forward=Module(
-            f"{name}ConvolutionalFeedForward",
-            depthwise_conv=depthwise(),
-            depthwise_batchnorm=BatchNorm(d),
-            mlp=Module(
-                f"{name}ConvMLP",
-                activation_fn=activation(c.text("hidden_act", default="gelu")),
-                fc1=Conv(d, inner, 1, component=Component.MLP, kind="up"),
-                fc2=Conv(inner, d, 1, component=Component.MLP, kind="down"),
-                component=Component.MLP,
-            ),
-        ),
-    )
-
-
-def text_model(c: ModelConfig) -> Module:
-    """CLIP's, with convolutions in the first and the last layer."""
-    name, d = "Sam3LiteTextText", c.dim("hidden_size", default=512)
-    eps, count = c.number("layer_norm_eps", default=1e-5), int(_layers(c))
-    c.divided(d, c.dim("num_attention_heads", default=8), "hidden_size", "num_attention_heads")
-    mixed = {0, count - 1} if c.flag("use_repmixer_blocks", default=True) else set()
-    attending = clip_layer(
-        name,
-        d,
-        c.dim("intermediate_size", default=2048),
-        eps=eps,
-        act=c.text("hidden_act", default="gelu"),
-    )
-    mixer = _mixer(c, d)
-    length = c.dim("max_position_embeddings", default=77)
-    positions = Weight(1, 1, length, d, kind="position")
-    return Module(
-        f"{name}Model",
-        embeddings=Module(
-            f"{name}Embeddings",
-            token_embedding=Embedding(c.dim("vocab_size", default=49408), d),
-            position_embedding=Module(f"{name}PositionEmbedding", position_embedding=positions),
-            component=Component.EMBEDDING,
-        ),
-        layers=Layers(mixer if i in mixed else attending for i in range(count)),
-        final_layer_norm=LayerNorm(d, eps=eps),
-        projection=Linear(
-            d,
-            c.dim("projection_dim", default=512),
-            bias=False,
-            component=Component.PROJECTOR,
-        ),
-        part="text",
-    )
-
-
-def _layers(c: ModelConfig) -> Dim:
-    return c.count("num_hidden_layers", default=12)
 
 
 # ---- together
@@ -353,7 +204,7 @@ def model(name: str, config: ModelConfig) -> Module:
     if not lite and text.model_type not in (None, "clip_text_model"):
         raise text.error("model_type", text.model_type, "clip_text_model")
     words = (
-        text_model(text)
+        builder("Sam3LiteTextTextModel")(text)
         if lite
         else auto_class(text, "WithProjection", default_type="clip_text_model", part="text")
     )
@@ -371,16 +222,15 @@ def model(name: str, config: ModelConfig) -> Module:
             text.dim("hidden_size", default=512), _width(encoder), component=Component.PROJECTOR
         ),
         geometry_encoder=geometry_encoder(name, c.section("geometry_encoder_config")),
-        detr_encoder=detr_encoder(name, encoder),
-        detr_decoder=detr_decoder(name, queries),
-        mask_decoder=mask_decoder(name, c.section("mask_decoder_config")),
+        detr_encoder=builder(f"{name}DetrEncoder")(encoder),
+        detr_decoder=builder(f"{name}DetrDecoder")(queries),
+        mask_decoder=builder(f"{name}MaskDecoder")(c.section("mask_decoder_config")),
         dot_product_scoring=scoring(name, queries),
         part="vision",
     )
 
 
 register_part("sam3_vision_model", "Sam3VisionModel", vision_model, "vision")
-register_part("sam3_lite_text_text_model", "Sam3LiteTextTextModel", text_model, "encoder")
 for model_type, prefix in (("sam3", "Sam3"), ("sam3_lite_text", "Sam3LiteText")):
     register(
         model_type,
@@ -390,9 +240,3 @@ for model_type, prefix in (("sam3", "Sam3"), ("sam3_lite_text", "Sam3LiteText"))
         base_prefix="detector_model",
         category="multimodal",
     )
-    for ending, made, build in (
-        ("detr_encoder", "DetrEncoder", detr_encoder),
-        ("detr_decoder", "DetrDecoder", detr_decoder),
-        ("mask_decoder", "MaskDecoder", mask_decoder),
-    ):
-        register_part(f"{model_type}_{ending}", f"{prefix}{made}", partial(build, prefix), "vision")

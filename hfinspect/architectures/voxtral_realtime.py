@@ -1,19 +1,18 @@
 """Voxtral Realtime (Mistral AI 2026). Source of shapes: transformers/models/voxtral_realtime.
 
-A causal audio encoder, a few frames side by side through two linear layers, and Mistral's decoder
-with a narrow gate per layer, which the delay sets.
+A causal audio encoder (a trace), a few frames side by side through two linear layers, and
+Mistral's decoder with a narrow gate per layer, which the delay sets.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import to_words
 from ..layers.multimodal import LLAVA_ALIASES
 from ..layers.windows import windows
-from ..trees.catalog import register, register_part
-from ..trees.modules import Activation, Conv, Layers, Linear, Module, RMSNorm
+from ..trees.catalog import builder, register, register_part
+from ..trees.modules import Activation, Linear, Module, RMSNorm
 from .llama import LLAMA
 
 _NAME = "VoxtralRealtime"
@@ -59,58 +58,6 @@ _TEXT = LLAMA.like(
 )
 
 
-# ---- audio
-
-
-def encoder_layer(c: ModelConfig, d: Dim) -> Module:
-    heads, head = (
-        c.dim("num_attention_heads", "encoder_attention_heads", default=32),
-        c.dim("head_dim", default=64),
-    )
-    width, inner = heads * head, c.dim("intermediate_size", "encoder_ffn_dim", default=5120)
-    return Module(
-        f"{_NAME}EncoderLayer",
-        self_attn=Module(
-            f"{_NAME}Attention",
-            k_proj=Linear(d, width, bias=False, kind="key"),
-            v_proj=Linear(d, width, kind="value"),
-            q_proj=Linear(d, width, kind="query"),
-            o_proj=Linear(width, d, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        self_attn_layer_norm=_rms(c, d),
-        activation_fn=activation(c.text("activation_function", default="gelu")),
-        final_layer_norm=_rms(c, d),
-        mlp=Module(
-            f"{_NAME}MLP",
-            gate_proj=Linear(d, inner, bias=False, kind="gate"),
-            up_proj=Linear(d, inner, bias=False, kind="up"),
-            down_proj=Linear(inner, d, kind="down"),
-            act_fn=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
-    )
-
-
-def _conv(inputs: Dim, outputs: Dim, stride: int) -> Module:
-    made = Conv(inputs, outputs, 3, dims=1, stride=stride)
-    made.class_name = f"{_NAME}CausalConv1d"
-    return made
-
-
-def encoder(c: ModelConfig) -> Module:
-    d, mel = c.dim("hidden_size", "d_model", default=1280), c.dim("num_mel_bins", default=128)
-    layers = c.count("num_hidden_layers", "encoder_layers", default=32)
-    return Module(
-        f"{_NAME}Encoder",
-        embedder=Module(f"{_NAME}Embedder", conv1=_conv(mel, d, 1), conv2=_conv(d, d, 2)),
-        layers=Layers.of(layers, encoder_layer(c, d)),
-        norm=_rms(c, d),
-        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-        part="audio",
-    )
-
-
 # ---- together
 
 
@@ -130,7 +77,7 @@ def _parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
             "language_model.model.embed_tokens.weight" if c.tied(default=True) else None,
         )
     return {
-        "audio_tower": encoder(audio),
+        "audio_tower": builder(f"{_NAME}Encoder")(audio),
         "language_model": decoder,
         "multi_modal_projector": Module(
             f"{_NAME}MultiModalProjector",
@@ -159,4 +106,3 @@ register(
     category="multimodal",
 )
 register_part("voxtral_realtime_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
-register_part("voxtral_realtime_encoder", f"{_NAME}Encoder", encoder, "audio")
