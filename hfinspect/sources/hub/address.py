@@ -15,17 +15,18 @@ from .wire import Origin, Target
 _PORTS: Final = {"http": 80, "https": 443}
 _LAST_PORT: Final = 65_535
 #: RFC 3986: what may stand in a path as it is; a query may have ``/`` and ``?`` in addition.
-_CHARACTER: Final = r"[A-Za-z0-9\-._~!$&()*+,;=:@]|%[0-9A-Fa-f]{2}"
+_CHARACTERS: Final = r"A-Za-z0-9\-._~!$&()*+,;=:@%"
 _PLAIN = re.compile(
     rf"(https?)://([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::([1-9][0-9]{{0,4}}))?"
-    rf"((?:/(?:{_CHARACTER})*)*)(\?(?:{_CHARACTER}|[/?])*)?"
+    rf"((?:/[{_CHARACTERS}]*)*)(\?[{_CHARACTERS}/?]*)?"
 )
+_NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def target_of(url: str) -> tuple[Origin, Target]:
     """Where a request for an address goes. Raises the library's InvalidURL for what is none."""
     plain = _PLAIN.fullmatch(url)
-    if plain is None or "/." in plain[4]:
+    if plain is None or "/." in plain[4] or _NO_ESCAPE.search(url):
         return _by_library(url)
     scheme, host, port, path, query = plain.groups()
     usual = _PORTS[scheme]
