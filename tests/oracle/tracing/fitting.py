@@ -578,6 +578,8 @@ def proposed(
     for written in sizes:  # gate and up in one
         add(["*", 2, written])
     if len(plain) <= 16:
+        for a in plain:
+            add(["*", a, a])  # a table of positions with as many rows as columns
         for a, b in itertools.combinations(plain, 2):
             add(["*", a, b])
             add(["+", a, b])
