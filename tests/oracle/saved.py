@@ -143,4 +143,13 @@ def _class(name: str) -> Any:
     except (AttributeError, ImportError, ValueError):
         return None
     is_model = isinstance(cls, type) and issubclass(cls, transformers.PreTrainedModel)
-    return cls if is_model and getattr(cls, "config_class", None) is not None else None
+    if not is_model or getattr(cls, "config_class", None) is None or _is_base(cls):
+        return None
+    return cls
+
+
+def _is_base(cls: Any) -> bool:
+    """Whether a class is only there for others to inherit from: PretrainedBartModel."""
+    from torch.nn import Module
+
+    return "pretrained" in cls.__name__.lower() and cls.forward is Module.forward

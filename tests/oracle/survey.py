@@ -53,8 +53,18 @@ def _gone() -> Iterator[Change]:
             continue
         for name in family.classes:
             hidden = any(name in saved._in_own_file(kind) for kind in family.model_types)
-            if saved._class(name) is None and not hidden and _is_current(name):
+            if not _is_there(name) and not hidden and _is_current(name):
                 yield Change("class went", family.model_types[0], name)
+
+
+def _is_there(name: str) -> bool:
+    """Whether the library has a class, also one that needs a library which is not here."""
+    import transformers
+
+    try:
+        return hasattr(transformers, name)
+    except ImportError:
+        return True
 
 
 def _is_current(name: str) -> bool:

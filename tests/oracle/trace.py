@@ -337,11 +337,14 @@ def check(library: Library, kind: str, seed: str, count: int) -> Iterator[str]:
 
 
 def refused(library: Any) -> Iterator[tuple[str, list[str]]]:
-    """Types with classes that the catalog lacks, and these classes."""
+    """Types with classes that the catalog lacks, and these classes. A section whose config class
+    has no model_type is none: no config.json can name it."""
     from .record_config_keys import config_classes
 
     kinds = set(library.types())
-    for kind in sorted(kinds if library.name == "diffusers" else kinds | set(config_classes())):
+    if library.name == "transformers":
+        kinds |= {kind for kind, cls in config_classes().items() if cls.model_type}
+    for kind in sorted(kinds):
         try:
             names = [n for n in library.classes(kind) if find_class(n) is None]
         except Exception as error:

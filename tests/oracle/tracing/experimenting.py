@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from hfinspect.trees.arithmetic import Written
@@ -55,6 +56,19 @@ class Experiments(Builds):
                 self._noted(one, paired=False)
         vars(self).pop("_sized", None)  # of which there may be more now
 
+    def _unlisted(self) -> Iterator[str]:
+        """Keys that no config class lists and that change something, or cannot be tried."""
+        for key, values in self.library.unlisted(self.kind, self.name).items():
+            if key in self.base.env or any(key.startswith(path) for path in self.inner - {""}):
+                continue
+            builds = [one for one in map(partial(self._with, key), values) if one is not None]
+            if not builds or any(s.root.signature != self.base.root.signature for s in builds):
+                yield key
+
+    def _with(self, key: str, value: Any) -> Seen | None:
+        found = self.changed({key: value})
+        return found if isinstance(found, Seen) else None
+
     def _is_derived(self, key: str) -> bool:
         declared = self.annotations.get(key, "")
         return not declared or "None" in declared
@@ -80,6 +94,7 @@ class Experiments(Builds):
             self.looked, self.missing = self._looked(base)
         except Exception:
             self.looked, self.missing = set(base.env), set()
+        self.missing |= {f"?{key}" for key in self._unlisted()}
         limits = _limits(self.compared.values())
         options = {
             key: alternatives(

@@ -58,7 +58,7 @@ def gate(
     equal = refused = 0
     reasons: Counter[str] = Counter()
     wrong: list[tuple[dict[str, Any], str]] = []
-    known = _known(whole, library.released(kind, name))
+    known = _known(whole, library.released(kind, name)) | library.unlisted(kind, name)
     rng = Random(f"{seed} {kind} {name}")
     for given in _varied(library, kind, name, start, known, rng, 5 * count):
         if equal + refused + len(wrong) >= count or len(wrong) >= 12:
@@ -116,7 +116,9 @@ def _varied(
     for number in range(most):
         base = rng.choice(starts)
         try:
-            if number % 4 == 3:
+            if number % 5 == 4:
+                yield _doubled(library, kind, name, base, rng)
+            elif number % 4 == 3:
                 keys = rng.sample(sorted(known), min(len(known), rng.choice((1, 1, 2))))
                 yield nested(base, {key: rng.choice(known[key]) for key in keys})
             elif number % 4 == 2:
@@ -125,6 +127,24 @@ def _varied(
                 yield library.mutated(kind, name, base, rng)
         except Exception:  # the library refuses the config itself
             continue
+
+
+def _doubled(library: Library, kind: str, name: str, base: Given, rng: Random) -> dict[str, Any]:
+    """All sizes twice as large, which keeps what divides what, and one key turned: what the trace
+    takes for a constant shows."""
+    full = flattened(library.full(kind, name, base), library.sections(kind, name))
+    declared = library.optional(kind, name)
+    plain = {k: v for k, v in full.items() if not IDLE.search(k)}
+    sizes = {k: 2 * v for k, v in plain.items() if type(v) is int and v > 8}
+    turned = {
+        key: options for key, value in plain.items()
+        if (value == 0 or isinstance(value, (bool, str, type(None))))
+        and (options := alternatives(key, value, declared.get(key, ""), set(), set()))
+    }  # fmt: skip
+    if turned:
+        key = rng.choice(sorted(turned))
+        sizes[key] = rng.choice(turned[key])
+    return nested(base, sizes)
 
 
 def _many(library: Library, kind: str, name: str, base: Given, rng: Random) -> dict[str, Any]:

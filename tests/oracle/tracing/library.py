@@ -88,6 +88,10 @@ class Library(Protocol):
         """Names of config attributes -> words that the model's code compares them with."""
         ...
 
+    def unlisted(self, kind: str, class_name: str) -> dict[str, list[Any]]:
+        """Dotted keys that the library reads although no config class lists them, and values."""
+        ...
+
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         """``given`` as config.json names it: with its type and class."""
         ...
@@ -322,6 +326,15 @@ class Transformers:
 
     def words(self, kind: str, class_name: str) -> Mapping[str, set[str]]:
         return compared(self._class(class_name), "transformers.models.")
+
+    def unlisted(self, kind: str, class_name: str) -> dict[str, list[Any]]:
+        from ..unlisted_keys import SECTIONS, VALUES, places
+
+        found = places(self._config_class(kind))
+        return {
+            ".".join(path): list(SECTIONS if path[-1].endswith("_dict") else VALUES)
+            for path in found
+        }
 
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         return {"model_type": kind, "architectures": [class_name], **given}

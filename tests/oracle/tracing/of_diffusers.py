@@ -207,6 +207,10 @@ class Diffusers:
         """Constructors compare their arguments themselves, which is noted as they run."""
         return {}
 
+    def unlisted(self, kind: str, class_name: str) -> dict[str, list[Any]]:
+        """A class takes its arguments and nothing else."""
+        return {}
+
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         return {"_class_name": class_name, **given}
 
