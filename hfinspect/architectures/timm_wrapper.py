@@ -5,10 +5,10 @@ trees/timm.py); the classifier has ``num_classes`` outputs, the base model has n
 """
 
 from ..core.config import ModelConfig
+from ..layers import fastvit
 from ..trees import timm
 from ..trees.catalog import find_class, register
 from ..trees.modules import Module
-from . import fastvit
 
 
 def timm_model(c: ModelConfig, classes: int) -> Module:

@@ -80,3 +80,46 @@ def test_a_refusal_is_counted_and_is_no_difference() -> None:
 
 def test_more_keys_more_comparisons() -> None:
     assert [comparisons(n) for n in (0, 30, 1000)] == [LEAST, 90, MOST]
+
+
+class Dense(Small):
+    """Layers of ``inner`` numbers, of which the default config has none."""
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"dense": "int", "inner": "int"}
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return {"dense": 0, "inner": 16, **given}
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        return {**base, **rng.choice(({"dense": 1}, {"inner": 24}))}
+
+    def loaded_names(self, kind: str, name: str, given: Any) -> Shapes:
+        return {"up": (3,), **({"dense": (given.get("inner", 16),)} if given.get("dense") else {})}
+
+
+def test_a_size_that_only_shows_where_something_is_turned_on_is_no_constant() -> None:
+    dense = {"if": ["<", 0, "dense"], "then": {"shape": [16]}}
+    trace = {
+        "defaults": {"dense": 0, "inner": 16},
+        "nodes": [{"class": "SmallModel", "in": {"up": [3], "dense": dense}}],
+    }
+    wrong = passed(Dense(), trace).wrong
+    assert wrong and all(given["dense"] and given["inner"] != 16 for given, _ in wrong)
+
+
+class Unlisted(Small):
+    """A library that reads a key of which its config class says nothing."""
+
+    def unlisted(self, kind: str, name: str) -> dict[str, list[Any]]:
+        return {"head_dim": [16]}
+
+    def loaded_names(self, kind: str, name: str, given: Any) -> Shapes:
+        found = super().loaded_names(kind, name, given)
+        return {**found, "head": (given["head_dim"],)} if "head_dim" in given else found
+
+
+def test_a_key_that_no_config_class_lists_is_tried() -> None:
+    wrong = passed(Unlisted(), {}).wrong
+    assert wrong and all(given["head_dim"] == 16 for given, _ in wrong)
+    assert not passed(Unlisted(), {"guards": [{"head_dim": {"absent": True}}]}).wrong
