@@ -1,8 +1,8 @@
 """Cosmos 3 Edge (NVIDIA 2026). Source of shapes: transformers/models/cosmos3_edge; names of files:
 transformers/conversion_mapping.py.
 
-A SigLIP tower over linear patches, squares of patches through two layers, and a decoder with a
-plain MLP, whose layers lie at the top of files.
+A SigLIP tower over linear patches (a trace), squares of patches through two layers, and a decoder
+with a plain MLP, whose layers lie at the top of files.
 """
 
 from ..core.components import Component
@@ -10,8 +10,8 @@ from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
 from ..layers.heads import to_words
-from ..layers.vision import clip_encoder, clip_layer, plain_mlp, position_table
-from ..trees.catalog import register, register_part
+from ..layers.vision import plain_mlp
+from ..trees.catalog import builder, register, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 from .llama import LLAMA
 
@@ -44,35 +44,13 @@ _TEXT = LLAMA.like(
 )
 
 
-def vision_model(c: ModelConfig) -> Module:
-    h, patch = c.dim("hidden_size", default=1152), c.dim("patch_size", default=16)
-    eps, inner = c.number("layer_norm_eps", default=1e-6), c.dim("intermediate_size", default=4304)
-    act = c.text("hidden_act", default="gelu_pytorch_tanh")
-    layer = clip_layer(
-        f"{_NAME}Vision", h, inner, eps=eps, act=act, mlp_name=f"{_NAME}MLP",
-    )  # fmt: skip
-    pixels = c.dim("num_channels", default=3) * patch * patch
-    return Module(
-        f"{_NAME}VisionModel",
-        embeddings=Module(
-            f"{_NAME}VisionEmbeddings",
-            patch_embedding=Linear(pixels, h, component=Component.EMBEDDING, kind="patch"),
-            position_embedding=position_table(c.dim("num_patches", default=256), h),
-            component=Component.EMBEDDING,
-        ),
-        encoder=clip_encoder(_NAME, c.count("num_hidden_layers", default=27), layer),
-        post_layernorm=LayerNorm(h, eps=eps),
-        part="vision",
-    )
-
-
 def base(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     h, side = vision.dim("hidden_size", default=1152), vision.dim("spatial_merge_size", default=2)
     inner = c.dim("projector_hidden_size", default=11520)
     return Module(
         f"{_NAME}Model",
-        visual=respelled(vision_model(vision), _FILES),
+        visual=respelled(builder(f"{_NAME}VisionModel")(vision), _FILES),
         language_model=respelled(_TEXT.model(text), _FILES),
         projector=Module(
             f"{_NAME}PatchMerger",
@@ -103,4 +81,3 @@ register(
     category="multimodal",
 )
 register_part("cosmos3_edge_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
-register_part("cosmos3_edge_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -1,16 +1,15 @@
 """MOSS-Transcribe-Diarize (2026). Source: transformers/models/moss_transcribe_diarize.
 
-Whisper's encoder, a projector over several frames side by side, and a Qwen3 decoder.
+Whisper's encoder (a trace), a projector over several frames side by side, and a Qwen3 decoder.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.composing import renamed
 from ..layers.multimodal import decoder, lm_head
-from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register, register_part
-from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
+from ..layers.whisper_encoder import width
+from ..trees.catalog import builder, register
+from ..trees.modules import LayerNorm, Linear, Module
 
 _NAME = "MossTranscribeDiarize"
 #: Sizes of the text model where config.json has none.
@@ -26,23 +25,6 @@ def _audio(c: ModelConfig) -> ModelConfig:
     spelled = {"d_model": "hidden_size", "encoder_ffn_dim": "intermediate_size"}
     given = {spelled[key]: value for key, value in c.values.items() if key in spelled}
     return c.with_defaults(**{**_AUDIO, **given})
-
-
-def audio_model(c: ModelConfig) -> Module:
-    filled = _audio(c)
-    d = width(filled)
-    layer = encoder_layer(f"{_NAME}Audio", filled)
-    positions = c.dim("max_source_positions", default=1500)
-    count = c.count("num_hidden_layers", "encoder_layers", default=24)
-    return Module(
-        f"{_NAME}AudioModel",
-        conv1=Conv(c.dim("num_mel_bins", default=80), d, 3, dims=1),
-        conv2=Conv(d, d, 3, dims=1, stride=2),
-        embed_positions=Embedding(positions, d, kind="position"),
-        layers=Layers.of(count, renamed(layer, f"{_NAME}AudioEncoder", f"{_NAME}Audio")),
-        layer_norm=LayerNorm(d),
-        part="audio",
-    )
 
 
 def projector(c: ModelConfig, text: int) -> Module:
@@ -64,7 +46,7 @@ def model(c: ModelConfig) -> Module:
     text = decoder(c, "qwen3", defaults=_TEXT)
     return Module(
         f"{_NAME}Model",
-        audio_tower=audio_model(c.section("audio_config")),
+        audio_tower=builder(f"{_NAME}AudioModel")(c.section("audio_config")),
         language_model=text.base,
         multi_modal_projector=projector(c, text.hidden),
     )
@@ -86,4 +68,3 @@ register(
     base_prefix="model",
     category="multimodal",
 )
-register_part("moss_transcribe_diarize_audio", f"{_NAME}AudioModel", audio_model, "audio")
