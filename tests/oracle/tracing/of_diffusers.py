@@ -181,6 +181,8 @@ class Diffusers:
             value = given.get(key, argument.default)
             if isinstance(value, bool):
                 others.append({key: not value})
+            elif isinstance(value, int) and "None" in written[key]:
+                others.append({key: None})
             elif value is None and "int" in written[key] and "tuple" not in written[key]:
                 others += [{key: Int(size, key)} for size in (64, 8)]
         for other in ({}, *others[:24]):

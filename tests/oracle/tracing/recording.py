@@ -458,6 +458,9 @@ class Recording(Experiments):
                 found[key] = {"is": [value, *self.working.get(key, ())]}
         for name in sorted(self.missing):
             found[name[1:]] = {"absent": True}
+        for key, value in self.base.env.items():
+            if key in effective and value is None and self.unwritten.get(key) is not None:
+                found.setdefault(key, {})["null"] = True  # which the base has
         return found
 
     def _pinned(self, key: str, value: Any) -> bool:
