@@ -195,10 +195,13 @@ class Diffusers:
 
     def optional(self, kind: str, class_name: str) -> dict[str, str]:
         found = {}
+        source = inspect.getsource(self.named(class_name))
         for key, argument in self._arguments(class_name).items():
             annotation = argument.annotation
             found[key] = annotation if isinstance(annotation, str) else str(annotation)
             found[key] = found[key].replace("<class '", "").replace("'>", "")
+            if "None" not in found[key] and re.search(rf"\b{key} is (not )?None\b", source):
+                found[key] += " | None"  # which the annotation does not say
         return found
 
     def looked_at(self, kind: str, class_name: str, given: Given) -> set[str]:
