@@ -215,6 +215,8 @@ class _Building:
         if active is not None:
             k, n = (int(value(part, self._read)) for part in active)
             pair = (min(k, n), n) if k > 0 else None
+        if not isinstance(node.get("tied", ""), str):
+            raise ValueError("a tie to what is no name")
         return Parameter(
             self._sizes(node["shape"]),
             role=Role.BUFFER if node.get("buffer") else Role.PARAMETER,
