@@ -25,3 +25,11 @@ def test_a_buffer_of_older_files_has_a_formula_and_is_not_saved() -> None:
     table = Fitter(builds, ["width"], []).root(range(2))["in"]["table"]["in"]
     assert table["ids"]["shape"] == [1, "width"]
     assert table["ids"]["saved"] is False
+
+
+def test_rotary_positions_are_known_though_nothing_is_saved_of_them() -> None:
+    some = saved(7)
+    root = tree(some._replace(classes={**some.classes, "rotary_emb": "SmallRotaryEmbedding"}))
+    fitted = Fitter([Build({"width": 7}, frozenset(), root)], ["width"], []).root([0])
+    assert fitted["in"]["rotary_emb"] == {"class": "SmallRotaryEmbedding", "in": {}}
+    assert flat(root) == {"table.weight": (5, 7)}

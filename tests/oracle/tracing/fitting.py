@@ -577,6 +577,8 @@ def proposed(
             add(["-", written, 1])
     for written in sizes:  # gate and up in one
         add(["*", 2, written])
+    for written in plain:  # sines and cosines of a width
+        add(["*", 2, ["//", ["+", written, 1], 2]])
     if len(plain) <= 16:
         for a in plain:
             add(["*", a, a])  # a table of positions with as many rows as columns

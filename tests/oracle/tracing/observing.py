@@ -170,6 +170,10 @@ def tree(saved: Saved) -> Node:
     for path in lists:
         if path in places and places[path].is_numbered:
             places[path].layers = True
+    for name, kind in saved.classes.items():
+        path, _, last = name.rpartition(".")
+        if ("Rotary" in kind or "Sinusoid" in kind) and path in places:
+            places[path].children.setdefault(last, Node(kind))  # explained, though nothing is saved
     for name, (shape, buffer_dtype, known) in saved.unsaved.items():
         path, _, last = name.rpartition(".")
         if path in places:  # a module that saves something
