@@ -7,27 +7,23 @@ max_position_embeddings; Baichuan2's head is a normalised matrix of the same sha
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
-from ..layers.heads import lm_head, sequence_classification
-from ..trees.catalog import Builder, register
-from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, pre_norm
+from ..trees.catalog import Builder
+from ..trees.modules import Buffer, Linear, Module, RMSNorm
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(_hidden(c), eps=c.number("rms_norm_eps", default=1e-6))
+def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
+    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6))
 
 
 def _rotary(c: ModelConfig) -> bool:
     return c.has("max_position_embeddings") and not c.has("alibi_bias_max")
 
 
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    h = d.width(c)
     heads = c.dim("num_attention_heads", default=32)
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
     rotary = Module("RotaryEmbedding", inv_freq=Buffer(head // 2, dtype="F32", saved=False))
@@ -40,54 +36,40 @@ def attention(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    inner = c.dim("intermediate_size", default=11008)
-    return Module(
-        "DecoderLayer" if _rotary(c) else "BaichuanLayer",
-        self_attn=attention(c),
-        mlp=gated_mlp("MLP", _hidden(c), inner, act=c.text("hidden_act", default="silu")),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block = pre_norm(d, c, kind)
+    block.class_name = "DecoderLayer" if _rotary(c) else "BaichuanLayer"
+    return block
 
 
-def _vocab(c: ModelConfig) -> Dim:
+_BAICHUAN = LLAMA.like(
+    "Baichuan",
     # 64,000 in the first version and 125,696 in the second: nothing else shows an absent one.
-    return c.dim("vocab_size")
+    vocab_size=None,
+    mlp_bias=None,
+    rotary=False,
+    endings=SEQUENCE_HEAD,
+    norm=_norm,
+    attention=_attention,
+    mlp=lambda d, c: gated_mlp("MLP", d.width(c), d.inner(c), act=d.act(c)),
+    layer=_layer,
+)
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "BaichuanModel",
-        embed_tokens=Embedding(_vocab(c), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c),
-    )
-
-
-def causal_lm(name: str) -> Builder:
+def _causal_lm(name: str) -> Builder:
     def build(c: ModelConfig) -> Module:
-        tied_to = "model.embed_tokens.weight"
-        head = lm_head(c, _hidden(c), _vocab(c), tied_to=tied_to, tied_default=False)
-        if c.has("z_loss_weight"):
+        root = _BAICHUAN.classes()["BaichuanForCausalLM"](c)
+        root.class_name = name
+        head = root["lm_head"]
+        if c.has("z_loss_weight") and isinstance(head, Module):
             head.class_name = "NormHead"
-        return Module(name, model=model(c), lm_head=head)
+        return root
 
     return build
 
 
-register(
+_BAICHUAN.register(
     "baichuan",
-    {
-        "BaichuanForCausalLM": causal_lm("BaichuanForCausalLM"),
-        "BaiChuanForCausalLM": causal_lm("BaiChuanForCausalLM"),
-        "BaichuanModel": model,
-        "BaichuanForSequenceClassification": sequence_classification(
-            "BaichuanForSequenceClassification", model, hidden=_hidden
-        ),
-    },
-    base="BaichuanModel",
-    base_prefix="model",
-    category="text decoder",
+    more={name: _causal_lm(name) for name in ("BaichuanForCausalLM", "BaiChuanForCausalLM")},
     source="modeling_baichuan.py of baichuan-inc/Baichuan-7B, Baichuan-13B-Base, Baichuan2-7B-Base",
 )

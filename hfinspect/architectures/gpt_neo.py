@@ -13,9 +13,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import decoder_classes
-from ..trees.catalog import register
+from ..trees.catalog import builder, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-from . import gptj
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -94,11 +93,12 @@ def language_model(c: ModelConfig) -> Module:
         return _language_model(c)
     values = {
         **c.values,
+        "model_type": "gptj",  # whose keys have other spellings
         "num_attention_heads": c.raw("num_heads", "num_attention_heads"),
         "num_hidden_layers": c.raw("num_layers", "num_hidden_layers"),
         "n_inner": c.raw("intermediate_size"),
     }
-    return gptj.language_model(ModelConfig(values, c.path))
+    return builder("GPTJForCausalLM")(ModelConfig(values, c.path))
 
 
 register(

@@ -5,16 +5,14 @@ CodeGen's block to the letter, under class names of its own.
 """
 
 from ..layers.composing import renamed_classes, with_defaults
-from ..layers.heads import causal_lm
-from ..trees.catalog import register
-from .codegen import model
+from ..trees.catalog import Builder, builder, register
 
-_CLASSES = {
-    "CodeGenForCausalLM": causal_lm(
-        "CodeGenForCausalLM", model, prefix="transformer", embedding="wte", bias=True
-    ),
-    "CodeGenModel": model,
-}
+
+def _built(name: str) -> Builder:
+    return lambda c: builder(name)(c)
+
+
+_CLASSES = {name: _built(name) for name in ("CodeGenForCausalLM", "CodeGenModel")}
 
 register(
     "moss",

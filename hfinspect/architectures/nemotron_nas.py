@@ -10,10 +10,12 @@ DeciLM says num_key_value_heads_per_layer instead.
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
+from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.composing import renamed
+from ..layers.decoders import Decoder
+from ..trees.catalog import Builder
+from ..trees.modules import Linear, Module
+from .llama import LLAMA
 
 #: MLPs are rounded up to whole multiples of this (the model's own code).
 _MULTIPLE = 256
@@ -21,39 +23,18 @@ _MULTIPLE = 256
 _MAX_RATIO = 1000.0
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="DeciLMRMSNorm")
-
-
-def _attention(c: ModelConfig, heads: Heads) -> Module:
+def _attention(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
     bias = c.flag("attention_bias", default=False)
-    return grouped_attention("DeciLMAttention", _hidden(c), heads, bias=bias)
+    return grouped_attention("DeciLMAttention", d.width(c), heads, bias=bias)
 
 
-def _mlp(c: ModelConfig, inner: Dim) -> Module:
-    return gated_mlp(
-        "DeciLMMLP", _hidden(c), inner, bias=c.flag("mlp_bias", default=False),
-        act=c.text("hidden_act", default="silu"),
-    )  # fmt: skip
+def _mlp(d: Decoder, c: ModelConfig, inner: Dim) -> Module:
+    bias = c.flag("mlp_bias", default=False)
+    return gated_mlp("DeciLMMLP", d.width(c), inner, bias=bias, act=d.act(c))
 
 
-def _layer(c: ModelConfig, attention: Module | None, mlp: Module | None) -> Module:
-    return Module(
-        "DeciLMDecoderLayer",
-        input_layernorm=_norm(c) if attention else None,
-        self_attn=attention,
-        post_attention_layernorm=_norm(c) if mlp else None,
-        mlp=mlp,
-    )
-
-
-def _searched_attention(c: ModelConfig, block: ModelConfig) -> Module | None:
-    h = _hidden(c)
+def _searched_attention(d: Decoder, c: ModelConfig, block: ModelConfig) -> Module | None:
+    h = d.width(c)
     if block.flag("no_op", default=False):
         return None
     if block.flag("replace_with_linear", default=False):
@@ -62,80 +43,76 @@ def _searched_attention(c: ModelConfig, block: ModelConfig) -> Module | None:
     query = c.dim("num_attention_heads", default=32)
     group = block.dim("n_heads_in_group")
     kv = block.divided(query, group, "num_attention_heads", "n_heads_in_group")
-    return _attention(c, Heads(query, kv, c.dim("head_dim", default=h // query)))
+    return _attention(d, c, Heads(query, kv, c.dim("head_dim", default=h // query)))
 
 
-def _searched_mlp(c: ModelConfig, block: ModelConfig) -> Module | None:
-    h = _hidden(c)
+def _searched_mlp(d: Decoder, c: ModelConfig, block: ModelConfig) -> Module | None:
+    h = d.width(c)
     if block.flag("no_op", default=False):
         return None
     if block.flag("replace_with_linear", default=False):
         matrix = Linear(h, h, bias=c.flag("mlp_bias", default=False))
         return Module("DeciLMLinearMLP", linear_mlp=matrix, component=Component.MLP)
     if block.has("intermediate_size"):
-        return _mlp(c, block.dim("intermediate_size"))
+        return _mlp(d, c, block.dim("intermediate_size"))
     ratio = block.number("ffn_mult", default=0.0)
     if not 0 < ratio <= _MAX_RATIO:
         raise block.error("ffn_mult", block.raw("ffn_mult"), f"above 0, at most {_MAX_RATIO:g}")
     inner = -(-int(2 * ratio * int(h) / 3) // _MULTIPLE) * _MULTIPLE
     definition = f"2/3 · {ratio:g} · hidden_size, rounded up to a multiple of {_MULTIPLE}"
-    return _mlp(c, named(min(inner, MAX_DIM), f"intermediate_size({ratio:g})", definition))
+    return _mlp(d, c, named(min(inner, MAX_DIM), f"intermediate_size({ratio:g})", definition))
 
 
-def _searched(c: ModelConfig, count: int) -> list[Module]:
-    blocks = c.raw("block_configs")
-    if not isinstance(blocks, list) or len(blocks) != count:
-        raise c.error("block_configs", type(blocks).__name__, f"a list of {count} objects")
-    known: dict[str, Module] = {}
-    layers = []
-    for i, entry in enumerate(blocks):
-        if not isinstance(entry, dict):
-            raise c.error(f"block_configs[{i}]", entry, "an object")
-        key = repr(entry)
-        if key not in known:
-            block = ModelConfig(entry, f"{c.path}block_configs[{i}].")
-            known[key] = _layer(
-                c,
-                _searched_attention(c, block.section("attention")),
-                _searched_mlp(c, block.section("ffn")),
-            )
-        layers.append(known[key])
-    return layers
-
-
-def _listed(c: ModelConfig, count: int) -> list[Module]:
-    """DeciLM: as many key heads as the list says for each layer."""
-    h, inner = _hidden(c), c.dim("intermediate_size", default=11008)
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Dim | str | None]:
+    """DeciLM: as many key heads as the list says for each layer, None for all alike. Else where
+    the layer's like stands first among the blocks."""
+    if c.has("block_configs"):
+        blocks = c.raw("block_configs")
+        if not isinstance(blocks, list) or len(blocks) != layers:
+            raise c.error("block_configs", type(blocks).__name__, f"a list of {layers} objects")
+        for i, entry in enumerate(blocks):
+            if not isinstance(entry, dict):
+                raise c.error(f"block_configs[{i}]", entry, "an object")
+        first = {repr(entry): i for i, entry in reversed([*enumerate(blocks)])}
+        return [f"block_configs[{first[repr(entry)]}]" for entry in blocks]
     if not c.has("num_key_value_heads_per_layer"):
-        return [_layer(c, _attention(c, grouped_heads(c, h, heads=32)), _mlp(c, inner))] * count
+        return [None] * layers
     groups = c.dims("num_key_value_heads_per_layer")
-    if len(groups) != count:
-        expected = f"one entry for each of {count} layers"
+    if len(groups) != layers:
+        expected = f"one entry for each of {layers} layers"
         raise c.error("num_key_value_heads_per_layer", f"{len(groups)} entries", expected)
-    query = c.dim("num_attention_heads", default=32)
-    known = {
-        int(kv): _layer(c, _attention(c, Heads(query, kv, h // query)), _mlp(c, inner))
-        for kv in groups
-    }
-    return [known[int(kv)] for kv in groups]
+    same = {int(kv): kv for kv in groups}
+    return [same[int(kv)] for kv in groups]
 
 
-def model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=32))
+def _layer(d: Decoder, c: ModelConfig, kind: Dim | str | None) -> Module:
+    attention: Module | None
+    mlp: Module | None
+    if isinstance(kind, str):
+        entry = c.raw("block_configs")[int(kind[kind.index("[") + 1 : -1])]
+        block = ModelConfig(entry, f"{c.path}{kind}.")
+        attention = _searched_attention(d, c, block.section("attention"))
+        mlp = _searched_mlp(d, c, block.section("ffn"))
+    else:
+        query = c.dim("num_attention_heads", default=32)
+        heads = d.heads(c) if kind is None else Heads(query, kind, d.width(c) // query)
+        attention, mlp = _attention(d, c, heads), _mlp(d, c, d.inner(c))
     return Module(
-        "DeciLMModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=Layers(_searched(c, count) if c.has("block_configs") else _listed(c, count)),
-        norm=_norm(c),
-        rotary_emb=Activation("LlamaRotaryEmbedding"),
+        "DeciLMDecoderLayer",
+        input_layernorm=d.norm(d, c, d.width(c)) if attention else None,
+        self_attn=attention,
+        post_attention_layernorm=d.norm(d, c, d.width(c)) if mlp else None,
+        mlp=mlp,
     )
 
 
-register(
+def _llamas_rotary(build: Builder) -> Builder:
+    return lambda c: renamed(build(c), "DeciLMRotary", "LlamaRotary")
+
+
+_DECI = LLAMA.like("DeciLM", kinds=_kinds, layer=_layer)
+_DECI.register(
     ("nemotron-nas", "deci"),
-    decoder_classes("DeciLM", model, hidden=_hidden, qa_prefix="transformer"),
-    base="DeciLMModel",
-    base_prefix="model",
-    category="text decoder",
+    more={name: _llamas_rotary(build) for name, build in _DECI.classes().items()},
     source="modeling_decilm.py of nvidia/Llama-3_3-Nemotron-Super-49B-v1 and Deci/DeciLM-7B",
 )
