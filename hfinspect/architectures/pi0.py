@@ -43,7 +43,7 @@ def _acts(c: ModelConfig) -> Module:
     """Its table has as many words as PaliGemma's."""
     seen = nested(c, "vlm_config", **VLM).section("text_config")
     given = nested(c, "dit_config", **EXPERT)
-    words = int(seen.dim("vocab_size", default=257152))
+    words = int(seen.dim("vocab_size", default=256000))
     section = ModelConfig({**given.given, "vocab_size": words}, given.path, given.kind)
     expert = auto_model(section, default_type="gemma")
     for module in each_module(expert):
