@@ -37,6 +37,9 @@ class Values(Protocol):
     def items(self, key: str) -> list[Any]: ...
     def raw(self, key: str) -> Any: ...
     def given(self, key: str) -> bool: ...
+    def named(self, key: str) -> str:
+        """The key as the whole config has it: that of a section with the section before it."""
+        ...
 
 
 class NoValueError(ValueError):
@@ -145,7 +148,7 @@ def _of_list(
         raise NoValueError("is no expression")
     items = values.items(arguments[0])
     if op == "len":
-        return Dim(len(items), f"len({arguments[0]})")
+        return Dim(len(items), f"len({values.named(arguments[0])})")
     if op == "sum":
         return _applied("+", [0, sum(items)], arguments)
     place = int(value(arguments[1] if len(arguments) == 2 else None, values, i, depth + 1))
@@ -155,7 +158,7 @@ def _of_list(
     if isinstance(item, bool) or not isinstance(item, (int, float)):
         raise NoValueError(f"finds no number in {arguments[0]}")
     shown = place if place >= 0 else len(items) + place
-    return item if isinstance(item, float) else Dim(item, f"{arguments[0]}[{shown}]")
+    return item if isinstance(item, float) else Dim(item, f"{values.named(arguments[0])}[{shown}]")
 
 
 def holds(written: Written, values: Values, i: int | None = None, depth: int = 0) -> bool:

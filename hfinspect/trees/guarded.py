@@ -42,6 +42,10 @@ class Reading:
             self._sections[path] = found
         return self._sections[path]
 
+    def named(self, key: str) -> str:
+        config, last = self.place(key)
+        return config.path + last
+
     def given(self, key: str) -> bool:
         config, last = self.place(key)
         return config.has(last)

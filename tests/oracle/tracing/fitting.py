@@ -62,6 +62,9 @@ class EnvValues:
     def raw(self, key: str) -> Any:
         return self.env.get(key)
 
+    def named(self, key: str) -> str:
+        return key
+
     def given(self, key: str) -> bool:
         return key in self.written
 
