@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, cast
 
-from .tracing.fitting import proposed
 from .tracing.library import Library
 from .tracing.observing import Saved
+from .tracing.proposing import proposed
 from .tracing.recording import Recorded, Recording
 
 

@@ -6,18 +6,14 @@ the keys) when it fits every build that it has to explain.  What nothing fits ra
 
 from __future__ import annotations
 
-import itertools
-import math
-from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from hfinspect.trees.arithmetic import NoValueError, Written, holds
 
+from .evaluating import Env, EnvValues, evaluated
 from .observing import Kept, Leaf, Node, Part
 
-Env = Mapping[str, Any]
 #: How deep choices may stand in choices at one place.
 DEPTH = 3
 
@@ -34,99 +30,6 @@ class Build(NamedTuple):
     env: Env
     written: frozenset[str]
     root: Node
-
-
-class EnvValues:
-    """An environment as expressions read it."""
-
-    def __init__(self, env: Env, written: frozenset[str] = frozenset()) -> None:
-        self.env = env
-        self.written = written
-        self.numbers = {
-            k: v for k, v in env.items()
-            if isinstance(v, (int, float, list)) and not isinstance(v, bool)
-        }  # fmt: skip
-
-    def number(self, key: str) -> int | float:
-        found = self.env.get(key)
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
-            raise NoValueError(f"{key} is no number")
-        return found
-
-    def items(self, key: str) -> list[Any]:
-        found = self.env.get(key)
-        if not isinstance(found, list):
-            raise NoValueError(f"{key} is no list")
-        return found
-
-    def raw(self, key: str) -> Any:
-        return self.env.get(key)
-
-    def named(self, key: str) -> str:
-        return key
-
-    def given(self, key: str) -> bool:
-        return key in self.written
-
-
-def size_of(written: Written) -> int:
-    return 1 + sum(map(size_of, written)) if isinstance(written, list) else 1
-
-
-def evaluated(written: Written, values: EnvValues) -> Any:
-    """The number of an expression, None where it has none."""
-    if isinstance(written, (str, list)):
-        try:
-            return _compiled(repr(written))(values.numbers)
-        except (ArithmeticError, TypeError, IndexError, KeyError, ValueError):
-            return None
-    return written
-
-
-@cache
-def _compiled(text: str) -> Any:
-    """The reader's arithmetic as one function: thousands of expressions are tried."""
-    return eval(f"lambda e: {_python(literal_eval(text))}", {"math": math, "pair": _pair})
-
-
-@cache
-def _condition(text: str) -> Any:
-    """A condition on a member's place as a function."""
-    op, first, second = literal_eval(text)
-    if op == "kind":
-        made = f"e[{first!r}][i] == {second!r}"
-    elif op == "in":
-        made = f"i in e[{second!r}]"
-    else:
-        made = f"{_python(first)} {op} {_python(second)}"
-    return eval(f"lambda e, i: bool({made})", {"math": math, "pair": _pair})
-
-
-def _pair(found: Any, side: int) -> Any:
-    """The reader's ``pair``."""
-    if not isinstance(found, list):
-        return found
-    if len(found) != 2:
-        raise ValueError
-    return found[side]
-
-
-def _python(written: Written) -> str:
-    if isinstance(written, str):
-        return "i" if written == "i" else f"e[{written!r}]"
-    if not isinstance(written, list):
-        return repr(written)
-    op, *terms = written
-    texts = [_python(term) for term in terms]
-    if op == "[]":
-        return f"{texts[0]}[{texts[1]}]"
-    if op == "pair":
-        return f"pair({texts[0]}, {texts[1]})"
-    if op in ("ceil", "floor", "sqrt", "log2"):
-        return f"math.{op}({texts[0]})"
-    if len(op) <= 2:
-        return f"({op.join(texts)})"
-    return f"{op}({', '.join(texts)})"
 
 
 class Item(NamedTuple):
@@ -448,7 +351,7 @@ class Fitter:
             if self._tries < 0:
                 break
             sides: tuple[list[Member], list[Member]] = ([], [])
-            there = _condition(repr(condition))
+            there = condition(repr(condition))
             try:
                 for one in members:
                     sides[there(self.values[one[0]].numbers, one[1])].append(one)
@@ -543,52 +446,3 @@ def _unsorted(vector: Sequence[bool | None], sorts: Mapping[int, set[Any]]) -> i
 def _where(items: list[Item]) -> str:
     node = items[0].node
     return node.class_name if isinstance(node, (Node, Part)) else str(node)[:80]
-
-
-def proposed(
-    noted: Iterable[Written], sizes: Iterable[Written], env: Env, effective: Sequence[str]
-) -> list[Written]:
-    """Expressions in the order in which they are tried: sizes of tensors, keys, what was computed,
-    then simple combinations of the keys that change anything."""
-    found: dict[str, Written] = {}
-
-    def add(written: Written) -> None:
-        found.setdefault(repr(written), written)
-
-    for written in sorted(sizes, key=size_of):
-        add(written)
-    plain: list[Written] = []
-    for key in effective:
-        held = env.get(key)
-        if isinstance(held, list):
-            places = [["[]", key, i] for i in range(len(held))] + [["[]", key, -1]]
-            plain += [p for p in places if held]
-            add(["len", key])
-        elif held is None or (isinstance(held, (int, float)) and not isinstance(held, bool)):
-            plain.append(key)
-    for written in plain:
-        add(written)
-    for written in sorted(noted, key=size_of):
-        add(written)
-    # Half, double, one more: what conversions of fused tensors and heads make of a size.
-    for written in list(found.values()):
-        if size_of(written) <= 7:
-            for n in (2, 3, 4):
-                add(["*", n, written])
-                add(["//", written, n])
-            add(["+", written, 1])
-            add(["-", written, 1])
-    for written in sizes:  # gate and up in one
-        add(["*", 2, written])
-    for written in plain:  # sines and cosines of a width
-        add(["*", 2, ["//", ["+", written, 1], 2]])
-    if len(plain) <= 16:
-        for a in plain:
-            add(["*", a, a])  # a table of positions with as many rows as columns
-        for a, b in itertools.combinations(plain, 2):
-            add(["*", a, b])
-            add(["+", a, b])
-        for a, b in itertools.permutations(plain, 2):
-            add(["//", a, b])
-            add(["-", a, b])
-    return list(found.values())

@@ -18,10 +18,12 @@ from hfinspect.trees.traced import builders
 
 from .building import Failed, Seen
 from .changing import IDLE
+from .evaluating import EnvValues, evaluated
 from .experimenting import Experiments, counts
-from .fitting import Build, EnvValues, Fitter, NoFit, evaluated, proposed
+from .fitting import Build, Fitter, NoFit
 from .gate import LEAST, Gated, comparisons, gate
 from .observing import flat, served
+from .proposing import proposed
 from .writing import Trace, keys_of
 
 #: Random builds that a class must pass.
