@@ -16,9 +16,25 @@ def older_names(module: Module) -> dict[str, Parameter]:
             numbers, Role.BUFFER, "I64", saved=False, component=Component.EMBEDDING
         )
     for name, part in (("weight_g", "original0"), ("weight_v", "original1")):
-        normed = _tensor_at(module, "parametrizations", "weight", part)
+        path = ("parametrizations", "weight", part)
+        normed = _tensor_at(module, *path)
         if normed is not None:
-            found[name] = Parameter(normed.shape, saved=False)
+            found[name] = Parameter(
+                normed.shape, saved=False, component=_component_at(module, *path)
+            )
+    return found
+
+
+def _component_at(module: Module, *path: str) -> Component | None:
+    """What the innermost says that says anything."""
+    found: Component | None = None
+    here: Module | Parameter = module
+    for name in path:
+        assert isinstance(here, Module)
+        inner = here.children[name]
+        assert inner is not None
+        here = inner
+        found = here.component or found
     return found
 
 
