@@ -1,7 +1,7 @@
 """Muse Spark (Meta 2026), text, vision and audio. Source: transformers/models/muse_spark.
 
 Muse Glimmer's decoder with gates on the residual stream and routed experts that work at a width of
-their own; its tower, and a pyramid of causal convolutions over the waveform (a trace).
+their own; its tower, and a pyramid of causal convolutions over the waveform.
 """
 
 from ..core.components import Component
@@ -12,14 +12,17 @@ from ..layers.composing import renamed
 from ..layers.experts import corrected_router
 from ..layers.heads import to_words
 from ..layers.latent_decoders import listed_kinds
+from ..layers.vision import MAX_STAGES, bounded, scaled
 from ..layers.windows import windows
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
+    Conv,
     Embedding,
     Layers,
     Linear,
     Module,
+    ModuleList,
     RMSNorm,
     Weight,
 )
@@ -104,6 +107,71 @@ def text_model(c: ModelConfig) -> Module:
     )
 
 
+# ---- audio
+
+
+def _audio_norm(c: ModelConfig, size: int) -> Module:
+    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6), class_name="MuseSparkRMSNorm")
+
+
+def _audio_block(c: ModelConfig, width: Dim) -> Module:
+    kernel = c.dim("conv_kernel_size", default=7)
+    inner = scaled(c, width, "mlp_ratio", default=4.0)
+    conv = Conv(width, width, kernel, dims=1, groups=int(width))
+    conv.class_name = "MuseSparkAudioCausalConv1d"
+    return Module(
+        "MuseSparkAudioConvBlock",
+        conv=conv,
+        norm=_audio_norm(c, width),
+        mlp=Module(
+            "MuseSparkAudioMLP",
+            fc1=Linear(width, inner, kind="up"),
+            fc2=Linear(inner, width, kind="down"),
+            activation_fn=activation(c.text("hidden_act", default="gelu")),
+            component=Component.MLP,
+        ),
+    )
+
+
+def audio_model(c: ModelConfig) -> Module:
+    stages = c.count("num_hidden_layers", default=4, minimum=1)
+    sizes = {
+        key: bounded(c, key, c.dims(key, default=default, minimum=least)) if key == "depths"
+        else c.dims(key, default=default)
+        for key, default, least in (
+            ("patch_sizes", (16, 6, 5, 4), 1),
+            ("hidden_sizes", (256, 512, 1024, 2048), 1),
+            ("depths", (2, 2, 2, 2), 0),
+        )
+    }  # fmt: skip
+    for key, found in sizes.items():
+        if not len(found) == int(stages) <= MAX_STAGES:
+            raise c.error(key, f"{len(found)} entries", f"one for each of {int(stages)} layers")
+    widths, layers = sizes["hidden_sizes"], []
+    for i, (patch, width, depth) in enumerate(zip(*sizes.values(), strict=True)):
+        layers.append(
+            Module(
+                "MuseSparkAudioLayer",
+                patch_embedder=Module(
+                    "MuseSparkAudioPatchEmbedding",
+                    proj=Linear(widths[i - 1] * patch if i else patch, width),
+                    norm=_audio_norm(c, width),
+                    component=Component.EMBEDDING,
+                ),
+                conv_blocks=ModuleList([_audio_block(c, width)] * int(depth)),
+            )
+        )
+    out = c.dim("out_hidden_size", default=8192)
+    return Module(
+        "MuseSparkAudioModel",
+        layers=Layers(layers),
+        norm=_audio_norm(c, widths[-1]),
+        proj=Linear(widths[-1], out, component=Component.PROJECTOR),
+        post_proj_norm=_audio_norm(c, out),
+        part="audio",
+    )
+
+
 # ---- together
 
 
@@ -120,7 +188,7 @@ def model(c: ModelConfig) -> Module:
         "vision_tower": vision_model(c.section("vision_config")),
         "language_model": text_model(text),
         **muse_glimmer.projections(c, width, "MuseSparkVisionAdapter"),
-        "audio_tower": builder("MuseSparkAudioModel")(audio),
+        "audio_tower": audio_model(audio),
     }
     return Module("MuseSparkModel", dict(parts))
 
@@ -134,6 +202,7 @@ def generation(c: ModelConfig) -> Module:
 
 register_part("muse_spark_text", "MuseSparkTextModel", text_model, "text decoder")
 register_part("muse_spark_vision", "MuseSparkVisionModel", vision_model, "vision")
+register_part("muse_spark_audio", "MuseSparkAudioModel", audio_model, "audio")
 register(
     "muse_spark",
     {"MuseSparkForConditionalGeneration": generation, "MuseSparkModel": model},

@@ -10,8 +10,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import to_words
 from ..layers.multimodal import nested
-from ..trees.catalog import auto_model, builder, register
-from ..trees.modules import Conv, Linear, Module, Parameter, each_module
+from ..trees.catalog import auto_model, register, register_part
+from ..trees.modules import Conv, LayerNorm, Linear, Module, Parameter, each_module
+from . import nemotron3_diarization as speakers
 
 _NAME = "Nemotron3_5Transcribe"
 #: What Nemotron3_5TranscribeConfig makes of an absent text section.
@@ -29,6 +30,37 @@ _NEMO = {
 }  # fmt: skip
 
 
+def asr_encoder(c: ModelConfig) -> Module:
+    h = c.dim("hidden_size", default=1280)
+    block = speakers.layer(c, _NAME, h, c.dim("intermediate_size", default=5120), 10, normed=True)
+    parts = {
+        "embedder": speakers.embedder(c, _NAME, h),
+        **speakers.stack(c, _NAME, h, block, 32),
+    }
+    return Module(f"{_NAME}AsrAudioModel", dict(parts), part="audio")
+
+
+def word_encoder(c: ModelConfig) -> Module:
+    h, factor = c.dim("hidden_size", default=1280), c.dim("upsampling_factor", default=2)
+    block = speakers.layer(c, _NAME, h, c.dim("intermediate_size", default=640), 16, normed=True)
+    upsampler = Conv(h, h, factor, dims=1, transposed=True, stride=factor)
+    parts = {"upsampler": upsampler, **speakers.stack(c, _NAME, h, block, 2)}
+    return Module(f"{_NAME}WordTimestampModel", dict(parts), part="audio")
+
+
+def audio_model(c: ModelConfig) -> Module:
+    asr, who = c.section("asr_config"), c.section("diarization_config")
+    count = who.section("head_config").dim("num_speakers", default=8)
+    return Module(
+        f"{_NAME}AudioModel",
+        asr_encoder=asr_encoder(asr),
+        diarization_model=speakers.frames(who),
+        asr_norm=LayerNorm(asr.dim("hidden_size", default=1280)),
+        speaker_norm=LayerNorm(count),
+        part="audio",
+    )
+
+
 def _nemo(root: Module) -> Module:
     """An encoder under NeMo's names: q, k and v in one matrix."""
     for module in list(each_module(root)):
@@ -38,9 +70,7 @@ def _nemo(root: Module) -> Module:
                 cast("Parameter", cast("Module", parts.pop(f"{at}_proj"))["weight"]) for at in "qkv"
             ]
             rows = made[0].shape[0] + made[1].shape[0] + made[2].shape[0]
-            joined = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
-            joined.component = Component.ATTENTION
-            parts["w_qkv"] = joined
+            parts["w_qkv"] = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
         if "fc1" in parts:
             pair = {"0": parts.pop("fc1"), "3": parts.pop("fc2")}
             parts["net"] = Module("ModuleList", dict(pair))
@@ -73,8 +103,7 @@ def _projector(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    tower = builder(f"{_NAME}AudioModel")(c.section("audio_config"))
-    words = builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
+    tower = audio_model(c.section("audio_config"))
     for encoder in (tower["asr_encoder"], _within(tower, "diarization_model.model.audio_tower")):
         _nemo(cast("Module", encoder))
     return Module(
@@ -82,7 +111,7 @@ def model(c: ModelConfig) -> Module:
         audio_tower=tower,
         language_model=_text(c),
         multi_modal_projector=_projector(c),
-        word_timestamp_encoder=_nemo(words),
+        word_timestamp_encoder=_nemo(word_encoder(c.section("word_timestamp_config"))),
     )
 
 
@@ -117,11 +146,7 @@ def generation(c: ModelConfig) -> Module:
         subpixel_upsample=_within(who, "model.upsampler.conv"),
         learnable_sil_emb=who["silence_embeds"],
     )
-    parts = {
-        "first_hidden_to_hidden": Component.HEAD,
-        "single_hidden_to_spks": Component.HEAD,
-        "subpixel_upsample": Component.CONV,
-    }
+    parts = {"first_hidden_to_hidden": Component.HEAD, "single_hidden_to_spks": Component.HEAD}
     for at, component in parts.items():
         _within(sorting, at).component = component
     hearing = Module(
@@ -149,6 +174,11 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
+register_part("nemotron3_5_transcribe_asr_audio", f"{_NAME}AsrAudioModel", asr_encoder, "audio")
+register_part("nemotron3_5_transcribe_audio", f"{_NAME}AudioModel", audio_model, "audio")
+register_part(
+    "nemotron3_5_transcribe_word_timestamp", f"{_NAME}WordTimestampModel", word_encoder, "audio"
+)
 register(
     "nemo_speechlm",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},

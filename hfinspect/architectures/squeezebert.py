@@ -1,0 +1,75 @@
+"""SqueezeBERT (Iandola et al. 2020). Source: transformers/models/squeezebert.
+
+BERT whose linear layers are grouped convolutions of one position: weight (out, in / groups, 1).
+"""
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..layers.bert_encoders import Encoder, tables
+from ..layers.blocks import activation
+from ..layers.encoders import dropout, hidden
+from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Layers, Module
+from .bert import BERT
+
+
+def _conv(c: ModelConfig, inputs: int, outputs: int, key: str, default: int, *, kind: str,
+          component: Component) -> Module:  # fmt: skip
+    groups = c.dim(key, default=default)
+    c.divided(inputs, groups, "the layer's input", key)
+    c.divided(outputs, groups, "the layer's output", key)
+    return Conv(inputs, outputs, 1, dims=1, groups=groups, component=component, kind=kind)
+
+
+def _normed(c: ModelConfig, conv: Module) -> Module:
+    eps = 1e-12  # the class's own, whatever the config says
+    norm = LayerNorm(hidden(c), eps=eps, class_name="SqueezeBertLayerNorm")
+    return Module("ConvDropoutLayerNorm", conv1d=conv, layernorm=norm, dropout=dropout(c))
+
+
+def _layer(_e: Encoder, c: ModelConfig) -> Module:
+    h, inner = hidden(c), c.dim("intermediate_size")
+    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
+    attend, mlp = Component.ATTENTION, Component.MLP
+    up = _conv(c, h, inner, "intermediate_groups", 4, kind="up", component=mlp)
+    down = _conv(c, inner, h, "output_groups", 4, kind="down", component=mlp)
+    out = _conv(c, h, h, "post_attention_groups", 1, kind="output", component=attend)
+    return Module(
+        "SqueezeBertModule",
+        attention=Module(
+            "SqueezeBertSelfAttention",
+            query=_conv(c, h, h, "q_groups", 4, kind="query", component=attend),
+            key=_conv(c, h, h, "k_groups", 4, kind="key", component=attend),
+            value=_conv(c, h, h, "v_groups", 4, kind="value", component=attend),
+            dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
+            softmax=Activation("Softmax", "dim=-1"),
+            matmul_qk=Activation("MatMulWrapper"),
+            matmul_qkv=Activation("MatMulWrapper"),
+            component=attend,
+        ),
+        post_attention=_normed(c, out),
+        intermediate=Module(
+            "ConvActivation", conv1d=up, act=activation(c.text("hidden_act")), component=mlp
+        ),
+        output=_normed(c, down),
+    )
+
+
+def _embeddings(e: Encoder, c: ModelConfig) -> Module:
+    if c.has("embedding_size") and c.dim("embedding_size") != hidden(c):
+        raise c.error("embedding_size", int(c.dim("embedding_size")), f"{int(hidden(c))}, as wide")
+    return tables(e, c)
+
+
+def _stack(e: Encoder, c: ModelConfig) -> Module:
+    layers = Layers.of(c.count("num_hidden_layers"), e.layer(e, c))
+    return Module("SqueezeBertEncoder", layers=layers)
+
+
+BERT.like(
+    "SqueezeBert",
+    "transformer",
+    pooling="always",
+    embeddings=_embeddings,
+    layer=_layer,
+    encoder=_stack,
+).register("squeezebert")
