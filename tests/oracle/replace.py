@@ -13,6 +13,7 @@ with the labels that the written tree gives.  A trace takes the file's place onl
 - of ``--count`` fresh configs as users write them it gets none wrong, and refuses at most a share
   of ``--allow`` of those that the file answers;
 - names, shapes, components, parts, kinds, ties and dtypes of all these are those of the file;
+- no size or count is held to the values that were recorded;
 - the type's base, prefix, category and first class are the same.
 
 What is printed of a family that stays: the reason, and the configs or labels behind it.
@@ -401,6 +402,10 @@ def _one(
         if trace[field] != getattr(family, field):
             print(f"{file}: {field} {trace[field]!r} for {getattr(family, field)!r}")
             return None
+    for name in names:
+        for key in held_numbers(trace, name):
+            print(f"{kind} {name}: LACKS other values of {key}", flush=True)
+            return None
     for name, compared in compare(library, kind, trace, count, allow):
         verdict = "; ".join(f"{why}: {what}" for why, what in compared.lacks.items())
         print(
@@ -410,6 +415,21 @@ def _one(
         if compared.lacks:
             return None
     return {"trace": trace, "examples": {"recordings": examples(library, kind, found)}}
+
+
+def held_numbers(trace: Mapping[str, Any], name: str) -> Iterator[str]:
+    """The keys of which every root of a class knows a few numbers alone."""
+    entry = trace["classes"][name]
+    rules = [trace["guards"][root["guards"]] for root in (entry, *entry.get("or", ()))]
+    for key in rules[0]:
+        known = [rule.get(key, {}).get("is") for rule in rules]
+        if all(
+            values is not None
+            and any(type(value) in (int, float) for value in values)
+            and all(value is None or type(value) in (int, float) for value in values)
+            for values in known
+        ):
+            yield key
 
 
 def write(file: str, traces: Mapping[str, Mapping[str, Any]]) -> None:
