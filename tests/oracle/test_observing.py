@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .tracing.changing import alternatives
 from .tracing.fitting import Build, Fitter
 from .tracing.observing import Saved, flat, tree
 
@@ -33,3 +34,29 @@ def test_rotary_positions_are_known_though_nothing_is_saved_of_them() -> None:
     fitted = Fitter([Build({"width": 7}, frozenset(), root)], ["width"], []).root([0])
     assert fitted["in"]["rotary_emb"] == {"class": "SmallRotaryEmbedding", "in": {}}
     assert flat(root) == {"table.weight": (5, 7)}
+
+
+def layers(count: int, width: int) -> Saved:
+    """A list of layers, of which the first is twice as wide."""
+    names = [f"layers.{i}.weight" for i in range(count)]
+    shapes = [(2 * width if i == 0 else width, 3) for i in range(count)]
+    classes = {"": "Small", "layers": "ModuleList"} | {f"layers.{i}": "L" for i in range(count)}
+    tensors = {name: (shape, "float32") for name, shape in zip(names, shapes, strict=True)}
+    return Saved(tensors, {}, {}, frozenset(names), classes)
+
+
+def test_a_list_whose_members_differ_by_their_place() -> None:
+    sizes = [(3, 7), (4, 11), (5, 13)]
+    builds = [
+        Build({"depth": n, "width": w}, frozenset(), tree(layers(n, w))) for n, w in sizes
+    ]  # fmt: skip
+    keys = ["depth", "width", ["*", 2, "width"]]
+    found = Fitter(builds, keys, [], keys=["depth", "width"]).root(range(3))["in"]["layers"]
+    assert found["count"] == "depth"
+    assert [when for when, _ in found["pick"]] == [["==", "i", 0], None]
+
+
+def test_which_stages_a_backbone_gives_is_tried() -> None:
+    found = alternatives("out_features", ["stage4"], "list[str]", set(), set())
+    assert ["stage1"] in found and ["stage1", "stage4"] in found
+    assert [1, 2] in alternatives("backbone.out_indices", [4], "list[int]", set(), set())

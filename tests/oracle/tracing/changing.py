@@ -134,7 +134,10 @@ def _for_null(key: str, annotation: str, words: set[str]) -> list[Any]:
 
 
 def _lists(key: str, value: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    # Which stages a backbone gives: each may have a norm of its own.
+    stages = {"out_features": ("stage1", "stage2"), "out_indices": (1, 2)}
+    first = list(stages.get(key.rpartition(".")[2], ()))
+    found: list[Any] = [first[:1], first, [*first[:1], value[-1]]] if first else []
     kinds = {type(item) for item in value}
     staged = bool(_STAGED.search(key.rpartition(".")[2]))
     if kinds <= {int, float}:

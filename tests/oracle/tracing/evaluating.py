@@ -63,7 +63,7 @@ def _compiled(text: str) -> Any:
 
 
 @cache
-def condition(text: str) -> Any:
+def as_function(text: str) -> Any:
     """A condition on a member's place as a function."""
     op, first, second = literal_eval(text)
     if op == "kind":

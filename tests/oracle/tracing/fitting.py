@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hfinspect.trees.arithmetic import NoValueError, Written, holds
 
-from .evaluating import Env, EnvValues, evaluated
+from .evaluating import Env, EnvValues, as_function, evaluated
 from .observing import Kept, Leaf, Node, Part
 
 #: How deep choices may stand in choices at one place.
@@ -351,7 +351,7 @@ class Fitter:
             if self._tries < 0:
                 break
             sides: tuple[list[Member], list[Member]] = ([], [])
-            there = condition(repr(condition))
+            there = as_function(repr(condition))
             try:
                 for one in members:
                     sides[there(self.values[one[0]].numbers, one[1])].append(one)
