@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.decoders import Decoder, pre_norm
-from ..layers.heads import causal_lm
+from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Buffer,
@@ -196,10 +196,16 @@ def model(c: ModelConfig) -> Module:
     return text
 
 
+def whole(c: ModelConfig) -> Module:
+    """The head is never tied, whatever the config says."""
+    head = to_words(TEXT.width(c), c.dim("vocab_size", default=128256))
+    return Module("EvollaForProteinText2Text", model=model(c), lm_head=head)
+
+
 register(
     ("evolla", "EvollaModel"),
     {
-        "EvollaForProteinText2Text": causal_lm("EvollaForProteinText2Text", model),
+        "EvollaForProteinText2Text": whole,
         "EvollaModel": model,
     },
     base="EvollaModel",

@@ -94,7 +94,8 @@ def _finer(p: Pixels, c: ModelConfig) -> int:
     common = int(c.dim("common_stride", default=4))
     if not strides:
         raise c.error(p.strides, c.raw(p.strides), "at least one stride")
-    return max(0, int(math.log2(min(strides[-_LEVELS:])) - math.log2(common)))
+    # Below zero it counts from the end of the list, as the library's own slice does.
+    return int(math.log2(min(strides[-_LEVELS:])) - math.log2(common))
 
 
 def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
