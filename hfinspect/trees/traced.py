@@ -242,7 +242,8 @@ class _Building:
             kind=node.get("kind"),
         )
         made.detail = _detail(made)
-        made.children = {**made.children, **older_names(made), **made.children}
+        for name, older in older_names(made).items():
+            made.children.setdefault(name, older)  # unless the trace has it itself
         if "keeps" in node:
             made.keeps = tuple(kept(said, self._size) for said in node["keeps"][:MAX_KEPT])
         if "window" in node:

@@ -32,7 +32,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from hfinspect.core.components import Role
 from hfinspect.core.config import ModelConfig
@@ -108,53 +108,47 @@ class _Known:
         }  # fmt: skip
 
 
-class _Transformers(Transformers):
-    """transformers, with what is known of one written family."""
+class _OfFamily:
+    """A library of which one written family is known; stands before the library's own class."""
 
-    def __init__(self, known: _Known) -> None:
-        super().__init__()
-        self.known = known
+    known: _Known
 
     def classes(self, kind: str) -> list[str]:
         return list(self.known.family.classes)
 
     def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
-        return self.known.recorded.get(class_name, [])
+        theirs: list[dict[str, Any]] = super().released(kind, class_name)  # type: ignore[misc]
+        return [*theirs, *self.known.recorded.get(class_name, [])]
+
+    def build(self, kind: str, class_name: str, given: Given) -> Saved:
+        made: Saved = super().build(kind, class_name, given)  # type: ignore[misc]
+        return self.known.labelled(cast("Library", self), kind, class_name, given, made)
+
+    def about(self, kind: str) -> dict[str, Any]:
+        return self.known.about()
+
+
+class _Transformers(_OfFamily, Transformers):
+    """transformers, with what is known of one written family."""
+
+    def __init__(self, known: _Known) -> None:
+        Transformers.__init__(self)
+        self.known = known
 
     def starts(
         self, kind: str, class_name: str, released: Given | None = None
     ) -> Iterator[dict[str, Any]]:
         if released:
             yield dict(released)
-        yield from super().starts(kind, class_name, released)
-
-    def build(self, kind: str, class_name: str, given: Given) -> Saved:
-        made = super().build(kind, class_name, given)
-        return self.known.labelled(self, kind, class_name, given, made)
-
-    def about(self, kind: str) -> dict[str, Any]:
-        return self.known.about()
+        yield from Transformers.starts(self, kind, class_name, released)
 
 
-class _Diffusers(Diffusers):
+class _Diffusers(_OfFamily, Diffusers):
     """diffusers, with what is known of one written family."""
 
     def __init__(self, known: _Known) -> None:
-        super().__init__()
+        Diffusers.__init__(self)
         self.known = known
-
-    def classes(self, kind: str) -> list[str]:
-        return list(self.known.family.classes)
-
-    def released(self, kind: str, class_name: str) -> list[dict[str, Any]]:
-        return [*super().released(kind, class_name), *self.known.recorded.get(class_name, [])]
-
-    def build(self, kind: str, class_name: str, given: Given) -> Saved:
-        made = super().build(kind, class_name, given)
-        return self.known.labelled(self, kind, class_name, given, made)
-
-    def about(self, kind: str) -> dict[str, Any]:
-        return self.known.about()
 
 
 def _kept(root: Module) -> Iterator[tuple[str, Kept]]:
