@@ -4,12 +4,13 @@ the converted form. Source of shapes: modeling.py in Alibaba-NLP/new-impl.
 GTE's tensors under the prefix ``new``; q, k and v may be apart (``pack_qkv``), positions learned.
 """
 
+from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import encoders
 from ..layers.composing import composed, renamed, with_defaults
 from ..layers.encoders import dropout, hidden, labels
-from ..trees.catalog import register
+from ..trees.catalog import builder, register
 from ..trees.modules import Embedding, Linear, Module
-from . import gte
 
 _DEFAULTS = {
     "vocab_size": 30528, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -37,7 +38,9 @@ def _apart(c: ModelConfig, root: Module) -> None:
 
 
 def model(c: ModelConfig, *, pooling: bool = False) -> Module:
-    root = renamed(gte.model(c, pooling=pooling), "Gte", "New")
+    root = renamed(builder("GteModel")(c), "Gte", "New")
+    if pooling:
+        root.children["pooler"] = encoders.pooler(c, "New")
     if not c.flag("pack_qkv", default=True):
         _apart(c, root)
     if c.text("position_embedding_type", default="rope") == "absolute":
@@ -53,9 +56,12 @@ def _pooled(c: ModelConfig) -> Module:
 
 
 def _head(c: ModelConfig) -> Module:
-    head = renamed(gte.lm_head(c), "GteLMHead", "NewLMPredictionHead")
+    head = builder("GteForMaskedLM")(c)["lm_head"]
+    assert isinstance(head, Module)
+    head = renamed(head, "GteLMHead", "NewLMPredictionHead")
     table = "new.embeddings.word_embeddings.weight" if c.tied() else None
     vocab = c.dim("vocab_size")
+    head.component = Component.HEAD
     head.children["decoder"] = Linear(hidden(c), vocab, tied_to=table, kind="lm_head")
     return head
 
