@@ -113,7 +113,7 @@ def framework_kept(
         return parts
     if step.batch == 1 and not _AT_ONE.isdisjoint(parts["layer"]):
         return "what is kept of one sequence differs between versions of torch"
-    sizes = _sizes(prediction)
+    sizes = _sizes(prediction, config)
     if sizes is None:
         return "its number of attention heads is not known"
     terms = _terms(sizes, step)
@@ -230,13 +230,15 @@ def _formula(rule: Mapping[str, int]) -> str:
     return " ".join(parts).removeprefix("+ ")
 
 
-def _sizes(prediction: Prediction) -> _Sizes | None:
+def _sizes(prediction: Prediction, config: Mapping[str, Any]) -> _Sizes | None:
     """Sizes as the tree has them."""
-    blocks, heads = decoder_blocks(prediction.root), attention_heads(prediction)
+    blocks, heads = decoder_blocks(prediction.root), attention_heads(prediction, config)
     if heads is None or not blocks:
         return None
     rows = _rows(blocks[0])
     out, columns = rows["output"]
+    if columns % heads:
+        return None
     head_dim = columns // heads
     kv_heads = heads
     if "key" in rows:
@@ -267,9 +269,11 @@ def _mixture(
     return 0, 0, rows["gate_up"][0] // 2
 
 
-def attention_heads(prediction: Prediction) -> int | None:
-    """Attention heads, as the class read them; None where it did not."""
-    _, found = prediction.read.get("num_attention_heads", ("", 0))
+def attention_heads(prediction: Prediction, config: Mapping[str, Any]) -> int | None:
+    """Attention heads, as the class read them, or where no shape has them as the config says;
+    None where it does not."""
+    key = "num_attention_heads"
+    _, found = prediction.read.get(key, ("", config.get(key)))
     return int(found) if isinstance(found, int) and found > 0 else None
 
 

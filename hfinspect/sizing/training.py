@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Final
+from typing import Any, Final
 
 from ..core.components import Component, Role
 from ..core.footprint import WeightBytes
@@ -136,7 +136,7 @@ def size_training(
         step=_step_line(sized, wish),
         rank=None if wish.method == "full" else wish.rank,
         targets=() if sized.chosen is None else sized.chosen.names, adapters=sized.adapters,
-        saved=sized.saved, estimates=_estimates(prediction, wish), fits=None,
+        saved=sized.saved, estimates=_estimates(prediction, wish, found.config or {}), fits=None,
         notes=(*_notes(wish), *_unnamed(prediction, wish)),
     )  # fmt: skip
     return result if device is None else _on(result, device)
@@ -374,10 +374,12 @@ def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
     )  # fmt: skip
 
 
-def _estimates(prediction: Prediction, wish: TrainWish) -> dict[str, int]:
+def _estimates(
+    prediction: Prediction, wish: TrainWish, config: Mapping[str, Any]
+) -> dict[str, int]:  # fmt: skip
     """Named formulas of others, for comparison."""
     found: dict[str, int] = {}
-    heads = attention_heads(prediction)
+    heads = attention_heads(prediction, config)
     _, width = prediction.read.get("hidden_size", ("", 0))
     _, layers = prediction.read.get("num_hidden_layers", ("", 0))
     sizes = (heads, width, layers)

@@ -10,7 +10,8 @@ def older_names(module: Module) -> dict[str, Parameter]:
     """What only older files hold: numbers of positions, and a normed weight before torch 2."""
     found = {}
     many = _tensor_at(module, "position_embeddings", "weight")
-    if table := many or _tensor_at(module, "position_embedding", "weight"):
+    table = many or _tensor_at(module, "position_embedding", "weight")
+    if table and "entity_embeddings" not in module.children:  # whose positions are inputs
         numbers = (1, table.shape[0])
         found["position_ids"] = Parameter(
             numbers, Role.BUFFER, "I64", saved=False, component=Component.EMBEDDING
