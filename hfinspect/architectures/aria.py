@@ -102,7 +102,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "aria",
     {"AriaForConditionalGeneration": conditional_generation, "AriaModel": model},
-    base="AriaModel",
     aliases={
         "model.language_model.": "language_model.model.",
         "model.vision_tower.": "vision_tower.",

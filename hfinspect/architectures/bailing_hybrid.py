@@ -159,7 +159,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "bailing_hybrid",
     {"BailingHybridForCausalLM": causal, "BailingHybridModel": alone},
-    base="BailingHybridModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -245,7 +245,6 @@ register(
         "BeitForSemanticSegmentation": semantic_segmentation,
         "BeitBackbone": backbone,
     },
-    base="BeitModel",
     base_prefix="beit",
     category="vision",
 )

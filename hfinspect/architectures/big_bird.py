@@ -93,10 +93,4 @@ _CLASSES = composed(
     }
 )
 
-register(
-    "big_bird",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base="BigBirdModel",
-    base_prefix="bert",
-    category="encoder",
-)
+register("big_bird", with_defaults(_DEFAULTS, _CLASSES), base_prefix="bert", category="encoder")

@@ -66,7 +66,6 @@ register(
         f"{_NAME}ForSequenceClassification": _styled(seq2seq.sequence_classification),
         f"{_NAME}ForQuestionAnswering": _styled(seq2seq.question_answering),
     },
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="encoder-decoder",
 )

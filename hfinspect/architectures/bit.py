@@ -126,7 +126,6 @@ register(
         "BitModel": model,
         "BitBackbone": backbone,
     },
-    base="BitModel",
     base_prefix="bit",
     category="vision",
 )

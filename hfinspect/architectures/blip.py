@@ -270,7 +270,6 @@ register(
         "BlipForQuestionAnswering": question_answering,
         "BlipForImageTextRetrieval": retrieval,
     },
-    base="BlipModel",
     category="multimodal",
 )
 register_part("blip_vision_model", "BlipVisionModel", only_vision, "vision")

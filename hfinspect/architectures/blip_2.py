@@ -174,7 +174,6 @@ register(
         "Blip2TextModelWithProjection": text_with_projection,
         "Blip2ForImageTextRetrieval": retrieval,
     },
-    base="Blip2Model",
     category="multimodal",
 )
 

@@ -61,7 +61,6 @@ register(
         "Bloom", model, prefix="transformer", embedding="word_embeddings", hidden=_hidden,
         tied_default=True, labeller="classifier",
     ),
-    base="BloomModel",
     base_prefix="transformer",
     category="text decoder",
 )  # fmt: skip

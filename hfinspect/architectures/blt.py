@@ -163,7 +163,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "blt",
     {"BltForCausalLM": causal, "BltModel": model},
-    base="BltModel",
     base_prefix="model",
     category="text decoder",
 )

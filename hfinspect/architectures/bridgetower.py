@@ -166,7 +166,6 @@ register(
         f"{_NAME}ForImageAndTextRetrieval": retrieval,
         f"{_NAME}ForContrastiveLearning": contrastive,
     },
-    base=f"{_NAME}Model",
     base_prefix="bridgetower",
     category="multimodal",
 )

@@ -91,7 +91,6 @@ register(
             }
         ),
     ),
-    base="BrosModel",
     base_prefix="bros",
     category="encoder",
 )

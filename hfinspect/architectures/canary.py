@@ -82,7 +82,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "canary",
     {"CanaryForConditionalGeneration": generation, "CanaryModel": model},
-    base="CanaryModel",
     base_prefix="model",
     category="encoder-decoder",
 )

@@ -68,7 +68,6 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
 register(
     "canine",
     with_defaults(_DEFAULTS, usual_classes(_NAME, "canine", model)),
-    base="CanineModel",
     base_prefix="canine",
     category="encoder",
 )

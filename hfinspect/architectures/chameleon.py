@@ -124,7 +124,6 @@ register(
         "ChameleonForConditionalGeneration": causal_lm("ChameleonForConditionalGeneration", model),
         "ChameleonModel": model,
     },
-    base="ChameleonModel",
     base_prefix="model",
     category="multimodal",
 )

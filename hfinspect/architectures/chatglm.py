@@ -208,7 +208,6 @@ register(
         "ChatGLMModel": conditional_generation,
         "ChatGLMForSequenceClassification": sequence_classification,
     },
-    base="ChatGLMModel",
     base_prefix="transformer",
     # Some conversions put the output layer where others have it.
     aliases={"lm_head.": "transformer.output_layer."},

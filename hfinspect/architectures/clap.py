@@ -179,14 +179,13 @@ def audio_with_projection(c: ModelConfig) -> Module:
     )
 
 
-register("clap", {"ClapModel": model}, base="ClapModel", base_prefix="clap", category="multimodal")
+register("clap", {"ClapModel": model}, base_prefix="clap", category="multimodal")
 register(
     "clap_text_model",
     {
         "ClapTextModel": lambda c: text_model(_text(c)),
         "ClapTextModelWithProjection": text_with_projection,
     },
-    base="ClapTextModel",
     category="encoder",
 )
 register(
@@ -195,6 +194,5 @@ register(
         "ClapAudioModel": lambda c: audio_model(_audio(c)),
         "ClapAudioModelWithProjection": audio_with_projection,
     },
-    base="ClapAudioModel",
     category="audio",
 )

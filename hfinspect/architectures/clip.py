@@ -165,20 +165,17 @@ register(
         "CLIPForImageClassification": image_classification,
         "StableDiffusionSafetyChecker": safety_checker,
     },
-    base="CLIPModel",
     category="vision",
 )
 register(
     "clip_text_model",
     {"CLIPTextModel": text_model, "CLIPTextModelWithProjection": text_with_projection},
-    base="CLIPTextModel",
     base_prefix="text_model",
     category="encoder",
 )
 register(
     "clip_vision_model",
     {"CLIPVisionModel": vision_model, "CLIPVisionModelWithProjection": vision_with_projection},
-    base="CLIPVisionModel",
     base_prefix="vision_model",
     category="vision",
 )

@@ -101,7 +101,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "cohere_asr",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="encoder-decoder",
 )

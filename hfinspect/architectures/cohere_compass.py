@@ -58,7 +58,6 @@ register(
             "CohereCompassTextForSequenceClassification", text_model, hidden=_TEXT.width
         ),
     },
-    base="CohereCompassTextModel",
     base_prefix="model",
     category="text decoder",
 )
@@ -68,7 +67,6 @@ register(
         "CohereCompassForConditionalGeneration": conditional_generation,
         "CohereCompassModel": model,
     },
-    base="CohereCompassModel",
     base_prefix="model",
     category="multimodal",
 )

@@ -96,7 +96,6 @@ register(
         f"{_NAME}Model": model,
         f"{_NAME}ForSegmentation": segmentation,
     },
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="vision",
 )

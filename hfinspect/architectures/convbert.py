@@ -146,10 +146,4 @@ _CLASSES = composed(
     }
 )
 
-register(
-    "convbert",
-    with_defaults(BASE, _CLASSES),
-    base="ConvBertModel",
-    base_prefix="convbert",
-    category="encoder",
-)
+register("convbert", with_defaults(BASE, _CLASSES), base_prefix="convbert", category="encoder")

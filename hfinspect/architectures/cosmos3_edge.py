@@ -77,7 +77,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "cosmos3_edge",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     category="multimodal",
 )
 register_part("cosmos3_edge_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

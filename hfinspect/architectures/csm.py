@@ -84,7 +84,6 @@ register(
 register(
     "csm_depth_decoder_model",
     {"CsmDepthDecoderForCausalLM": depth_causal, "CsmDepthDecoderModel": depth_model},
-    base="CsmDepthDecoderModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -75,7 +75,6 @@ _CLASSES = composed(
 register(
     "data2vec-audio",
     with_defaults(_DEFAULTS, _CLASSES),
-    base="Data2VecAudioModel",
     base_prefix="data2vec_audio",
     category="audio",
 )

@@ -71,7 +71,6 @@ register(
         "Beit",
         _NAME,
     ),
-    base=f"{_NAME}Model",
     base_prefix="data2vec_vision",
     category="vision",
 )

@@ -91,7 +91,6 @@ register(
         ),
         "DbrxModel": model,
     },
-    base="DbrxModel",
     base_prefix="transformer",
     category="text decoder",
 )

@@ -188,10 +188,4 @@ _CLASSES = composed(
 )
 
 
-register(
-    "deberta",
-    with_defaults(DEFAULTS, _CLASSES),
-    base="DebertaModel",
-    base_prefix="deberta",
-    category="encoder",
-)
+register("deberta", with_defaults(DEFAULTS, _CLASSES), base_prefix="deberta", category="encoder")

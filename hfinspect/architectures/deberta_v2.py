@@ -120,7 +120,6 @@ _CLASSES = composed(
 register(
     "deberta-v2",
     with_defaults(_DEFAULTS, _CLASSES),
-    base="DebertaV2Model",
     base_prefix="deberta",
     category="encoder",
 )

@@ -183,7 +183,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "deepseek_ocr2",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

@@ -302,7 +302,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "deepseek_v4",
     {"DeepseekV4ForCausalLM": causal, "DeepseekV4Model": bare_model},
-    base="DeepseekV4Model",
     base_prefix="model",
     aliases={
         "embed.": "model.embed_tokens.",

@@ -115,7 +115,6 @@ def object_detection(c: ModelConfig) -> Module:
 register(
     "deformable_detr",
     {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="vision",
 )

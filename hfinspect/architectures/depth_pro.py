@@ -185,7 +185,6 @@ def depth_estimation(c: ModelConfig) -> Module:
 register(
     "depth_pro",
     {"DepthProForDepthEstimation": depth_estimation, "DepthProModel": model},
-    base="DepthProModel",
     base_prefix="depth_pro",
     category="vision",
 )

@@ -247,7 +247,6 @@ register(
         "DetrModel": model,
         "DetrForSegmentation": segmentation,
     },
-    base="DetrModel",
     base_prefix="model",
     category="vision",
 )

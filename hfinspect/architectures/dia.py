@@ -118,7 +118,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "dia",
     {"DiaForConditionalGeneration": generation, "DiaModel": model},
-    base="DiaModel",
     base_prefix="model",
     category="encoder-decoder",
 )

@@ -143,7 +143,6 @@ register(
         f"{_NAME}EncoderModel": encoder,
         f"{_NAME}DecoderModel": decoder,
     },
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

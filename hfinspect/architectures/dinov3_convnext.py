@@ -71,6 +71,5 @@ def backbone(c: ModelConfig) -> Module:
 register(
     "dinov3_convnext",
     {"DINOv3ConvNextModel": model, "DINOv3ConvNextBackbone": backbone},
-    base="DINOv3ConvNextModel",
     category="vision",
 )

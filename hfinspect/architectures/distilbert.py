@@ -137,7 +137,6 @@ register(
             "DistilBertForMultipleChoice": {**_CLASSIFIER, "classifier": _one},
         }
     ),
-    base="DistilBertModel",
     base_prefix="distilbert",
     category="encoder",
 )

@@ -51,7 +51,6 @@ def image_classification(c: ModelConfig) -> Module:
 register(
     "donut-swin",
     {"DonutSwinModel": model, "DonutSwinForImageClassification": image_classification},
-    base="DonutSwinModel",
     base_prefix="donut",
     category="vision",
 )

@@ -188,7 +188,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "dots3_note_text",
     {"Dots3NoteForCausalLM": causal_lm("Dots3NoteForCausalLM", model), "Dots3NoteTextModel": model},
-    base="Dots3NoteTextModel",
     base_prefix="model",
     category="text decoder",
 )

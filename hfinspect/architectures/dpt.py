@@ -209,7 +209,6 @@ register(
         "DPTModel": model,
         "DPTForSemanticSegmentation": segmentation,
     },
-    base="DPTModel",
     base_prefix="dpt",
     category="vision",
 )

@@ -150,6 +150,5 @@ register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", vision_model, "vis
 register(
     "edgetam_video",
     {f"{_VIDEO}Model": video_model, f"{_IMAGE}Model": image_model},
-    base=f"{_VIDEO}Model",
     category="vision",
 )

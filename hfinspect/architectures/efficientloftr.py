@@ -168,7 +168,6 @@ def matching(c: ModelConfig) -> Module:
 register(
     "efficientloftr",
     {"EfficientLoFTRForKeypointMatching": matching, "EfficientLoFTRModel": model},
-    base="EfficientLoFTRModel",
     base_prefix="efficientloftr",
     category="vision",
 )

@@ -186,7 +186,6 @@ register(
         "EfficientNetForImageClassification": image_classification,
         "EfficientNetModel": model,
     },
-    base="EfficientNetModel",
     base_prefix="efficientnet",
     category="vision",
 )

@@ -104,10 +104,4 @@ _CLASSES = composed(
     }
 )
 
-register(
-    "electra",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base="ElectraModel",
-    base_prefix="electra",
-    category="encoder",
-)
+register("electra", with_defaults(_DEFAULTS, _CLASSES), base_prefix="electra", category="encoder")

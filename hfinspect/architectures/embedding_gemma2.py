@@ -127,4 +127,4 @@ def model(c: ModelConfig) -> Module:
 
 
 register_part("embedding_gemma2_text", f"{_NAME}TextModel", text_model, "encoder")
-register("embedding_gemma2", {f"{_NAME}Model": model}, base=f"{_NAME}Model", category="multimodal")
+register("embedding_gemma2", {f"{_NAME}Model": model}, category="multimodal")

@@ -38,7 +38,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "emu3",
     {"Emu3ForConditionalGeneration": conditional_generation, "Emu3Model": model},
-    base="Emu3Model",
     aliases={
         "model.text_model.": "text_model.model.",
         "model.vqmodel.": "vqmodel.",

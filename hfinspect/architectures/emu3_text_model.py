@@ -27,7 +27,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "emu3_text_model",
     {"Emu3ForCausalLM": causal_lm("Emu3ForCausalLM", model), "Emu3TextModel": model},
-    base="Emu3TextModel",
     base_prefix="model",
     category="text decoder",
 )

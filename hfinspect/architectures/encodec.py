@@ -170,7 +170,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "encodec",
     with_defaults(_DEFAULTS, {"EncodecModel": model}),
-    base="EncodecModel",
     base_prefix="encodec",
     category="audio",
 )

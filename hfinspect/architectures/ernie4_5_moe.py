@@ -115,7 +115,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "ernie4_5_moe",
     {"Ernie4_5_MoeForCausalLM": causal, "Ernie4_5_MoeModel": model},
-    base="Ernie4_5_MoeModel",
     base_prefix="model",
     category="text decoder",
 )

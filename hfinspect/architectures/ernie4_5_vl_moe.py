@@ -268,7 +268,6 @@ register(
         "Ernie4_5_VL_MoeForConditionalGeneration": generation,
         "Ernie4_5_VL_MoeModel": base,
     },
-    base=f"{_NAME}Model",
     base_prefix="model",
     aliases={
         "model.language_model.": "model.",
@@ -281,7 +280,6 @@ register(
 register(
     "ernie4_5_vl_moe_text",
     {f"{_NAME}TextModel": text_alone, "Ernie4_5_VL_MoeTextModel": text_alone},
-    base=f"{_NAME}TextModel",
     category="text decoder",
 )
 register(
@@ -290,6 +288,5 @@ register(
         f"{_NAME}VisionTransformerPretrainedModel": vision_model,
         "Ernie4_5_VL_MoeVisionTransformerPretrainedModel": vision_model,
     },
-    base=f"{_NAME}VisionTransformerPretrainedModel",
     category="vision",
 )

@@ -131,7 +131,6 @@ register(
     "esm",
     # A vocabulary must be said: the config class has none of its own.
     with_defaults({**_DEFAULTS, "max_position_embeddings": 1026}, _CLASSES),
-    base="EsmModel",
     base_prefix="esm",
     category="encoder",
 )

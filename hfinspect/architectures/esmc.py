@@ -91,7 +91,6 @@ register(
             },
         }
     ),
-    base="EsmcModel",
     base_prefix="esmc",
     category="encoder",
 )

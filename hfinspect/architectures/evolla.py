@@ -208,7 +208,6 @@ register(
         "EvollaForProteinText2Text": whole,
         "EvollaModel": model,
     },
-    base="EvollaModel",
     base_prefix="model",
     category="multimodal",
 )

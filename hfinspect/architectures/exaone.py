@@ -62,7 +62,6 @@ register(
         "Exaone", model, prefix="transformer", embedding="wte", hidden=_hidden, tied_default=True,
         heads=("ForSequenceClassification", "ForQuestionAnswering"),
     ),
-    base="ExaoneModel",
     base_prefix="transformer",
     category="text decoder",
     source="modeling_exaone.py of LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; checked against Llama",

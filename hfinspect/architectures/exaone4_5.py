@@ -64,7 +64,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "exaone4_5",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

@@ -121,17 +121,10 @@ def _older(*, grouped: bool) -> dict[str, Builder]:
     return _classes("RW", base)
 
 
-register(
-    "falcon",
-    _classes("Falcon", model),
-    base="FalconModel",
-    base_prefix="transformer",
-    category="text decoder",
-)
+register("falcon", _classes("Falcon", model), base_prefix="transformer", category="text decoder")
 register(
     "RefinedWebModel",
     _older(grouped=False),
-    base="RWModel",
     base_prefix="transformer",
     category="text decoder",
     source="modelling_RW.py of tiiuae/falcon-7b; checked against transformers' Falcon",
@@ -139,7 +132,6 @@ register(
 register(
     "RefinedWeb",
     _older(grouped=True),
-    base="RWModel",
     base_prefix="transformer",
     category="text decoder",
     source="modelling_RW.py of tiiuae/falcon-40b; checked against transformers' Falcon",

@@ -40,7 +40,6 @@ register(
         ),
         "FalconMambaModel": model,
     },
-    base="FalconMambaModel",
     base_prefix="backbone",
     category="text decoder",
 )

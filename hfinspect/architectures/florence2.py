@@ -156,7 +156,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "florence2",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

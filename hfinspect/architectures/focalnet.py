@@ -164,7 +164,6 @@ register(
         "FocalNetBackbone": backbone,
         "FocalNetModel": model,
     },
-    base="FocalNetModel",
     base_prefix="focalnet",
     category="vision",
 )

@@ -98,7 +98,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "fsmt",
     {"FSMTForConditionalGeneration": conditional_generation, "FSMTModel": model},
-    base="FSMTModel",
     base_prefix="model",
     category="encoder-decoder",
 )

@@ -106,7 +106,6 @@ register_part("fun_asr_nano_encoder", "FunAsrNanoEncoder", encoder, "audio")
 register(
     "fun_asr_nano",
     {"FunAsrNanoForConditionalGeneration": generation, "FunAsrNanoModel": model},
-    base="FunAsrNanoModel",
     base_prefix="model",
     category="multimodal",
 )

@@ -164,7 +164,6 @@ register(
             "FunnelForQuestionAnswering": {"funnel": model, "qa_outputs": _labels},
         }
     ),
-    base="FunnelModel",
     base_prefix="funnel",
     category="encoder",
 )

@@ -61,7 +61,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "fuyu",
     {"FuyuForCausalLM": causal, "FuyuModel": model},
-    base="FuyuModel",
     aliases={
         "model.language_model.": "language_model.model.",
         "model.vision_embed_tokens.": "vision_embed_tokens.",

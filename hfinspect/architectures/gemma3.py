@@ -82,7 +82,6 @@ register(
             "Gemma3TextForSequenceClassification", text_model, hidden=TEXT.width
         ),
     },
-    base="Gemma3TextModel",
     base_prefix="model",
     category="text decoder",
 )
@@ -94,7 +93,6 @@ register(
         "Gemma3Model": model,
         "Gemma3ForSequenceClassification": classification,
     },
-    base="Gemma3Model",
     aliases={
         "model.language_model.": "language_model.model.",
         "model.vision_tower.": "vision_tower.",

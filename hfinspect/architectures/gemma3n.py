@@ -56,7 +56,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "gemma3n",
     {"Gemma3nForConditionalGeneration": conditional_generation, "Gemma3nModel": model},
-    base="Gemma3nModel",
     base_prefix="model",
     category="multimodal",
 )

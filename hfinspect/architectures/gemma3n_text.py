@@ -160,7 +160,6 @@ register(
         "Gemma3nForCausalLM": causal_lm("Gemma3nForCausalLM", text_model, tied_default=True),
         "Gemma3nTextModel": text_model,
     },
-    base="Gemma3nTextModel",
     base_prefix="model",
     category="text decoder",
 )

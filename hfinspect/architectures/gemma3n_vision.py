@@ -126,4 +126,10 @@ def vision_model(c: ModelConfig) -> Module:
     return Module("TimmWrapperModel", timm_model=encoder, part="vision")
 
 
-register("gemma3n_vision", {"TimmWrapperModel": vision_model}, category="vision", source="timm")
+register(
+    "gemma3n_vision",
+    {"TimmWrapperModel": vision_model},
+    category="vision",
+    source="timm",
+    base=None,
+)

@@ -251,12 +251,11 @@ def conditional_generation(c: ModelConfig) -> Module:
     return Module("Gemma4ForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register("gemma4_vision", {"Gemma4VisionModel": vision_model}, category="vision")
-register("gemma4_audio", {"Gemma4AudioModel": audio_model}, category="audio")
+register("gemma4_vision", {"Gemma4VisionModel": vision_model}, category="vision", base=None)
+register("gemma4_audio", {"Gemma4AudioModel": audio_model}, category="audio", base=None)
 register(
     "gemma4",
     {"Gemma4ForConditionalGeneration": conditional_generation, "Gemma4Model": model},
-    base="Gemma4Model",
     base_prefix="model",
     category="multimodal",
 )

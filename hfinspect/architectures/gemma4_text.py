@@ -190,7 +190,6 @@ register(
         "Gemma4ForCausalLM": causal_lm("Gemma4ForCausalLM", text_model, tied_default=True),
         "Gemma4TextModel": text_model,
     },
-    base="Gemma4TextModel",
     base_prefix="model",
     category="text decoder",
 )

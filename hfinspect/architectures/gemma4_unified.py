@@ -82,7 +82,6 @@ register(
         ),
         "Gemma4UnifiedTextModel": text_model,
     },
-    base="Gemma4UnifiedTextModel",
     base_prefix="model",
     category="text decoder",
 )
@@ -92,7 +91,6 @@ register(
         "Gemma4UnifiedForConditionalGeneration": conditional_generation,
         "Gemma4UnifiedModel": model,
     },
-    base="Gemma4UnifiedModel",
     base_prefix="model",
     category="multimodal",
 )

@@ -107,8 +107,7 @@ def causal(c: ModelConfig) -> Module:
 register(
     "git",
     with_defaults(_DEFAULTS, {"GitForCausalLM": causal, "GitModel": model}),
-    base="GitModel",
     base_prefix="git",
     category="multimodal",
 )
-register("git_vision_model", {"GitVisionModel": vision_model}, category="vision")
+register("git_vision_model", {"GitVisionModel": vision_model}, category="vision", base=None)

@@ -24,7 +24,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     ("glm46v", "glmga"),
     {"Glm46VForConditionalGeneration": generation, "Glm46VModel": base},
-    base="Glm46VModel",
     base_prefix="model",
     category="multimodal",
 )

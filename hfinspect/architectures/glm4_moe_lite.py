@@ -29,7 +29,6 @@ _LITE = LLAMA.like(
 register(
     "glm4_moe_lite",
     with_defaults({}, _LITE.classes(), synonyms={"head_dim": "qk_rope_head_dim"}),
-    base="Glm4MoeLiteModel",
     base_prefix="model",
     category="text decoder",
 )

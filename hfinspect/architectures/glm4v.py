@@ -157,7 +157,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "glm4v",
     {"Glm4vForConditionalGeneration": generation, "Glm4vModel": base},
-    base="Glm4vModel",
     base_prefix="model",
     category="multimodal",
 )

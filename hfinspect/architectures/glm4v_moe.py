@@ -57,7 +57,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "glm4v_moe",
     {"Glm4vMoeForConditionalGeneration": generation, "Glm4vMoeModel": base},
-    base="Glm4vMoeModel",
     base_prefix="model",
     category="multimodal",
 )

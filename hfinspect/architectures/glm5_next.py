@@ -213,7 +213,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "glm5_next",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

@@ -59,7 +59,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "glm_image",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

@@ -55,7 +55,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "glm_ocr",
     {"GlmOcrForConditionalGeneration": generation, "GlmOcrModel": base},
-    base="GlmOcrModel",
     base_prefix="model",
     category="multimodal",
 )

@@ -38,7 +38,6 @@ def causal_lm(c: ModelConfig) -> Module:
 register(
     "GOT",
     {"GOTQwenForCausalLM": causal_lm, "GOTQwenModel": model},
-    base="GOTQwenModel",
     base_prefix="model",
     category="multimodal",
     source="modeling_GOT.py and got_vision_b.py of stepfun-ai/GOT-OCR2_0",

@@ -143,7 +143,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     ("got_ocr2", "pp_chart2table"),
     {"GotOcr2ForConditionalGeneration": conditional_generation, "GotOcr2Model": model},
-    base="GotOcr2Model",
     aliases=LLAVA_ALIASES,
     category="multimodal",
 )

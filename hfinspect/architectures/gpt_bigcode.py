@@ -83,7 +83,6 @@ register(
     "gpt_bigcode",
     # The name before transformers took the model in, which converted checkpoints still give.
     {**_CLASSES, "GPTBigCodeLMHeadModel": _CLASSES["GPTBigCodeForCausalLM"]},
-    base="GPTBigCodeModel",
     base_prefix="transformer",
     category="text decoder",
 )

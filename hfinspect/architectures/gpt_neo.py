@@ -104,7 +104,6 @@ def language_model(c: ModelConfig) -> Module:
 register(
     "gpt_neo",
     {**_classes, "GPTNeoForCausalLM": language_model},
-    base="GPTNeoModel",
     base_prefix="transformer",
     category="text decoder",
 )

@@ -105,7 +105,6 @@ _classes["GPTNeoXForCausalLM"] = causal_lm(
 register(
     "gpt_neox",
     _classes,
-    base="GPTNeoXModel",
     base_prefix="gpt_neox",
     aliases={"lm_head.": "embed_out."},
     category="text decoder",
@@ -120,7 +119,6 @@ def reward_model(c: ModelConfig) -> Module:
 register(
     "gpt_neox_reward_model",
     {"GPTNeoXRewardModel": reward_model},
-    base="GPTNeoXRewardModel",
     base_prefix="gpt_neox",
     category="text decoder",
     source="reward_model.py of github.com/LAION-AI/Open-Assistant",

@@ -74,7 +74,6 @@ def _causal(c: ModelConfig) -> Module:
 register(
     "gpt_refact",
     {"GPTRefactForCausalLM": _causal, "GPTRefactModel": model},
-    base="GPTRefactModel",
     base_prefix="transformer",
     category="text decoder",
     source="modeling_gpt_refact.py of smallcloudai/Refact-1_6B-fim; llama.cpp's conversion",

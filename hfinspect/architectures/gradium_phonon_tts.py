@@ -165,6 +165,5 @@ def generation(c: ModelConfig) -> Module:
 register(
     "gradium_phonon_tts",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     category="audio",
 )

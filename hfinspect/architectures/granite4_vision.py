@@ -93,7 +93,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "granite4_vision",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

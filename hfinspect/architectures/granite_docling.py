@@ -106,7 +106,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "granite_docling",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

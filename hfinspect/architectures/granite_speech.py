@@ -147,7 +147,6 @@ def base(c: ModelConfig) -> Module:
 register(
     "granite_speech",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     aliases={
         **LLAVA_ALIASES,
         "model.encoder.": "encoder.",

@@ -46,7 +46,6 @@ register(
         f"{_NAME}ForConditionalGeneration": _of(granite_speech.generation),
         f"{_NAME}Model": _of(granite_speech.base),
     },
-    base=f"{_NAME}Model",
     aliases={**LLAVA_ALIASES, "model.encoder.": "encoder.", "model.projector.": "projector."},
     category="multimodal",
 )

@@ -216,7 +216,6 @@ def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
 register(
     "grounding-dino",
     {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

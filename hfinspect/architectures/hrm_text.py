@@ -93,7 +93,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "hrm_text",
     decoder_classes("HrmText", model, heads=()),
-    base="HrmTextModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -125,7 +125,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "hy_v3",
     decoder_classes("HYV3", model, heads=()),
-    base="HYV3Model",
     base_prefix="model",
     category="text decoder",
 )

@@ -147,7 +147,6 @@ def bare_model(c: ModelConfig) -> Module:
 register(
     "hy_v4",
     {**decoder_classes("HYV4", model, heads=()), "HYV4Model": bare_model},
-    base="HYV4Model",
     base_prefix="model",
     category="text decoder",
 )

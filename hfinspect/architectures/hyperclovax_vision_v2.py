@@ -52,6 +52,5 @@ def generation(c: ModelConfig) -> Module:
 register(
     "hyperclovax_vision_v2",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     category="multimodal",
 )

@@ -207,7 +207,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "idefics",
     {f"{_NAME}ForVisionText2Text": generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

@@ -109,7 +109,6 @@ def resampler_alone(c: ModelConfig) -> Module:
 register(
     "idefics2",
     {"Idefics2ForConditionalGeneration": generation, "Idefics2Model": base},
-    base="Idefics2Model",
     base_prefix="model",
     category="multimodal",
 )

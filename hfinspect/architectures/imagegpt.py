@@ -65,7 +65,6 @@ register(
         },
         synonyms=_SYNONYMS,
     ),
-    base=f"{_NAME}Model",
     base_prefix="transformer",
     category="vision",
 )

@@ -182,7 +182,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "inkling2_text",
     without_static_cache({"Inkling2ForCausalLM": causal, "Inkling2TextModel": model}),
-    base="Inkling2TextModel",
     base_prefix="model.llm",
     category="text decoder",
 )

@@ -195,7 +195,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "inkling_text",
     {"InklingForCausalLM": causal, "InklingTextModel": model},
-    base="InklingTextModel",
     base_prefix="model",
     category="text decoder",
 )

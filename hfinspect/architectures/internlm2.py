@@ -76,7 +76,6 @@ _classes["InternLM2ForCausalLM"] = causal_lm(
 register(
     "internlm2",
     {**_classes, "InternLM2ForRewardModel": reward_model},
-    base="InternLM2Model",
     base_prefix="model",
     category="text decoder",
     source="modeling_internlm2.py of internlm/internlm2-7b; checked against transformers' Llama",

@@ -123,13 +123,7 @@ def chat_model(c: ModelConfig) -> Module:
 
 _SOURCE = "modeling_internvl_chat.py and modeling_intern_vit.py of OpenGVLab/InternVL2-8B"
 
-register(
-    "internvl_chat",
-    {"InternVLChatModel": chat_model},
-    base="InternVLChatModel",
-    category="multimodal",
-    source=_SOURCE,
-)
+register("internvl_chat", {"InternVLChatModel": chat_model}, category="multimodal", source=_SOURCE)
 for _type, _name in (("h2ovl_chat", "H2OVLChatModel"), ("skywork_chat", "SkyworkR1VChatModel")):
     register(
         _type,
@@ -138,10 +132,4 @@ for _type, _name in (("h2ovl_chat", "H2OVLChatModel"), ("skywork_chat", "Skywork
         category="multimodal",
         source="vLLM's h2ovl.py and skyworkr1v.py; modeling_internvl_chat.py of InternVL2",
     )
-register(
-    "intern_vit_6b",
-    {"InternVisionModel": vision_model},
-    base="InternVisionModel",
-    category="vision",
-    source=_SOURCE,
-)
+register("intern_vit_6b", {"InternVisionModel": vision_model}, category="vision", source=_SOURCE)

@@ -227,7 +227,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "janus",
     {"JanusForConditionalGeneration": generation, "JanusModel": model},
-    base="JanusModel",
     base_prefix="model",
     category="multimodal",
 )

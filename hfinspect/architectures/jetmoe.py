@@ -83,7 +83,6 @@ register(
         tied_default=True,
         heads=("ForSequenceClassification",),
     ),
-    base="JetMoeModel",
     base_prefix="model",
     category="text decoder",
 )

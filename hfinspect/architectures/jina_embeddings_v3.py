@@ -93,7 +93,6 @@ _CLASSES = composed(
 register(
     "jina_embeddings_v3",
     with_defaults(_DEFAULTS, _CLASSES),
-    base=f"{_NAME}Model",
     base_prefix="roberta",
     category="encoder",
 )

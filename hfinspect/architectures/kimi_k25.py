@@ -249,7 +249,6 @@ register(
         "Kimi_K25ForConditionalGeneration": fresh_generation,
         "Kimi_K25Model": model,
     },
-    base="Kimi_K25Model",
     category="multimodal",
 )
 

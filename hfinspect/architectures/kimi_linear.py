@@ -151,7 +151,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "kimi_linear",
     {"KimiLinearForCausalLM": causal, "KimiLinearModel": _KIMI.model},
-    base="KimiLinearModel",
     base_prefix="model",
     category="text decoder",
 )

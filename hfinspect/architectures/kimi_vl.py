@@ -54,10 +54,4 @@ register(
     category="multimodal",
     source=_SOURCE,
 )
-register(
-    "moonvit",
-    {"MoonVitPretrainedModel": vision_model},
-    base="MoonVitPretrainedModel",
-    category="vision",
-    source=_SOURCE,
-)
+register("moonvit", {"MoonVitPretrainedModel": vision_model}, category="vision", source=_SOURCE)

@@ -156,13 +156,11 @@ def base(c: ModelConfig) -> Module:
 register(
     "kosmos-2",
     without_static_cache({"Kosmos2ForConditionalGeneration": generation, "Kosmos2Model": base}),
-    base="Kosmos2Model",
     category="multimodal",
 )
 register(
     "kosmos_2_text_model",
     without_static_cache({"Kosmos2TextModel": only_text, "Kosmos2TextForCausalLM": text_alone}),
-    base="Kosmos2TextModel",
     category="text decoder",
 )
 register_part("kosmos_2_vision_model", "Kosmos2VisionModel", vision_model, "vision")

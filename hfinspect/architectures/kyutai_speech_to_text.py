@@ -56,7 +56,6 @@ register(
     with_defaults(
         _DEFAULTS, {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model}
     ),
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="audio",
 )

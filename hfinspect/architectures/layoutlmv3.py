@@ -110,7 +110,6 @@ _CLASSES = composed(
 register(
     "layoutlmv3",
     with_defaults({**BASE, "vocab_size": 50265, "layer_norm_eps": 1e-5}, _CLASSES),
-    base="LayoutLMv3Model",
     base_prefix="layoutlmv3",
     category="multimodal",
 )

@@ -157,7 +157,6 @@ register(
         "LevitForImageClassificationWithTeacher": with_teacher,
         "LevitModel": model,
     },
-    base="LevitModel",
     base_prefix="levit",
     category="vision",
 )

@@ -117,7 +117,6 @@ def causal_lm(c: ModelConfig) -> Module:
 register(
     "lfm2",
     {"Lfm2ForCausalLM": causal_lm, "Lfm2Model": model},
-    base="Lfm2Model",
     base_prefix="model",
     category="text decoder",
 )

@@ -117,7 +117,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "lfm2_moe",
     {"Lfm2MoeForCausalLM": causal, "Lfm2MoeModel": model},
-    base="Lfm2MoeModel",
     base_prefix="model",
     category="text decoder",
 )

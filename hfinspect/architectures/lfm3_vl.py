@@ -116,7 +116,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "lfm3_vl",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

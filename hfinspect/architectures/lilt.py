@@ -102,10 +102,4 @@ _CLASSES = composed(
     }
 )
 
-register(
-    "lilt",
-    with_defaults(BASE, _CLASSES),
-    base="LiltModel",
-    base_prefix="lilt",
-    category="encoder",
-)
+register("lilt", with_defaults(BASE, _CLASSES), base_prefix="lilt", category="encoder")

@@ -220,7 +220,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "llama4_text",
     {"Llama4ForCausalLM": _causal, "Llama4TextModel": text_model},
-    base="Llama4TextModel",
     base_prefix="model",
     aliases={"language_model.": ""},
     category="text decoder",

@@ -25,7 +25,6 @@ register(
             "LlamaBidirectionalForSequenceClassification", model
         ),
     },
-    base="LlamaBidirectionalModel",
     base_prefix="model",
     category="encoder",
     source="llama_bidirectional_model.py of nvidia/llama-3.2-nv-embedqa-1b-v2; as Llama",

@@ -141,7 +141,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "longcat_flash",
     decoder_classes(_NAME, model, heads=()),
-    base="LongcatFlashModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -102,6 +102,5 @@ register(
         "LongT5Model": model,
         "LongT5EncoderModel": encoder_model,
     },
-    base="LongT5Model",
     category="encoder-decoder",
 )

@@ -384,7 +384,6 @@ def segmentation(c: ModelConfig) -> Module:
 register(
     "lw_detr",
     {f"{_LW}ForObjectDetection": object_detection, f"{_LW}Model": partial(model, _LW)},
-    base=f"{_LW}Model",
     base_prefix="model",
     category="vision",
 )
@@ -395,7 +394,6 @@ register(
         f"{_RF}ForInstanceSegmentation": segmentation,
         f"{_RF}Model": partial(model, _RF),
     },
-    base=f"{_RF}Model",
     category="vision",
 )
 register_part("lw_detr_vit", f"{_LW}ViTBackbone", vit, "vision")

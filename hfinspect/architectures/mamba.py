@@ -82,7 +82,6 @@ register(
         ),
         "MambaModel": model,
     },
-    base="MambaModel",
     base_prefix="backbone",
     category="text decoder",
 )

@@ -56,7 +56,6 @@ register(
         ),
         "Mamba2Model": model,
     },
-    base="Mamba2Model",
     base_prefix="backbone",
     # state-spaces/mamba2-*: the first release's spelling.
     aliases={"backbone.embedding.": "backbone.embeddings."},

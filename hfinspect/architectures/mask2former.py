@@ -229,7 +229,6 @@ def universal_segmentation(c: ModelConfig) -> Module:
 register(
     "mask2former",
     {f"{_NAME}ForUniversalSegmentation": universal_segmentation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="vision",
 )

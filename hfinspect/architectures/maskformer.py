@@ -181,14 +181,12 @@ def instance_segmentation(c: ModelConfig) -> Module:
 register(
     "maskformer",
     {f"{_NAME}ForInstanceSegmentation": instance_segmentation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="vision",
 )
 register(
     "maskformer-swin",
     {f"{_SWIN}Model": swin_model, f"{_SWIN}Backbone": swin_backbone},
-    base=f"{_SWIN}Model",
     base_prefix="model",
     category="vision",
 )

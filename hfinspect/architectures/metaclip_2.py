@@ -14,7 +14,6 @@ register(
         "CLIP",
         "MetaClip2",
     ),
-    base="MetaClip2Model",
     category="vision",
 )
 register(
@@ -27,7 +26,6 @@ register(
         "CLIP",
         "MetaClip2",
     ),
-    base="MetaClip2TextModel",
     base_prefix="text_model",
     category="encoder",
 )
@@ -41,7 +39,6 @@ register(
         "CLIP",
         "MetaClip2",
     ),
-    base="MetaClip2VisionModel",
     base_prefix="vision_model",
     category="vision",
 )

@@ -186,14 +186,12 @@ def model(c: ModelConfig) -> Module:
 register(
     "mimi",
     with_defaults(_DEFAULTS, {"MimiModel": model}),
-    base="MimiModel",
     base_prefix="mimi",
     category="audio",
 )
 register(
     "mimi_decoder",
     with_defaults(_DEFAULTS, {"MimiDecoderModel": decoder_half}),
-    base="MimiDecoderModel",
     base_prefix="decoder",
     category="audio",
 )

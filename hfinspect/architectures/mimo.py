@@ -44,7 +44,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "mimo",
     {"MiMoForCausalLM": causal_lm("MiMoForCausalLM", model), "MiMoModel": model},
-    base="MiMoModel",
     base_prefix="model",
     category="text decoder",
     source="modeling_mimo.py and index of XiaomiMiMo/MiMo-7B; base checked against Qwen2",

@@ -121,7 +121,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "mimo_v2_flash",
     decoder_classes("MiMoV2Flash", model, heads=()),
-    base="MiMoV2FlashModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -74,7 +74,6 @@ register(
         "MiniCPMV4_6ForConditionalGeneration": conditional_generation,
         "MiniCPMV4_6Model": model,
     },
-    base="MiniCPMV4_6Model",
     base_prefix="model",
     category="multimodal",
 )

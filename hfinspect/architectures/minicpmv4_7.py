@@ -19,13 +19,11 @@ register(
         _OLD,
         _NAME,
     ),
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )
 register(
     "minicpmv4_7_vision",
     renamed_classes({f"{_OLD}VisionModel": minicpmv4_6.vision_model}, _OLD, _NAME),
-    base=f"{_NAME}VisionModel",
     category="vision",
 )

@@ -79,7 +79,6 @@ _MINIMAX = LLAMA.like(
 register(
     "minimax",
     without_static_cache(_MINIMAX.classes()),
-    base="MiniMaxModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -290,7 +290,6 @@ register(
         f"{_NAME}ForCausalLM": causal_lm(f"{_NAME}ForCausalLM", text_model),
         f"{_NAME}TextModel": text_model,
     },
-    base=f"{_NAME}TextModel",
     base_prefix="model",
     category="text decoder",
 )
@@ -305,6 +304,5 @@ register(
         "MiniMaxM3SparseForConditionalGeneration": conditional_generation,
         f"{_NAME}Model": model,
     },
-    base=f"{_NAME}Model",
     category="multimodal",
 )

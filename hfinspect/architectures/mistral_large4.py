@@ -215,6 +215,5 @@ register_part("mistral_large4_text", "MistralLarge4TextModel", text_model, "text
 register(
     "mistral_large4",
     {"MistralLarge4ForConditionalGeneration": generation, "MistralLarge4Model": model},
-    base="MistralLarge4Model",
     category="multimodal",
 )

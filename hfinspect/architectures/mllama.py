@@ -219,14 +219,12 @@ def base(c: ModelConfig) -> Module:
 register(
     "mllama",
     {"MllamaForConditionalGeneration": generation, "MllamaModel": base},
-    base="MllamaModel",
     aliases={**LLAVA_ALIASES, "model.vision_model.": "vision_model."},
     category="multimodal",
 )
 register(
     "mllama_text_model",
     {"MllamaForCausalLM": causal_lm, "MllamaTextModel": text_model},
-    base="MllamaTextModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -47,7 +47,6 @@ def object_detection(c: ModelConfig) -> Module:
 register(
     "mm-grounding-dino",
     {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

@@ -233,7 +233,6 @@ _CLASSES = composed(
 register(
     "mobilebert",
     with_defaults(_DEFAULTS, _CLASSES),
-    base="MobileBertModel",
     base_prefix="mobilebert",
     category="encoder",
 )

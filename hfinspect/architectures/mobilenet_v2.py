@@ -147,7 +147,6 @@ register(
         "MobileNetV2Model": model,
         "MobileNetV2ForSemanticSegmentation": segmentation,
     },
-    base="MobileNetV2Model",
     base_prefix="mobilenet_v2",
     category="vision",
 )

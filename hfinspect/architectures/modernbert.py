@@ -119,10 +119,4 @@ _CLASSES = composed(
     }
 )
 
-register(
-    "modernbert",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base="ModernBertModel",
-    base_prefix="model",
-    category="encoder",
-)
+register("modernbert", with_defaults(_DEFAULTS, _CLASSES), base_prefix="model", category="encoder")

@@ -132,7 +132,6 @@ register(
         "ModernBertDecoderModel": model,
         "ModernBertDecoderForSequenceClassification": sequence,
     },
-    base="ModernBertDecoderModel",
     base_prefix="model",
     category="text decoder",
 )

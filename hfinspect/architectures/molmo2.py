@@ -217,7 +217,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "molmo2",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

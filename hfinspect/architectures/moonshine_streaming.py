@@ -150,7 +150,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "moonshine_streaming",
     {f"{_NAME}ForConditionalGeneration": conditional_generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="audio",
 )

@@ -80,7 +80,6 @@ CLASSES: Mapping[str, Builder] = with_defaults(
 register(
     "mosaic_bert",
     CLASSES,
-    base="BertModel",
     base_prefix="bert",
     category="encoder",
     source="bert_layers.py of mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M",

@@ -157,7 +157,6 @@ register(
         "MoshiModel": model,
         "MoshiForConditionalGeneration": conditional_generation,
     },
-    base="MoshiModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -17,7 +17,6 @@ _CLASSES = {name: _built(name) for name in ("CodeGenForCausalLM", "CodeGenModel"
 register(
     "moss",
     with_defaults({"vocab_size": 107008}, renamed_classes(_CLASSES, "CodeGen", "Moss")),
-    base="MossModel",
     base_prefix="transformer",
     category="text decoder",
     source="modeling_moss.py of fnlp/moss-moon-003-sft; checked against transformers' CodeGen",

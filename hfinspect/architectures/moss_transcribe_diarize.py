@@ -64,7 +64,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "moss_transcribe_diarize",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

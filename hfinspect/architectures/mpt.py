@@ -168,7 +168,6 @@ register(
         "MPTForCausalLM": foundry_causal_lm,
         "MPTModel": foundry_model,
     },
-    base="MptModel",
     base_prefix="transformer",
     category="text decoder",
 )  # fmt: skip

@@ -17,6 +17,5 @@ DEFAULTS = {
 register(
     "mt5",
     with_defaults(DEFAULTS, renamed_classes(T5_CLASSES, "T5", "MT5"), synonyms=SYNONYMS),
-    base="MT5Model",
     category="encoder-decoder",
 )

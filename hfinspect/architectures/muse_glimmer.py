@@ -166,7 +166,6 @@ register(
         "MuseGlimmerForConditionalGeneration": conditional_generation,
         "MuseGlimmerModel": model,
     },
-    base="MuseGlimmerModel",
     base_prefix="model",
     category="multimodal",
 )

@@ -206,7 +206,6 @@ register_part("muse_spark_audio", "MuseSparkAudioModel", audio_model, "audio")
 register(
     "muse_spark",
     {"MuseSparkForConditionalGeneration": generation, "MuseSparkModel": model},
-    base="MuseSparkModel",
     base_prefix="model",
     category="multimodal",
 )

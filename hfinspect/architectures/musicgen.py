@@ -93,7 +93,6 @@ register_part("musicgen", "MusicgenForConditionalGeneration", conditional_genera
 register(
     "musicgen_decoder",
     with_defaults(DEFAULTS, {"MusicgenForCausalLM": causal_lm, "MusicgenModel": decoder_model}),
-    base="MusicgenModel",
     base_prefix="model",
     category="audio",
 )

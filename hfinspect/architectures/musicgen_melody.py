@@ -84,7 +84,6 @@ register(
         musicgen.DEFAULTS,
         {"MusicgenMelodyForCausalLM": causal_lm, "MusicgenMelodyModel": decoder_model},
     ),
-    base="MusicgenMelodyModel",
     base_prefix="model",
     category="audio",
 )

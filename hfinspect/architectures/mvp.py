@@ -63,7 +63,6 @@ def _add_prompts(c: ModelConfig, base: Module) -> None:
 register(
     "mvp",
     {name: _prompted(build) for name, build in seq2seq.classes(STYLE, *seq2seq.ALL).items()},
-    base="MvpModel",
     base_prefix="model",
     category="encoder-decoder",
 )

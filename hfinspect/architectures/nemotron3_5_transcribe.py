@@ -182,6 +182,5 @@ register_part(
 register(
     "nemo_speechlm",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     category="multimodal",
 )

@@ -107,7 +107,6 @@ register(
         "Nemotron3DiarizationForAudioFrameClassification": frames,
         "Nemotron3DiarizationModel": model,
     },
-    base="Nemotron3DiarizationModel",
     base_prefix="model",
     category="audio",
 )

@@ -182,7 +182,6 @@ def causal_lm(c: ModelConfig) -> Module:
 register(
     "nemotron_h",
     {"NemotronHForCausalLM": causal_lm, "NemotronHModel": backbone},
-    base="NemotronHModel",
     base_prefix="backbone",
     aliases={"model.": "backbone."},
     category="text decoder",

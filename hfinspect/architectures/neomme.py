@@ -135,7 +135,6 @@ register(
             },
         }
     ),
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

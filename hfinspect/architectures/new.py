@@ -79,7 +79,6 @@ _CLASSES = composed(
 register(
     "new",
     with_defaults(_DEFAULTS, _CLASSES),
-    base="NewModel",
     base_prefix="new",
     category="encoder",
     source="modeling.py of Alibaba-NLP/new-impl; checked against transformers' gte",

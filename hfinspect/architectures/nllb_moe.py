@@ -104,7 +104,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "nllb-moe",
     {"NllbMoeForConditionalGeneration": conditional_generation, "NllbMoeModel": model},
-    base="NllbMoeModel",
     base_prefix="model",
     category="encoder-decoder",
 )

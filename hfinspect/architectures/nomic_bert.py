@@ -207,7 +207,6 @@ register(
             "NomicBertForPreTraining": pretraining,
         }
     ),
-    base="NomicBertModel",
     base_prefix="nomic_bert",
     category="encoder",
 )

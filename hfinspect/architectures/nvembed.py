@@ -61,18 +61,16 @@ def model(c: ModelConfig) -> Module:
 
 _SOURCE = "modeling_nvembed.py of nvidia/NV-Embed-v2; base checked against transformers' Mistral"
 
-register("nvembed", {"NVEmbedModel": model}, category="encoder", source=_SOURCE)
+register("nvembed", {"NVEmbedModel": model}, category="encoder", source=_SOURCE, base=None)
 register(
     "bidir_mistral",
     {"BidirectionalMistralModel": text_model},
-    base="BidirectionalMistralModel",
     category="encoder",
     source=_SOURCE,
 )
 register(
     "latent_attention",
     {"LatentAttentionModel": latent_attention},
-    base="LatentAttentionModel",
     category="encoder",
     source=_SOURCE,
 )

@@ -200,7 +200,6 @@ def universal_segmentation(c: ModelConfig) -> Module:
 register(
     "oneformer",
     {f"{_NAME}ForUniversalSegmentation": universal_segmentation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="vision",
 )

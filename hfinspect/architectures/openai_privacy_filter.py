@@ -45,7 +45,6 @@ def token_classification(c: ModelConfig) -> Module:
 register(
     "openai_privacy_filter",
     {f"{_NAME}ForTokenClassification": token_classification, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="encoder",
 )

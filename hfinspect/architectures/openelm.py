@@ -112,7 +112,6 @@ register(
         "OpenELMForCausalLM": lambda c: Module("OpenELMForCausalLM", transformer=model(c)),
         "OpenELMModel": model,
     },
-    base="OpenELMModel",
     base_prefix="transformer",
     category="text decoder",
     source="modeling_openelm.py and configuration_openelm.py of apple/OpenELM-270M",

@@ -139,6 +139,5 @@ register_part("pe_audio_encoder", "PeAudioEncoder", _encoder, "audio")
 register(
     "pe_audio",
     {"PeAudioModel": model, "PeAudioFrameLevelModel": frame_model},
-    base="PeAudioModel",
     category="multimodal",
 )

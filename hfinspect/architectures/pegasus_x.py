@@ -54,7 +54,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register(
     "pegasus_x",
     {f"{_NAME}ForConditionalGeneration": conditional_generation, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="encoder-decoder",
 )

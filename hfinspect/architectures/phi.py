@@ -71,7 +71,6 @@ register(
         "Phi", model, hidden=_hidden, bias=True,
         heads=("ForSequenceClassification", "ForTokenClassification"),
     ),
-    base="PhiModel",
     base_prefix="model",
     category="text decoder",
 )  # fmt: skip

@@ -81,7 +81,6 @@ _classes = decoder_classes(
 register(
     "phi3small",
     _classes,
-    base="Phi3SmallModel",
     base_prefix="model",
     category="text decoder",
     source="modeling_phi3_small.py of microsoft/Phi-3-small-8k-instruct",

@@ -231,7 +231,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "phi4_multimodal",
     decoder_classes(_NAME, model, heads=()),
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

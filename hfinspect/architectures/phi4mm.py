@@ -192,7 +192,6 @@ register(
         f"{_NAME}ForCausalLM": causal_lm(f"{_NAME}ForCausalLM", model, tied_default=True),
         f"{_NAME}Model": model,
     },
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
     source="modeling_phi4mm.py and its towers in microsoft/Phi-4-multimodal-instruct",

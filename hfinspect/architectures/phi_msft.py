@@ -118,7 +118,6 @@ register(
 register(
     "phi-msft",
     {"PhiForCausalLM": causal_lm, "PhiModel": model},
-    base="PhiModel",
     base_prefix="transformer",
     category="text decoder",
     source="modeling_phi.py of microsoft/phi-2 (2023); checked against transformers' Phi",

@@ -90,6 +90,5 @@ def generation(c: ModelConfig) -> Module:
 register(
     "pi0",
     {"PI0ForConditionalGeneration": generation, "PI0Model": model},
-    base="PI0Model",
     category="multimodal",
 )

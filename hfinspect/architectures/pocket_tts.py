@@ -151,7 +151,6 @@ def generation(c: ModelConfig) -> Module:
 register(
     "pocket_tts",
     {"PocketTTSForConditionalGeneration": generation, "PocketTTSModel": model},
-    base="PocketTTSModel",
     base_prefix="model",
     category="audio",
 )

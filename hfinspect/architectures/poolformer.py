@@ -97,7 +97,6 @@ def image_classification(c: ModelConfig) -> Module:
 register(
     "poolformer",
     {"PoolFormerForImageClassification": image_classification, "PoolFormerModel": model},
-    base="PoolFormerModel",
     base_prefix="poolformer",
     category="vision",
 )

@@ -77,7 +77,6 @@ register(
             f"{_NAME}Model": model,
         }
     ),
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="multimodal",
 )

@@ -120,7 +120,6 @@ register(
         "PvtV2Model": model,
         "PvtV2Backbone": backbone,
     },
-    base="PvtV2Model",
     base_prefix="pvt_v2",
     category="vision",
 )

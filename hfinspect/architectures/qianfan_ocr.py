@@ -114,7 +114,6 @@ register_part("qianfan_ocr_vision", "QianfanOCRVisionModel", vision_model, "visi
 register(
     "qianfan_ocr",
     {"QianfanOCRForConditionalGeneration": generation, "QianfanOCRModel": model},
-    base="QianfanOCRModel",
     aliases={"language_model.model.layers.": "language_model.model.encoder.layers."},
     category="multimodal",
 )

@@ -193,12 +193,16 @@ register(
     },
     aliases={**ALIASES, "model.audio_tower.": "audio_tower.", "thinker.": ""},
     category="multimodal",
+    base=None,
 )
 register(
     "qwen2_5_omni_talker",
     {f"{_NAME}TalkerForConditionalGeneration": talker, f"{_NAME}TalkerModel": talker_model},
     category="audio",
+    base=None,
 )
-register("qwen2_5_omni_text", {f"{_NAME}ThinkerTextModel": only_text}, category="text decoder")
+register(
+    "qwen2_5_omni_text", {f"{_NAME}ThinkerTextModel": only_text}, category="text decoder", base=None
+)
 register_part("qwen2_5_omni_audio_encoder", f"{_NAME}AudioEncoder", audio_model, "audio")
 register_part("qwen2_5_omni_vision_encoder", f"{_NAME}VisionEncoder", vision_model, "vision")

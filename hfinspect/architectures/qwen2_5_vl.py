@@ -75,7 +75,6 @@ def only_text(c: ModelConfig) -> Module:
 register(
     "qwen2_5_vl",
     {"Qwen2_5_VLForConditionalGeneration": generation, "Qwen2_5_VLModel": base},
-    base="Qwen2_5_VLModel",
     aliases=ALIASES,
     category="multimodal",
 )

@@ -52,7 +52,6 @@ def base(c: ModelConfig) -> Module:
 register(
     "qwen2_audio",
     {"Qwen2AudioForConditionalGeneration": generation, "Qwen2AudioModel": base},
-    base="Qwen2AudioModel",
     aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
     category="multimodal",
 )

@@ -31,4 +31,5 @@ register(
     base_prefix="model",
     category="text decoder",
     source="modeling_qwen2_rm.py of Qwen/Qwen2.5-Math-RM-72B; vLLM's qwen2_rm.py",
+    base=None,
 )

@@ -178,7 +178,6 @@ def only_text(c: ModelConfig) -> Module:
 register(
     "qwen2_vl",
     {"Qwen2VLForConditionalGeneration": generation, "Qwen2VLModel": base},
-    base="Qwen2VLModel",
     aliases=ALIASES,
     category="multimodal",
 )

@@ -232,7 +232,6 @@ register(
             "Qwen3_5ForTokenClassification", _dense_text, hidden=DENSE.width
         ),
     },
-    base="Qwen3_5TextModel",
     base_prefix="model",
     aliases={"model.language_model.": "model."},
     category="text decoder",
@@ -251,7 +250,6 @@ register(
             "Qwen3_5ForTokenClassification", DENSE, bias=True
         ),
     },
-    base="Qwen3_5Model",
     base_prefix="model",
     category="multimodal",
 )

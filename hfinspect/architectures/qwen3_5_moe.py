@@ -30,7 +30,6 @@ SPARSE = Variant("Qwen3_5Moe", hidden=2048, layers=40, kv=2, mlp=_sparse)
 register(
     "qwen3_5_moe_text",
     text_classes(SPARSE),
-    base="Qwen3_5MoeTextModel",
     base_prefix="model",
     aliases={"model.language_model.": "model."},
     category="text decoder",
@@ -40,10 +39,4 @@ register_part(
     "qwen3_5_moe_vision", "Qwen3_5MoeVisionModel", partial(vision_model, "Qwen3_5Moe"), "vision"
 )
 
-register(
-    "qwen3_5_moe",
-    composite_classes(SPARSE),
-    base="Qwen3_5MoeModel",
-    base_prefix="model",
-    category="multimodal",
-)
+register("qwen3_5_moe", composite_classes(SPARSE), base_prefix="model", category="multimodal")

@@ -101,7 +101,6 @@ register(
         "Qwen3ASRModel": model,
         "Qwen3ASRForTokenClassification": token_classification,
     },
-    base="Qwen3ASRModel",
     base_prefix="model",
     category="multimodal",
 )

@@ -181,6 +181,7 @@ register(
     },
     aliases={"thinker.": ""},
     category="multimodal",
+    base=None,
 )
 register_part("qwen3_omni_moe_text", f"{NAME}ThinkerTextModel", text_model, "text decoder")
 register_part("qwen3_omni_moe_audio_encoder", f"{NAME}AudioEncoder", audio_model, "audio")

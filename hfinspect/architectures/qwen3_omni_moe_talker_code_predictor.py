@@ -238,7 +238,6 @@ register(
         f"{NAME}TalkerCodePredictorModelForConditionalGeneration": code_predictor,
         f"{NAME}TalkerCodePredictorModel": code_predictor_model,
     },
-    base=f"{NAME}TalkerCodePredictorModel",
     base_prefix="model",
     category="audio",
 )

@@ -226,7 +226,6 @@ register(
         "Qwen4ExpForCausalLM": causal_lm("Qwen4ExpForCausalLM", text_model),
         "Qwen4ExpTextModel": text_model,
     },
-    base="Qwen4ExpTextModel",
     base_prefix="model",
     category="text decoder",
 )
@@ -237,7 +236,6 @@ register(
         "Qwen4ExpForConditionalGeneration": conditional_generation,
         "Qwen4ExpModel": model,
     },
-    base="Qwen4ExpModel",
     base_prefix="model",
     category="multimodal",
 )

@@ -91,4 +91,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register("radio", {"RadioModel": model}, base="RadioModel", category="vision")
+register("radio", {"RadioModel": model}, category="vision")

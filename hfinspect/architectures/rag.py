@@ -29,7 +29,6 @@ register(
         "RagSequenceForGeneration": lambda c: _around("RagSequenceForGeneration", c),
         "RagModel": model,
     },
-    base="RagModel",
     base_prefix="rag",
     category="encoder-decoder",
 )

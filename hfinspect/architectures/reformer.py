@@ -164,7 +164,6 @@ register(
             lambda c: classifier(2 * _hidden(c), c.num_labels),
         ),
     },
-    base="ReformerModel",
     base_prefix="reformer",
     category="text decoder",
 )

@@ -114,7 +114,6 @@ def image_classification(c: ModelConfig) -> Module:
 register(
     "regnet",
     {"RegNetForImageClassification": image_classification, "RegNetModel": model},
-    base="RegNetModel",
     base_prefix="regnet",
     category="vision",
 )

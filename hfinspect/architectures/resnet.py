@@ -112,7 +112,6 @@ register(
         "ResNetModel": model,
         "ResNetBackbone": backbone,
     },
-    base="ResNetModel",
     base_prefix="resnet",
     category="vision",
 )

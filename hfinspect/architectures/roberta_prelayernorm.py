@@ -77,7 +77,6 @@ register(
             },
         ),
     ),
-    base=f"{_NAME}Model",
     base_prefix=_PREFIX,
     category="encoder",
 )

@@ -93,10 +93,4 @@ _CLASSES = composed(
     }
 )
 
-register(
-    "roformer",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base="RoFormerModel",
-    base_prefix="roformer",
-    category="encoder",
-)
+register("roformer", with_defaults(_DEFAULTS, _CLASSES), base_prefix="roformer", category="encoder")

@@ -100,7 +100,6 @@ register(
         ),
         "RwkvModel": model,
     },
-    base="RwkvModel",
     base_prefix="rwkv",
     category="text decoder",
 )

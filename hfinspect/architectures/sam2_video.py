@@ -15,9 +15,4 @@ def model(c: ModelConfig) -> Module:
     return root
 
 
-register(
-    "sam2_video",
-    {"Sam2VideoModel": model, "Sam2Model": sam2.model},
-    base="Sam2VideoModel",
-    category="vision",
-)
+register("sam2_video", {"Sam2VideoModel": model, "Sam2Model": sam2.model}, category="vision")

@@ -225,7 +225,6 @@ for model_type, class_name, build in (
 register(
     "sam3_video",
     {"Sam3VideoModel": detector_and_tracker, "Sam3TrackerModel": image_model},
-    base="Sam3VideoModel",
     aliases={"tracker_model.": "tracker_model.tracker_model."},
     category="multimodal",
 )

@@ -246,6 +246,5 @@ register(
         "Sapiens2Backbone": backbone,
         **{f"Sapiens2For{task}": _with_head(task) for task in _CLASSES},
     },
-    base="Sapiens2Model",
     category="vision",
 )

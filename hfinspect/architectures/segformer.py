@@ -147,7 +147,6 @@ register(
         "SegformerForImageClassification": image_classification,
         "SegformerModel": model,
     },
-    base="SegformerModel",
     base_prefix="segformer",
     category="vision",
 )

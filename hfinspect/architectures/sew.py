@@ -66,10 +66,4 @@ _CLASSES = composed(
     part="audio",
 )
 
-register(
-    "sew",
-    with_defaults(DEFAULTS, _CLASSES),
-    base="SEWModel",
-    base_prefix="sew",
-    category="audio",
-)
+register("sew", with_defaults(DEFAULTS, _CLASSES), base_prefix="sew", category="audio")

@@ -55,10 +55,4 @@ _CLASSES = composed(
     part="audio",
 )
 
-register(
-    "sew-d",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base="SEWDModel",
-    base_prefix="sew_d",
-    category="audio",
-)
+register("sew-d", with_defaults(_DEFAULTS, _CLASSES), base_prefix="sew_d", category="audio")

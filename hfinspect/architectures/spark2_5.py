@@ -70,7 +70,6 @@ register(
         ),
         "Spark2_5Model": model,
     },
-    base="Spark2_5Model",
     base_prefix="model",
     category="text decoder",
     source="modeling_spark.py of Spark X2.5",

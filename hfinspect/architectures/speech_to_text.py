@@ -66,7 +66,6 @@ register(
             "Speech2TextModel": model,
         }
     ),
-    base="Speech2TextModel",
     base_prefix="model",
     category="audio",
 )

@@ -247,7 +247,6 @@ register(
             "num_attention_heads": "encoder_attention_heads",
         },
     ),
-    base="SpeechT5Model",
     base_prefix="speecht5",
     category="audio",
 )

@@ -33,7 +33,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "stablelm_epoch",
     decoder_classes("StableLMEpoch", model, heads=()),
-    base="StableLMEpochModel",
     base_prefix="model",
     category="text decoder",
     source="modeling_stablelm_epoch.py of stabilityai/stablelm-3b-4e1t; checked against StableLm",

@@ -44,7 +44,6 @@ def text_alone(c: ModelConfig) -> Module:
 register(
     "step3p5",
     {"Step3p5ForCausalLM": causal_lm, "Step3p5Model": model, "Step3p7TextModel": text_alone},
-    base="Step3p5Model",
     base_prefix="model",
     category="text decoder",
     source="modeling_step3p5.py of stepfun-ai/Step-3.5-Flash; checked against Step 3.7",

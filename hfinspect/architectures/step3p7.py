@@ -324,7 +324,6 @@ register(
         "Step3p7Model": model,
         "Step3p7FlashForCausalLM": flash,
     },
-    base="Step3p7Model",
     category="multimodal",
 )
 register_part("step3p5_vision", "Step3p7VisionModel", vision_model, "vision")

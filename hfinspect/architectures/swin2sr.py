@@ -188,7 +188,6 @@ def super_resolution(c: ModelConfig) -> Module:
 register(
     "swin2sr",
     {"Swin2SRForImageSuperResolution": super_resolution, "Swin2SRModel": model},
-    base="Swin2SRModel",
     base_prefix="swin2sr",
     category="vision",
 )

@@ -145,6 +145,5 @@ register(
         },
         synonyms=t5.SYNONYMS,
     ),
-    base="SwitchTransformersModel",
     category="encoder-decoder",
 )

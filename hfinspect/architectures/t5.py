@@ -202,6 +202,5 @@ register(
     "t5",
     # What the first files call it: t5-3b, t5-11b and what was trained from them.
     {**CLASSES, "T5WithLMHeadModel": conditional_generation},
-    base="T5Model",
     category="encoder-decoder",
 )

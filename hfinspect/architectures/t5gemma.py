@@ -122,7 +122,6 @@ register(
         ),
         "T5GemmaForTokenClassification": lambda c: _classified(c, "T5GemmaForTokenClassification"),
     },
-    base="T5GemmaModel",
     base_prefix="model",
     category="encoder-decoder",
 )

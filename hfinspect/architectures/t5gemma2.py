@@ -172,7 +172,6 @@ register(
         f"{_NAME}ForSequenceClassification": lambda c: _classified(c, "ForSequenceClassification"),
         f"{_NAME}ForTokenClassification": lambda c: _classified(c, "ForTokenClassification"),
     },
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="encoder-decoder",
 )

@@ -39,7 +39,6 @@ def object_detection(c: ModelConfig) -> Module:
 register(
     "table-transformer",
     {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="model",
     category="vision",
 )

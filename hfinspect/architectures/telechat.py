@@ -163,7 +163,6 @@ register(
         "TelechatModel": model,
         "TELECHAT": _wide,
     },
-    base="TelechatModel",
     base_prefix="transformer",
     category="text decoder",
     source="modeling_telechat.py of Tele-AI/telechat-7B and TeleChat-52B; index of TeleChat-52B",

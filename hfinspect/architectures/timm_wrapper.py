@@ -40,6 +40,5 @@ def base(c: ModelConfig) -> Module:
 register(
     timm.WRAPPER,
     {"TimmWrapperForImageClassification": classifier, "TimmWrapperModel": base},
-    base="TimmWrapperModel",
     category="vision",
 )

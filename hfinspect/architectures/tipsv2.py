@@ -133,18 +133,10 @@ def both(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "tipsv2",
-    {"Tipsv2Model": both},
-    base="Tipsv2Model",
-    category="multimodal",
-)
+register("tipsv2", {"Tipsv2Model": both}, category="multimodal")
 register(
     "tipsv2_vision_model",
     {"Tipsv2VisionModel": vision_model, "Tipsv2VisionBackbone": backbone},
-    base="Tipsv2VisionModel",
     category="vision",
 )
-register(
-    "tipsv2_text_model", {"Tipsv2TextModel": text_model}, base="Tipsv2TextModel", category="encoder"
-)
+register("tipsv2_text_model", {"Tipsv2TextModel": text_model}, category="encoder")

@@ -127,6 +127,5 @@ register(
         },
         synonyms=t5.SYNONYMS,
     ),
-    base="UdopModel",
     category="encoder-decoder",
 )

@@ -68,7 +68,6 @@ register(
             },
         }
     ),
-    base="UltrabertModel",
     base_prefix="ultrabert",
     aliases={"model.": "ultrabert.", "head.decoder.": "cls."},
     category="encoder",

@@ -73,7 +73,6 @@ register(
             ),
         }
     ),
-    base=f"{_NAME}Model",
     base_prefix="model",
     aliases={"projection_head.": "head.", "lm_head.": "head.decoder."},
     category="multimodal",

@@ -41,6 +41,5 @@ _classes = {name: _with_positions(build) for name, build in T5_CLASSES.items()}
 register(
     "umt5",
     with_defaults(DEFAULTS, renamed_classes(_classes, "T5", "UMT5"), synonyms=SYNONYMS),
-    base="UMT5Model",
     category="encoder-decoder",
 )

@@ -85,7 +85,6 @@ _CLASSES = composed(
 register(
     "unispeech-sat",
     with_defaults(speech.DEFAULTS, _CLASSES),
-    base="UniSpeechSatModel",
     base_prefix="unispeech_sat",
     category="audio",
 )

@@ -193,7 +193,6 @@ register_part("unlimited_ocr_vision_encoder", "UnlimitedOcrVisionEncoder", visio
 register(
     "unlimited_ocr",
     {"UnlimitedOcrForConditionalGeneration": generation, "UnlimitedOcrModel": model},
-    base="UnlimitedOcrModel",
     base_prefix="model",
     category="multimodal",
 )

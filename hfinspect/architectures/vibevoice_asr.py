@@ -42,7 +42,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "vibevoice_asr",
     {"VibeVoiceAsrForConditionalGeneration": generation, "VibeVoiceAsrModel": model},
-    base="VibeVoiceAsrModel",
     aliases={
         **LLAVA_ALIASES,
         "model.acoustic_tokenizer_encoder.": "acoustic_tokenizer_encoder.",

@@ -131,7 +131,6 @@ register(
         f"{_NAME}Model": model,
         f"{_NAME}ForPreTraining": pretraining,
     },
-    base=f"{_NAME}Model",
     base_prefix="videomae",
     category="vision",
 )

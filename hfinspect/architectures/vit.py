@@ -137,7 +137,6 @@ register(
         "ViTModel": model,
         "ViTForMaskedImageModeling": masked_image_modeling,
     },
-    base="ViTModel",
     base_prefix="vit",
     category="vision",
 )

@@ -56,7 +56,6 @@ def pretraining(c: ModelConfig) -> Module:
 register(
     "vit_mae",
     {f"{_NAME}ForPreTraining": pretraining, f"{_NAME}Model": model},
-    base=f"{_NAME}Model",
     base_prefix="vit",
     category="vision",
 )

@@ -114,7 +114,6 @@ def backbone(c: ModelConfig) -> Module:
 register(
     "vitdet",
     {"VitDetModel": model, "VitDetBackbone": backbone},
-    base="VitDetModel",
     base_prefix="vitdet",
     category="vision",
 )

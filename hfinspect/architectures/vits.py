@@ -275,7 +275,6 @@ def model(c: ModelConfig) -> Module:
 register(
     "vits",
     with_defaults(_DEFAULTS, {"VitsModel": model}),
-    base="VitsModel",
     base_prefix="vits",
     category="audio",
 )

@@ -101,7 +101,6 @@ def base(c: ModelConfig) -> Module:
 register(
     "voxtral_realtime",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}Model",
     aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
     category="multimodal",
 )

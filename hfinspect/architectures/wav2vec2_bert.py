@@ -159,7 +159,6 @@ _CLASSES = composed(
 register(
     "wav2vec2-bert",
     with_defaults(_DEFAULTS, _CLASSES),
-    base="Wav2Vec2BertModel",
     base_prefix="wav2vec2_bert",
     category="audio",
 )

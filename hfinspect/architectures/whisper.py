@@ -95,7 +95,6 @@ register(
             },
         }
     ),
-    base="WhisperModel",
     base_prefix="model",
     category="audio",
 )

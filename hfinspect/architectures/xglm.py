@@ -70,7 +70,6 @@ register(
         "XGLMForCausalLM": causal_lm("XGLMForCausalLM", model, tied_default=True),
         "XGLMModel": model,
     },
-    base="XGLMModel",
     base_prefix="model",
     category="text decoder",
 )

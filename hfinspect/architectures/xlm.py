@@ -145,10 +145,4 @@ CLASSES = composed(
 )
 
 
-register(
-    "xlm",
-    CLASSES,
-    base="XLMModel",
-    base_prefix="transformer",
-    category="encoder",
-)
+register("xlm", CLASSES, base="XLMModel", base_prefix="transformer", category="encoder")

@@ -27,7 +27,6 @@ register(
         name: _either(build, flash.CLASSES[name]) if name in flash.CLASSES else build
         for name, build in _PLAIN.items()
     },
-    base="XLMRobertaModel",
     base_prefix="roberta",
     category="encoder",
 )

@@ -129,7 +129,6 @@ CLASSES: Mapping[str, Builder] = with_defaults(
 register(
     "xlm-roberta-flash",
     CLASSES,
-    base="XLMRobertaModel",
     base_prefix="roberta",
     category="encoder",
     source="modeling_xlm_roberta.py of jinaai/xlm-roberta-flash-implementation",

@@ -126,7 +126,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "xlstm",
     {"xLSTMForCausalLM": causal, "xLSTMModel": model},
-    base="xLSTMModel",
     base_prefix="backbone",
     category="text decoder",
 )

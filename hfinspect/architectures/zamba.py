@@ -131,7 +131,6 @@ register(
     decoder_classes(
         "Zamba", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
     ),
-    base="ZambaModel",
     base_prefix="model",
     category="text decoder",
 )

@@ -180,7 +180,6 @@ register(
     decoder_classes(
         "Zamba2", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
     ),
-    base="Zamba2Model",
     base_prefix="model",
     category="text decoder",
 )

@@ -143,7 +143,6 @@ def causal(c: ModelConfig) -> Module:
 register(
     "zaya",
     {"ZayaForCausalLM": causal, "ZayaModel": model},
-    base="ZayaModel",
     base_prefix="model",
     category="text decoder",
 )

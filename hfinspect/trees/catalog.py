@@ -82,15 +82,20 @@ def register(
     model_types: str | tuple[str, ...],
     classes: Mapping[str, Builder],
     *,
-    base: str | None = None,
+    base: str | None = "",
     base_prefix: str = "",
     aliases: Mapping[str, str] | None = None,
     category: str,
     source: str = "transformers",
 ) -> Family:
-    """Add a family. ``category`` is the README table's row: ``text decoder``, ``encoder``,
-    ``encoder-decoder``, ``audio``, ``vision``, ``multimodal``, ``diffusion``."""
+    """Add a family. ``base`` is the first class whose name ends in Model, unless another is given
+    (None: no class); diffusion models have none. ``category`` is the README table's row: ``text
+    decoder``, ``encoder``, ``encoder-decoder``, ``audio``, ``vision``, ``multimodal``,
+    ``diffusion``."""
     types = (model_types,) if isinstance(model_types, str) else model_types
+    if base == "":
+        named = (name for name in classes if name.endswith("Model") and category != "diffusion")
+        base = next(named, None)
     family = Family(
         types, dict(classes), base, base_prefix, dict(aliases or {}), category, source, _caller()
     )
