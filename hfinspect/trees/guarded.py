@@ -94,11 +94,15 @@ class Reading:
         if config.has(last) and isinstance(config.raw(last), float):
             return config.number(last, default=0.0)
         if config.has(last):
-            return config.dim(last, minimum=0)
+            return config.dim(last, minimum=min([0, *self._below(key)]))
         found = self.raw(key)
         if isinstance(found, bool) or not isinstance(found, (int, float)):
             raise config.missing(last)
         return found if isinstance(found, float) else config.dim(last, default=found, minimum=0)
+
+    def _below(self, key: str) -> list[int]:
+        """Numbers under the least that a guard allows which are known as well: -1 for none."""
+        return list(self._guards.get(key, {}).get("but", ()))
 
     def items(self, key: str) -> list[Any]:
         found = self.raw(key)
@@ -128,7 +132,10 @@ class Reading:
         found = self.raw(key)
         if "is" in guard and not any(_same(found, allowed) for allowed in guard["is"]):
             raise self.refused(key, found)
-        if "least" in guard and any(side < guard["least"] for side in self._sides(key, guard)):
+        if "least" in guard and any(
+            side < guard["least"] and side not in self._below(key)
+            for side in self._sides(key, guard)
+        ):
             raise self.refused(key, found)
         if "length" in guard and len(self.items(key)) != guard["length"]:
             raise self.refused(key, found)

@@ -74,30 +74,23 @@ class _Known:
     written: Mapping[str, Builder]
     recorded: Mapping[str, list[dict[str, Any]]]
 
-    #: Whether the written trees say what no build shows, of experts, of older files and of what
-    #: blocks keep: then what they refuse cannot be recorded.
-    says_more = False
-
     def labelled(self, library: Library, kind: str, name: str, given: Given, made: Saved) -> Saved:
-        """With what the written tree says of the tensors; as it was where that refuses."""
+        """With what the written tree says of the tensors; partial where that refuses."""
         try:
             config = ModelConfig(library.config_json(kind, name, given))
             root = self.written[name](config)
             specs = expected_tensors(root)
-        except (HfinspectError, KeyError):
-            if self.says_more:
-                raise
+        except KeyError:
             return made
+        except HfinspectError:
+            return made._replace(partial=True)
         active = {s.name: s.active for s in specs if s.active is not None}
         labels = {s.name: (s.component.value, s.part, s.kind or None) for s in specs}
         unsaved = {
             s.name: (tuple(map(int, s.shape)), s.dtype, labels[s.name])
             for s in specs if not s.saved and s.role is Role.BUFFER
         }  # fmt: skip
-        kept = dict(_kept(root))
-        rows = any(one.keeps for one in kept.values())
-        self.says_more = self.says_more or bool(active or unsaved or rows)
-        return made._replace(labels=labels, active=active, unsaved=unsaved, kept=kept)
+        return made._replace(labels=labels, active=active, unsaved=unsaved, kept=dict(_kept(root)))
 
     def about(self) -> dict[str, Any]:
         one = self.family
@@ -323,6 +316,9 @@ def replaced(
     file: str, seconds: float, count: int, allow: float
 ) -> dict[str, dict[str, Any]] | None:
     """The traces of a file's families by kind, or None where one lacks something."""
+    if not (FAMILIES / f"{file}.py").exists():
+        print(f"{file}: is no written family", flush=True)
+        return None
     catalog._load(file)
     families = {
         id(f): f

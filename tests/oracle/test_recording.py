@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, cast
 
-from .tracing.library import Library
+from .tracing.library import Library, _without_stages
 from .tracing.observing import Saved
 from .tracing.proposing import proposed
 from .tracing.recording import Recorded, Recording
@@ -89,3 +89,61 @@ def test_twice_a_long_expression_is_proposed() -> None:
     third = ["//", ["*", ["*", "width", "ratio"], 2], 3]
     width = ["*", ["//", ["+", third, 7], 8], 8]
     assert ["*", 2, width] in proposed([], [width], {"width": 8, "ratio": 4}, ["width", "ratio"])
+
+
+class Reaching(Patches):
+    """A table of positions: as many as another key says where its own is -1; and a key that no
+    config class lists, next to some that change nothing."""
+
+    built = 0
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int", "reach": "int"}
+
+    def looked_at(self, kind: str, name: str, given: Any) -> set[str]:
+        return {"width", "reach"}
+
+    def unlisted(self, kind: str, name: str) -> dict[str, list[Any]]:
+        return {f"idle_{number}": [16, True] for number in range(20)} | {"twice": [16, True]}
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return {"width": 8, "reach": -1, **given}
+
+    as_saved = full
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        return {**base, "width": rng.randint(1, 99), "reach": rng.choice((-1, -1, 4, 5, 60))}
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        self.built += 1
+        full = self.full(kind, name, given)
+        rows = full["width"] if full["reach"] < 1 else full["reach"]
+        return {"weight": (2 if given.get("twice") is True else 1, rows)}
+
+    loaded_names = saved_names
+
+
+def test_a_negative_number_is_known_as_it_stands_and_no_other_is() -> None:
+    library = Reaching()
+    library.unlisted = lambda kind, name: {}  # type: ignore[method-assign]
+    found = Recording(cast("Library", library), "patches", "PatchesModel").solve()
+    assert found.guards["reach"] == {"least": 0, "but": [-1]}
+    assert found.gated.refused == 0
+
+
+def test_keys_that_no_config_class_lists_are_tried_together() -> None:
+    library = Reaching()
+    recording = Recording(cast("Library", library), "patches", "PatchesModel")
+    recording.base = recording._begin()
+    recording.annotations = {}
+    before = library.built
+    assert list(recording._unlisted()) == ["twice"]
+    assert library.built - before < 20  # of 42 values
+
+
+def test_sections_of_the_first_config_are_small_and_counts_stay_those_of_lists() -> None:
+    small = {"text": {"layers": 2, "stages": 2}}
+    full = {"text": {"layers": 45, "kinds": ["full"] * 45, "stages": 4, "widths": [8, 16, 32, 64]}}
+    made = {"text": {"layers": 2, "kinds": ["full"] * 2, "stages": 2, "widths": [8, 16, 32, 64]}}
+    assert _without_stages(small, full, made) == {"text": {"layers": 2}}
+    assert _without_stages(small, full, full) == {"text": {}}

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from .replace import held_numbers
+import pytest
+
+from hfinspect.errors import ConfigError
+from hfinspect.trees.modules import Module, Parameter
+
+from .replace import _Known, held_numbers, replaced
+from .tracing.fitting import Build, Fitter
+from .tracing.library import Library
+from .tracing.observing import Saved, tree
 
 
 def trace(*rules: dict[str, Any]) -> dict[str, Any]:
@@ -24,3 +32,38 @@ def test_a_size_that_another_root_follows_is_not() -> None:
     assert not list(
         held_numbers(trace({"tie": {"is": [True]}, "any": {"is": [None]}}), "SmallModel")
     )
+
+
+def test_a_name_that_is_no_written_family_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert replaced("no_such_file", 1, 1, 0) is None
+    assert capsys.readouterr().out == "no_such_file: is no written family\n"
+
+
+class Small:
+    """A library whose config is what is given."""
+
+    def config_json(self, kind: str, name: str, given: Any) -> Any:
+        return given
+
+
+def written(config: Any) -> Module:
+    if config.raw("width") % 2:
+        raise ConfigError("config.json", "gives an odd width")
+    table = Parameter((config.dim("width"),), kind="token")
+    return Module("SmallModel", {"table": table})
+
+
+def test_of_what_the_written_family_refuses_names_and_shapes_are_learned() -> None:
+    known = _Known()
+    known.written = {"SmallModel": written}
+    library, builds = cast("Library", Small()), []
+    for width in (4, 5, 8):
+        given = {"width": width}
+        held = {"table": ((width,), "float32")}
+        made = Saved(held, {"table": "table"}, {}, frozenset(held), {"": "SmallModel"})
+        saved = known.labelled(library, "small", "SmallModel", given, made)
+        assert saved.partial is (width == 5)
+        builds.append(Build(given, frozenset(given), tree(saved)))
+    found = Fitter(builds, ["width"], []).root([1, 0, 2])
+    assert found["in"]["table"]["shape"] == ["width"]
+    assert found["in"]["table"]["label"][2] == "token"

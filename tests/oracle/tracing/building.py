@@ -204,10 +204,10 @@ class Builds:
             given |= {k: v for k, v in self.released.items() if k in self.without}
             self.parts = None
             found = self.attempt(given, {})
-            if isinstance(found, Seen):
+            if isinstance(found, Seen) and not found.root.partial:
                 self.base_given = dict(given)
                 return found
-            reasons.append(found)
+            reasons.append(found if isinstance(found, str) else "the written family refuses it")
         raise Failed(f"no config to begin with builds: {reasons[0] if reasons else '?'}")
 
     def _explicit(self, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from hfinspect.trees.arithmetic import Written
@@ -58,16 +57,30 @@ class Experiments(Builds):
 
     def _unlisted(self) -> Iterator[str]:
         """Keys that no config class lists and that change something, or cannot be tried."""
-        for key, values in self.library.unlisted(self.kind, self.name).items():
-            if key in self.base.env or any(key.startswith(path) for path in self.inner - {""}):
-                continue
-            builds = [one for one in map(partial(self._with, key), values) if one is not None]
-            if not builds or any(s.root.signature != self.base.root.signature for s in builds):
-                yield key
+        values = {
+            key: found for key, found in self.library.unlisted(self.kind, self.name).items()
+            if key not in self.base.env and not any(map(key.startswith, self.inner - {""}))
+        }  # fmt: skip
+        there: dict[str, bool] = {}
+        for place in range(max(map(len, values.values()), default=0)):
+            these = {key: found[place] for key, found in values.items() if place < len(found)}
+            for key, (builds, differs) in self._alone(these).items():
+                there[key] = there.get(key, False) or builds
+                if differs:
+                    yield key
+                    values.pop(key)
+        yield from (key for key in values if not there.get(key))
 
-    def _with(self, key: str, value: Any) -> Seen | None:
-        found = self.changed({key: value})
-        return found if isinstance(found, Seen) else None
+    def _alone(self, changes: Mapping[str, Any]) -> dict[str, tuple[bool, bool]]:
+        """Of each change whether it builds, and whether that differs from the base: by halves."""
+        found = self.changed(changes) if changes else self.base
+        if isinstance(found, Seen) and found.root.signature == self.base.root.signature:
+            return dict.fromkeys(changes, (True, False))
+        if len(changes) == 1:
+            return dict.fromkeys(changes, (isinstance(found, Seen), isinstance(found, Seen)))
+        some = dict(list(changes.items())[: len(changes) // 2])
+        rest = {key: value for key, value in changes.items() if key not in some}
+        return {**self._alone(some), **self._alone(rest)}
 
     def _is_derived(self, key: str) -> bool:
         declared = self.annotations.get(key, "")
@@ -263,7 +276,11 @@ class Experiments(Builds):
     def _less(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """The base less some of what it writes down: what is absent may be computed."""
         there = [k for k in flattened(self.base_given, self.sections) if k not in changes]
-        absent = {k for k in there if not k.endswith("model_type") and self.rng.random() < 0.2}
+        deep = self.shrunk()  # which take long to build
+        absent = {
+            k for k in there
+            if not k.endswith("model_type") and self.rng.random() < (0.02 if k in deep else 0.2)
+        }  # fmt: skip
         return without(self.base_given, absent)
 
 

@@ -53,10 +53,11 @@ class Fitter:
     ) -> None:  # fmt: skip
         self.values = [EnvValues(b.env, b.written) for b in builds]
         self.builds = builds
+        self._partial = {number for number, b in enumerate(builds) if b.root.partial}
         self.expressions = list(expressions)
         self._names = [repr(written) for written in self.expressions]
         known = {} if known is None else known
-        self._known = [known.setdefault(_print(b.env), {}) for b in builds]
+        self._numbers = [known.setdefault(_print(b.env), {}) for b in builds]
         self.lists = list(lists)
         self.keys = list(keys)
         self.conditions: list[tuple[Written, tuple[bool | None, ...]]] = []
@@ -86,7 +87,7 @@ class Fitter:
     # ---- numbers
 
     def _value(self, expression: int, build: int) -> Any:
-        known, name = self._known[build], self._names[expression]
+        known, name = self._numbers[build], self._names[expression]
         if name not in known:
             known[name] = evaluated(self.expressions[expression], self.values[build])
         return known[name]
@@ -126,7 +127,8 @@ class Fitter:
             signature = item.node.signature if item.node is not None else None
             unique.setdefault((item.build, signature), item)
         # Equal tensors may be for different things: the first that is there says what.
-        first = next((item.node for item in items if item.node is not None), None)
+        there = [item for item in items if item.node is not None]
+        first = self._first(there) if there else None
         key = (frozenset(unique), depth, first.labels if first is not None else None)
         found = self._fits.get(key)
         if found is None:
@@ -200,12 +202,21 @@ class Fitter:
     def _side(self, items: list[Item], depth: int) -> Any:
         return None if all(item.node is None for item in items) else self.node(items, depth)
 
+    def _known(self, items: list[Item]) -> list[Item]:
+        """Those of builds of which more than names and shapes is known, if there are any."""
+        return [item for item in items if item.build not in self._partial] or items
+
+    def _first(self, items: list[Item]) -> Any:
+        return self._known(items)[0].node
+
     def _leaf(self, items: list[Item]) -> Any:
-        first = items[0].node
+        known = self._known(items)
+        first = known[0].node
         sorts = {
-            (leaf.buffer, leaf.dtype, leaf.tied, len(leaf.shape), leaf.active is None, leaf.saved)
-            for _, leaf in items
+            (leaf.buffer, leaf.dtype, leaf.tied, len(leaf.shape), leaf.saved) for _, leaf in items
         }
+        if len({item.node.active is None for item in known}) > 1:
+            return None
         if len(sorts) > 1:
             return None
         shape = []
@@ -224,7 +235,7 @@ class Fitter:
         if not first.saved:
             found["saved"] = False
         if first.active is not None:
-            found["active"] = self._active(items)
+            found["active"] = self._active(known)
             if found["active"] is None:
                 return None
         return found
@@ -244,7 +255,7 @@ class Fitter:
         return [chosen, count]
 
     def _module(self, items: list[Item], depth: int) -> Any:
-        kept = self._kept([(item.build, item.node.kept) for item in items])
+        kept = self._kept([(item.build, item.node.kept) for item in self._known(items)])
         if all(item.node.members is not None for item in items):
             return {**self._list(items, depth), **kept}
         return {**self._children(items), **kept}
@@ -293,12 +304,17 @@ class Fitter:
                 else:
                     names.insert(at, name)
                     at += 1
-        inside = {
-            name: self.node([Item(i.build, i.node.children.get(name)) for i in items])
-            for name in names
-        }
+        inside = {name: self.node(self._below(items, name)) for name in names}
         found = {"class": items[0].node.class_name, "in": inside}
         return {**found, "layers": True} if items[0].node.layers else found
+
+    def _below(self, items: list[Item], name: str) -> list[Item]:
+        """The children of a name; what only older files hold is not known of every build."""
+        found = [Item(item.build, item.node.children.get(name)) for item in items]
+        known = self._known([item for item in found if item.node is not None])
+        if any(isinstance(item.node, Leaf) and not item.node.saved for item in known):
+            return [item for item in found if item.build not in self._partial or item.node]
+        return found
 
     # ---- lists
 

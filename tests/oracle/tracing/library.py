@@ -162,11 +162,12 @@ class Transformers:
     ) -> Iterator[dict[str, Any]]:
         cls = self._config_class(kind)
         try:
-            # What the class computes where it is absent stays absent.
-            computed = {key for key, kind in _fields(cls()) if "None" in kind}
+            # What the class computes where it is absent stays absent; sections are entered.
+            sections = _sections(cls())
+            computed = {k for k, kind in _fields(cls()) if "None" in kind and k not in sections}
             given = without(mutating.shrunk(cls), computed)
             full = json.loads(cls().to_json_string(use_diff=False))
-            yield _without_stages(given, full)
+            yield _without_stages(given, full, _made_of(cls, given) or full)
             yield given
         except Exception as error:
             print(f"{kind}: {type(error).__name__} of its default config", file=sys.stderr)
@@ -368,13 +369,23 @@ class Transformers:
         return "text decoder" if decodes else "encoder"
 
 
-def _without_stages(given: Given, full: Given) -> dict[str, Any]:
-    """Without lists, and counts that lists of the config have an entry for each of."""
-    lengths = {len(v) for v in full.values() if isinstance(v, list)}
+def _made_of(cls: Any, given: Given) -> dict[str, Any] | None:
+    """A config in full, None where its class refuses."""
+    try:
+        found: dict[str, Any] = json.loads(cls(**given).to_json_string(use_diff=False))
+    except Exception:
+        return None
+    return found
+
+
+def _without_stages(given: Given, full: Given, made: Given) -> dict[str, Any]:
+    """Without lists, and counts that lists of the config have an entry for each of, also when it
+    is ``made`` of fewer."""
+    lengths = {len(v) for v in made.values() if isinstance(v, list)}
     found: dict[str, Any] = {}
     for key, value in given.items():
         if isinstance(value, dict):
-            found[key] = _without_stages(value, full.get(key) or {})
+            found[key] = _without_stages(value, full.get(key) or {}, made.get(key) or {})
         elif not isinstance(value, list) and full.get(key) not in lengths:
             found[key] = value
     return found

@@ -63,15 +63,17 @@ class Kept(NamedTuple):
 
 class Node:
     """A module: class name and children; ``layers`` where its members are numbered as layers;
-    ``kept``: what it is known to keep between tokens (``Kept``)."""
+    ``kept``: what it is known to keep between tokens (``Kept``); ``partial`` of a root: only names
+    and shapes are known (``Saved``)."""
 
-    __slots__ = ("_labels", "_signature", "children", "class_name", "kept", "layers")
+    __slots__ = ("_labels", "_signature", "children", "class_name", "kept", "layers", "partial")
 
     def __init__(self, class_name: str) -> None:
         self.class_name = class_name
         self.children: dict[str, Node | Leaf | Part] = {}
         self.layers = False
         self.kept: Kept = Kept()
+        self.partial = False
         self._signature: Any = None
         self._labels: Any = None
 
@@ -121,7 +123,8 @@ class Saved(NamedTuple):
     name -> (component, part, kind), where more is known of it than its name says; ``active``:
     saved name -> (k, n) of the tensors of which k in n serve a token; ``unsaved``: name -> shape,
     dtype and label of buffers that older files hold and the library no longer saves; ``kept``: path
-    of a module among the saved names -> what it keeps."""
+    of a module among the saved names -> what it keeps; ``partial``: what other builds have of
+    these last four is not known of this one."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
@@ -133,12 +136,14 @@ class Saved(NamedTuple):
     active: Mapping[str, tuple[int, int]] = {}
     unsaved: Mapping[str, tuple[tuple[int, ...], str | None, tuple[str, str, str | None]]] = {}
     kept: Mapping[str, Kept] = {}
+    partial: bool = False
 
 
 def tree(saved: Saved) -> Node:
     """The modules of the saved names, with labels."""
     label = labeller((name, shape) for name, (shape, _) in saved.tensors.items())
     root = Node(saved.classes[""])
+    root.partial = saved.partial
     lists: dict[str, bool] = {}
     places: dict[str, Node] = {"": root}
     for name, (shape, dtype) in saved.tensors.items():

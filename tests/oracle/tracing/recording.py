@@ -149,6 +149,7 @@ class Recording(Experiments):
             wrong, answered = self._tried(whole, guards)
             if not wrong and len(answered) < CHECKED:
                 wrong = self._missed(whole, guards)
+            wrong = wrong or self._differing(whole, self.released)
             if not wrong:
                 self._zeros(trace, guards)
                 whole = self._trace(trace, guards)
@@ -196,6 +197,13 @@ class Recording(Experiments):
             trace.tree, self._guards(guards), whole["defaults"], checked,
             len(self.effective()), idle, shown[:8], gated, self.absent,
         )  # fmt: skip
+
+    def _differing(self, whole: Mapping[str, Any], given: Mapping[str, Any]) -> list[Seen]:
+        """The build of a config, where the trace gets it wrong."""
+        one = self.attempt(given, {})
+        if isinstance(one, str) or self.agrees(whole, one):
+            return []
+        return [one._replace(changes=self._changes(one))]
 
     def _tried(
         self, whole: Mapping[str, Any], guards: Mapping[str, list[Any]]
@@ -486,11 +494,14 @@ class Recording(Experiments):
         if isinstance(value, str):
             return {"is": [value, *self.working.get(key, ())]}
         if isinstance(value, int):
-            if key in self.zeros or value == 0:
-                return {"null": True} if None in self.working.get(key, ()) else None
             working = self.working.get(key, ())
+            null = {"null": True} if None in working else {}
+            if value < 0:
+                return {"least": 0 if key in self.zeros else 1, "but": [value], **null}
+            if key in self.zeros or value == 0:
+                return null or None
             two = {"pair": True} if any(isinstance(v, list) for v in working) else {}
-            return {"least": 1, **two, **({"null": True} if None in working else {})}
+            return {"least": 1, **two, **null}
         if value is None:
             kinds = {type(v) for v in self.working.get(key, ())}
             return {"is": [None, True, False]} if kinds == {bool} else None
