@@ -13,7 +13,7 @@ from ..layers.blocks import gated_mlp, layer_types
 from ..layers.experts import routed_and_shared
 from ..layers.heads import to_words
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.keeps import State
 from ..trees.modules import (
     Activation,
@@ -156,9 +156,6 @@ def causal(c: ModelConfig) -> Module:
     return Module("BailingHybridForCausalLM", model=model(c), lm_head=head)
 
 
-register(
-    "bailing_hybrid",
-    {"BailingHybridForCausalLM": causal, "BailingHybridModel": alone},
-    base_prefix="model",
-    category="text decoder",
+register_pair(
+    "bailing_hybrid", "BailingHybrid", causal, alone, "text decoder", ending="ForCausalLM"
 )

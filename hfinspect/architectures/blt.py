@@ -10,7 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
 from ..layers.heads import to_words
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import Unknown
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
@@ -160,12 +160,7 @@ def causal(c: ModelConfig) -> Module:
     return Module("BltForCausalLM", model=base, lm_head=head)
 
 
-register(
-    "blt",
-    {"BltForCausalLM": causal, "BltModel": model},
-    base_prefix="model",
-    category="text decoder",
-)
+register_pair("blt", "Blt", causal, model, "text decoder", ending="ForCausalLM")
 register_part("blt_patcher", "BltPatcher", patcher, "text decoder")
 register_part("blt_local_encoder", "BltLocalEncoder", local_encoder, "text decoder")
 register_part("blt_local_decoder", "BltLocalDecoder", local_decoder, "text decoder")

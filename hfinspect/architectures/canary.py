@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, grouped_attention, grouped_heads
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import auto_model, register_pair, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 
 _DECODER = {
@@ -79,10 +79,5 @@ def generation(c: ModelConfig) -> Module:
     return Module("CanaryForConditionalGeneration", model=model(c), proj_out=head)
 
 
-register(
-    "canary",
-    {"CanaryForConditionalGeneration": generation, "CanaryModel": model},
-    base_prefix="model",
-    category="encoder-decoder",
-)
+register_pair("canary", "Canary", generation, model, "encoder-decoder")
 register_part("canary_decoder", "CanaryDecoder", _decoder, "text decoder")

@@ -10,7 +10,7 @@ from ..core.dims import Dim
 from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.vision import MAX_STAGES, bounded
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -118,12 +118,10 @@ def model(c: ModelConfig) -> Module:
 
 
 register_part("chameleon_vqgan", "ChameleonVQVAE", vq_model, "vision")
-register(
+register_pair(
     "chameleon",
-    {
-        "ChameleonForConditionalGeneration": causal_lm("ChameleonForConditionalGeneration", model),
-        "ChameleonModel": model,
-    },
-    base_prefix="model",
-    category="multimodal",
+    "Chameleon",
+    causal_lm("ChameleonForConditionalGeneration", model),
+    model,
+    "multimodal",
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_heads
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_pair
 from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Weight, each_module
 from .canary import completed, decoder, words
@@ -98,9 +98,4 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "cohere_asr",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="encoder-decoder",
-)
+register_pair("cohere_asr", _NAME, generation, model, "encoder-decoder")

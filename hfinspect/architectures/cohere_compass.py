@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..layers.decoders import grouped
 from ..layers.heads import causal_lm, sequence_classification, to_words
 from ..layers.windows import windows
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register, register_pair, register_part
 from ..trees.modules import Module
 from .cohere import COHERE
 from .qwen3_vl import vision_model
@@ -61,15 +61,7 @@ register(
     base_prefix="model",
     category="text decoder",
 )
-register(
-    "cohere_compass",
-    {
-        "CohereCompassForConditionalGeneration": conditional_generation,
-        "CohereCompassModel": model,
-    },
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("cohere_compass", "CohereCompass", conditional_generation, model, "multimodal")
 register_part(
     "cohere_compass_vision", f"{_NAME}VisionModel", partial(vision_model, _NAME), "vision"
 )

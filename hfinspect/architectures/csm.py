@@ -7,7 +7,7 @@ codes one after the other, each with a head of its own; and the Mimi codec.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_pair
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .llama import LLAMA
 
@@ -81,9 +81,11 @@ register(
     base="CsmForConditionalGeneration",
     category="audio",
 )
-register(
+register_pair(
     "csm_depth_decoder_model",
-    {"CsmDepthDecoderForCausalLM": depth_causal, "CsmDepthDecoderModel": depth_model},
-    base_prefix="model",
-    category="text decoder",
+    "CsmDepthDecoder",
+    depth_causal,
+    depth_model,
+    "text decoder",
+    ending="ForCausalLM",
 )

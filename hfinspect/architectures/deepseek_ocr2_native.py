@@ -15,7 +15,7 @@ from ..layers.composing import renamed, respelled
 from ..layers.decoders import Decoder
 from ..layers.experts import routed_and_shared, router, stacked_experts
 from ..layers.heads import to_words
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Conv, Embedding, Linear, Module, Sequential, Weight
 from . import got_ocr2
 from .deepseek_ocr2 import QUERIES
@@ -180,12 +180,7 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 
-register(
-    "deepseek_ocr2",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("deepseek_ocr2", _NAME, generation, base, "multimodal")
 register_part("deepseek_ocr2_text", f"{_NAME}TextModel", text_model, "text decoder")
 register_part("deepseek_ocr2_vision", f"{_NAME}VisionModel", vision_model, "vision")
 register_part("deepseek_ocr2_sam_vision_model", f"{_NAME}SamVisionEncoder", sam_model, "vision")

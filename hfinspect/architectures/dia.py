@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
 
@@ -115,11 +115,6 @@ def generation(c: ModelConfig) -> Module:
     return Module("DiaForConditionalGeneration", model=model(c), logits_dense=head)
 
 
-register(
-    "dia",
-    {"DiaForConditionalGeneration": generation, "DiaModel": model},
-    base_prefix="model",
-    category="encoder-decoder",
-)
+register_pair("dia", "Dia", generation, model, "encoder-decoder")
 register_part("dia_encoder", "DiaEncoder", encoder, "encoder")
 register_part("dia_decoder", "DiaDecoder", decoder, "audio")

@@ -15,7 +15,7 @@ from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
 from ..layers.experts import experts, router
 from ..layers.heads import causal_lm
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Layers, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 
@@ -112,9 +112,4 @@ def causal(c: ModelConfig) -> Module:
     return causal_lm("Ernie4_5_MoeForCausalLM", model, tied_default=True, bias=_bias(c))(c)
 
 
-register(
-    "ernie4_5_moe",
-    {"Ernie4_5_MoeForCausalLM": causal, "Ernie4_5_MoeModel": model},
-    base_prefix="model",
-    category="text decoder",
-)
+register_pair("ernie4_5_moe", "Ernie4_5_Moe", causal, model, "text decoder", ending="ForCausalLM")

@@ -6,7 +6,7 @@ Qwen2.5-VL's tower with grouped queries before any decoder, EXAONE 4 (exaone4.py
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import auto_model, register_pair, register_part
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm
 from .glm4v import composite
 from .qwen2_vl import merger, patch_embed
@@ -61,10 +61,5 @@ def generation(c: ModelConfig) -> Module:
     return composite(f"{_NAME}ForConditionalGeneration", base(c), tied=c.tied(default=False))
 
 
-register(
-    "exaone4_5",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("exaone4_5", _NAME, generation, base, "multimodal")
 register_part("exaone4_5_vision", f"{_NAME}VisionModel", vision_model, "vision")

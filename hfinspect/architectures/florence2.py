@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import to_words
 from ..layers.vision import bounded, plain_mlp, scaled
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import auto_model, register_pair, register_part
 from ..trees.modules import (
     Buffer,
     Conv,
@@ -153,10 +153,5 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=model, lm_head=head)
 
 
-register(
-    "florence2",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("florence2", _NAME, generation, base, "multimodal")
 register_part("florence_vision", f"{_NAME}VisionBackbone", backbone, "vision")

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 
 _SIDES = ("encoder", "decoder")
@@ -95,9 +95,4 @@ def conditional_generation(c: ModelConfig) -> Module:
     return Module("FSMTForConditionalGeneration", model=model(c, at="model."))
 
 
-register(
-    "fsmt",
-    {"FSMTForConditionalGeneration": conditional_generation, "FSMTModel": model},
-    base_prefix="model",
-    category="encoder-decoder",
-)
+register_pair("fsmt", "FSMT", conditional_generation, model, "encoder-decoder")

@@ -10,7 +10,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.multimodal import decoder, lm_head
 from ..layers.vision import plain_mlp
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
 from .granite_speech import projecting
 
@@ -103,9 +103,4 @@ def generation(c: ModelConfig) -> Module:
 
 
 register_part("fun_asr_nano_encoder", "FunAsrNanoEncoder", encoder, "audio")
-register(
-    "fun_asr_nano",
-    {"FunAsrNanoForConditionalGeneration": generation, "FunAsrNanoModel": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("fun_asr_nano", "FunAsrNano", generation, model, "multimodal")

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_pair
 from ..trees.modules import Activation, Embedding, Linear, Module, RMSNorm
 from .gemma3n_text import hidden as text_hidden
 from .gemma3n_text import text_model
@@ -53,9 +53,4 @@ def conditional_generation(c: ModelConfig) -> Module:
     return Module("Gemma3nForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register(
-    "gemma3n",
-    {"Gemma3nForConditionalGeneration": conditional_generation, "Gemma3nModel": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("gemma3n", "Gemma3n", conditional_generation, model, "multimodal")

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_pair
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -253,9 +253,4 @@ def conditional_generation(c: ModelConfig) -> Module:
 
 register("gemma4_vision", {"Gemma4VisionModel": vision_model}, category="vision", base=None)
 register("gemma4_audio", {"Gemma4AudioModel": audio_model}, category="audio", base=None)
-register(
-    "gemma4",
-    {"Gemma4ForConditionalGeneration": conditional_generation, "Gemma4Model": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("gemma4", "Gemma4", conditional_generation, model, "multimodal")

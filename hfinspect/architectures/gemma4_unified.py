@@ -10,7 +10,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.heads import causal_lm, to_words
-from ..trees.catalog import register
+from ..trees.catalog import register, register_pair
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Weight
 from . import gemma4_text
 
@@ -85,12 +85,4 @@ register(
     base_prefix="model",
     category="text decoder",
 )
-register(
-    "gemma4_unified",
-    {
-        "Gemma4UnifiedForConditionalGeneration": conditional_generation,
-        "Gemma4UnifiedModel": model,
-    },
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("gemma4_unified", "Gemma4Unified", conditional_generation, model, "multimodal")

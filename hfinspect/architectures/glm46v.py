@@ -4,7 +4,7 @@ By default those of GLM-4.1V (glm4v.py), under other class names.
 """
 
 from ..core.config import ModelConfig
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_pair
 from ..trees.modules import Module
 from .glm4v import composite
 
@@ -21,9 +21,4 @@ def generation(c: ModelConfig) -> Module:
     return composite("Glm46VForConditionalGeneration", base(c), tied=c.tied(default=False))
 
 
-register(
-    ("glm46v", "glmga"),
-    {"Glm46VForConditionalGeneration": generation, "Glm46VModel": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair(("glm46v", "glmga"), "Glm46V", generation, base, "multimodal")

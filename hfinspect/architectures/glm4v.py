@@ -11,7 +11,7 @@ from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention
 from ..layers.decoders import Decoder, fused_mlp, pre_norm
 from ..layers.heads import to_words
 from ..layers.vision import position_table
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -154,11 +154,6 @@ def generation(c: ModelConfig) -> Module:
     return composite("Glm4vForConditionalGeneration", base(c), tied=tied)
 
 
-register(
-    "glm4v",
-    {"Glm4vForConditionalGeneration": generation, "Glm4vModel": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("glm4v", "Glm4v", generation, base, "multimodal")
 register_part("glm4v_text", "Glm4vTextModel", text_model, "text decoder")
 register_part("glm4v_vision", "Glm4vVisionModel", vision_model, "vision")

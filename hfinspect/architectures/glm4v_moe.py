@@ -6,7 +6,7 @@ The tower of GLM-4.1V (glm4v.py) before the decoder of GLM-4.5 (glm4_moe.py).
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.latent_decoders import dense_first, routed
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Module
 from . import glm4v
 from .llama import LLAMA
@@ -54,10 +54,5 @@ def generation(c: ModelConfig) -> Module:
     return glm4v.composite("Glm4vMoeForConditionalGeneration", base(c), tied=tied)
 
 
-register(
-    "glm4v_moe",
-    {"Glm4vMoeForConditionalGeneration": generation, "Glm4vMoeModel": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("glm4v_moe", "Glm4vMoe", generation, base, "multimodal")
 register_part("glm4v_moe_vision", "Glm4vMoeVisionModel", vision_model, "vision")

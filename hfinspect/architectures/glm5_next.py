@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp, layer_types
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import builder, register_pair, register_part
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import (
     Conv,
@@ -210,10 +210,5 @@ def generation(c: ModelConfig) -> Module:
     return composite(f"{_NAME}ForConditionalGeneration", base(c), tied=tied)
 
 
-register(
-    "glm5_next",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("glm5_next", _NAME, generation, base, "multimodal")
 register_part("glm5_next_text", f"{_TEXT}Model", text_model, "text decoder")

@@ -7,7 +7,7 @@ only the codes.
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, fused_mlp
 from ..layers.heads import to_words
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import builder, register_pair, register_part
 from ..trees.modules import Module, RMSNorm
 from .glm4v import glm_norms
 from .llama import LLAMA
@@ -56,10 +56,5 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 
-register(
-    "glm_image",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("glm_image", _NAME, generation, base, "multimodal")
 register_part("glm_image_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

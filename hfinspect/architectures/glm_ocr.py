@@ -7,7 +7,7 @@ trace, has norms on queries and keys, no table of positions and biases in its ML
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import fused_mlp
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import builder, register_pair, register_part
 from ..trees.modules import Module, RMSNorm
 from .glm4v import composite, glm_norms
 from .llama import LLAMA
@@ -52,10 +52,5 @@ def generation(c: ModelConfig) -> Module:
     return composite("GlmOcrForConditionalGeneration", base(c), tied=tied)
 
 
-register(
-    "glm_ocr",
-    {"GlmOcrForConditionalGeneration": generation, "GlmOcrModel": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("glm_ocr", "GlmOcr", generation, base, "multimodal")
 register_part("glm_ocr_text", "GlmOcrTextModel", text_model, "text decoder")

@@ -11,7 +11,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.heads import to_words
 from ..layers.multimodal import tower_width
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import auto_model, register_pair, register_part
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from .granite_speech import projecting
 from .llama import LLAMA
@@ -90,10 +90,5 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 
-register(
-    "granite4_vision",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("granite4_vision", _NAME, generation, base, "multimodal")
 register_part("granite4_vision_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import to_words
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 from . import idefics3
 from .llama import LLAMA
@@ -103,11 +103,6 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 
-register(
-    "granite_docling",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("granite_docling", _NAME, generation, base, "multimodal")
 register_part("granite_docling_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
 register_part("granite_docling_vision", f"{_NAME}VisionModel", vision_model, "vision")

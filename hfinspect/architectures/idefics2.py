@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.multimodal import Decoder, decoder, lm_head
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Layers, Linear, Module, RMSNorm, Weight
 from .idefics3 import vision_model
 
@@ -106,11 +106,6 @@ def resampler_alone(c: ModelConfig) -> Module:
     return resampler(c, c.dim("hidden_size", default=4096), alone=True)
 
 
-register(
-    "idefics2",
-    {"Idefics2ForConditionalGeneration": generation, "Idefics2Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("idefics2", "Idefics2", generation, base, "multimodal")
 register_part("idefics2_vision", "Idefics2VisionTransformer", vision_alone, "vision")
 register_part("idefics2_perceiver", "Idefics2PerceiverResampler", resampler_alone, "multimodal")

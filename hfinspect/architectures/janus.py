@@ -23,7 +23,7 @@ from ..layers.vision import (
     position_table,
     scaled,
 )
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import (
     Conv,
     Embedding,
@@ -224,10 +224,5 @@ def generation(c: ModelConfig) -> Module:
     return Module("JanusForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register(
-    "janus",
-    {"JanusForConditionalGeneration": generation, "JanusModel": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("janus", "Janus", generation, model, "multimodal")
 register_part("janus_vqgan", "JanusVQVAE", vq_model, "vision")

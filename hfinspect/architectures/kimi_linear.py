@@ -16,7 +16,7 @@ from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, experts
 from ..layers.heads import lm_head
 from ..layers.latent_decoders import latent
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.keeps import State
 from ..trees.modules import Conv, Linear, Module, RMSNorm, Weight
 from .llama import LLAMA
@@ -148,9 +148,6 @@ def causal(c: ModelConfig) -> Module:
     return Module("KimiLinearForCausalLM", model=_KIMI.model(c), lm_head=head)
 
 
-register(
-    "kimi_linear",
-    {"KimiLinearForCausalLM": causal, "KimiLinearModel": _KIMI.model},
-    base_prefix="model",
-    category="text decoder",
+register_pair(
+    "kimi_linear", "KimiLinear", causal, _KIMI.model, "text decoder", ending="ForCausalLM"
 )

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import grouped_attention, grouped_heads, layer_types
 from ..layers.heads import lm_head
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
 
 
@@ -114,9 +114,4 @@ def causal_lm(c: ModelConfig) -> Module:
     return Module("Lfm2ForCausalLM", model=model(c), lm_head=head)
 
 
-register(
-    "lfm2",
-    {"Lfm2ForCausalLM": causal_lm, "Lfm2Model": model},
-    base_prefix="model",
-    category="text decoder",
-)
+register_pair("lfm2", "Lfm2", causal_lm, model, "text decoder", ending="ForCausalLM")

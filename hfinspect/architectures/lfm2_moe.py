@@ -10,7 +10,7 @@ from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.experts import experts, router
 from ..layers.heads import lm_head
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm
 
 
@@ -114,9 +114,4 @@ def causal(c: ModelConfig) -> Module:
     return Module("Lfm2MoeForCausalLM", model=model(c), lm_head=head)
 
 
-register(
-    "lfm2_moe",
-    {"Lfm2MoeForCausalLM": causal, "Lfm2MoeModel": model},
-    base_prefix="model",
-    category="text decoder",
-)
+register_pair("lfm2_moe", "Lfm2Moe", causal, model, "text decoder", ending="ForCausalLM")

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, activation, grouped_attention, grouped_heads, layer_types
 from ..layers.multimodal import decoder, lm_head, projector
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, RMSNorm
 
 _NAME = "Lfm3Vl"
@@ -113,10 +113,5 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 
-register(
-    "lfm3_vl",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("lfm3_vl", _NAME, generation, base, "multimodal")
 register_part("lfm3_vl_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import lm_head
-from ..trees.catalog import auto_model, builder, register
+from ..trees.catalog import auto_model, builder, register_pair
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 
 
@@ -68,12 +68,4 @@ def conditional_generation(c: ModelConfig, *, tied: bool = False) -> Module:
     return Module("MiniCPMV4_6ForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register(
-    "minicpmv4_6",
-    {
-        "MiniCPMV4_6ForConditionalGeneration": conditional_generation,
-        "MiniCPMV4_6Model": model,
-    },
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("minicpmv4_6", "MiniCPMV4_6", conditional_generation, model, "multimodal")

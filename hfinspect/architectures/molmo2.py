@@ -15,7 +15,7 @@ from ..layers.blocks import activation, grouped_heads
 from ..layers.composing import respelled
 from ..layers.heads import to_words
 from ..layers.vision import pair, patch_count
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import (
     LayerNorm,
     Layers,
@@ -214,10 +214,5 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register(
-    "molmo2",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("molmo2", _NAME, generation, model, "multimodal")
 register_part("molmo2_text", f"{_NAME}TextModel", text_alone, "text decoder")

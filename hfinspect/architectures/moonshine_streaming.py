@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation, grouped_attention, grouped_heads
 from ..layers.heads import to_words
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 _NAME = "MoonshineStreaming"
@@ -147,10 +147,5 @@ def conditional_generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=model(c), proj_out=head)
 
 
-register(
-    "moonshine_streaming",
-    {f"{_NAME}ForConditionalGeneration": conditional_generation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="audio",
-)
+register_pair("moonshine_streaming", _NAME, conditional_generation, model, "audio")
 register_part("moonshine_streaming_encoder", f"{_NAME}Encoder", encoder, "audio")

@@ -8,7 +8,7 @@ from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.multimodal import decoder, lm_head
 from ..layers.whisper_encoder import width
-from ..trees.catalog import builder, register
+from ..trees.catalog import builder, register_pair
 from ..trees.modules import LayerNorm, Linear, Module
 
 _NAME = "MossTranscribeDiarize"
@@ -61,9 +61,4 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "moss_transcribe_diarize",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("moss_transcribe_diarize", _NAME, generation, model, "multimodal")

@@ -10,7 +10,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
 from ..layers.heads import lm_head
 from ..layers.windows import windows
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 # ---- text
@@ -160,12 +160,4 @@ register_part("muse_glimmer_text", "MuseGlimmerTextModel", text_model, "text dec
 
 register_part("muse_glimmer_vision", "MuseGlimmerVisionModel", vision_model, "vision")
 
-register(
-    "muse_glimmer",
-    {
-        "MuseGlimmerForConditionalGeneration": conditional_generation,
-        "MuseGlimmerModel": model,
-    },
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("muse_glimmer", "MuseGlimmer", conditional_generation, model, "multimodal")

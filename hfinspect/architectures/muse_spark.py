@@ -14,7 +14,7 @@ from ..layers.heads import to_words
 from ..layers.latent_decoders import listed_kinds
 from ..layers.vision import MAX_STAGES, bounded, scaled
 from ..layers.windows import windows
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -203,9 +203,4 @@ def generation(c: ModelConfig) -> Module:
 register_part("muse_spark_text", "MuseSparkTextModel", text_model, "text decoder")
 register_part("muse_spark_vision", "MuseSparkVisionModel", vision_model, "vision")
 register_part("muse_spark_audio", "MuseSparkAudioModel", audio_model, "audio")
-register(
-    "muse_spark",
-    {"MuseSparkForConditionalGeneration": generation, "MuseSparkModel": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("muse_spark", "MuseSpark", generation, model, "multimodal")

@@ -8,7 +8,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq
 from ..layers.blocks import activation
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Dropout, LayerNorm, Layers, Linear, Module
 
 STYLE = seq2seq.Seq2Seq("NllbMoe", words="ScaledWordEmbedding", vocab=128112, act="relu")
@@ -101,9 +101,4 @@ def conditional_generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "nllb-moe",
-    {"NllbMoeForConditionalGeneration": conditional_generation, "NllbMoeModel": model},
-    base_prefix="model",
-    category="encoder-decoder",
-)
+register_pair("nllb-moe", "NllbMoe", conditional_generation, model, "encoder-decoder")

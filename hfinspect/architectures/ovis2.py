@@ -8,7 +8,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import to_words
 from ..layers.multimodal import decoder
-from ..trees.catalog import builder, register
+from ..trees.catalog import builder, register_pair
 from ..trees.modules import Embedding, Module
 
 _NAME = "Ovis2"
@@ -41,9 +41,4 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 
-register(
-    "ovis2",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("ovis2", _NAME, generation, base, "multimodal")

@@ -7,7 +7,7 @@ embedding and a norm in each layer; no biases in attention, computed positions.
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Embedding, Module
 
 _NAME = "PegasusX"
@@ -51,9 +51,4 @@ def conditional_generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "pegasus_x",
-    {f"{_NAME}ForConditionalGeneration": conditional_generation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="encoder-decoder",
-)
+register_pair("pegasus_x", _NAME, conditional_generation, model, "encoder-decoder")

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.decoders import Decoder, layer_norms
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -148,9 +148,4 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "pocket_tts",
-    {"PocketTTSForConditionalGeneration": generation, "PocketTTSModel": model},
-    base_prefix="model",
-    category="audio",
-)
+register_pair("pocket_tts", "PocketTTS", generation, model, "audio")

@@ -14,7 +14,7 @@ from ..core.dims import Dim, named
 from ..layers.blocks import grouped_heads, layer_types
 from ..layers.experts import sparse_block
 from ..layers.heads import causal_lm, lm_head
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register, register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
 from .qwen3_5 import vision_model
@@ -230,15 +230,7 @@ register(
     category="text decoder",
 )
 
-register(
-    "qwen4_exp",
-    {
-        "Qwen4ExpForConditionalGeneration": conditional_generation,
-        "Qwen4ExpModel": model,
-    },
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("qwen4_exp", "Qwen4Exp", conditional_generation, model, "multimodal")
 register_part(
     "qwen4_exp_vision", "Qwen4ExpVisionModel", partial(vision_model, "Qwen4Exp"), "vision"
 )

@@ -16,7 +16,7 @@ from ..layers.heads import lm_head
 from ..layers.latent_decoders import listed_kinds
 from ..layers.vision import plain_mlp, position_table
 from ..layers.windows import windows
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from . import sam
@@ -190,9 +190,4 @@ register_part("unlimited_ocr_text", "UnlimitedOcrTextModel", TEXT.model, "text d
 register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", vision_model, "vision")
 register_part("unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", sam_model, "vision")
 register_part("unlimited_ocr_vision_encoder", "UnlimitedOcrVisionEncoder", vision_encoder, "vision")
-register(
-    "unlimited_ocr",
-    {"UnlimitedOcrForConditionalGeneration": generation, "UnlimitedOcrModel": model},
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("unlimited_ocr", "UnlimitedOcr", generation, model, "multimodal")

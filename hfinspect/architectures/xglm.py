@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.heads import causal_lm
+from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module
 
@@ -66,10 +66,7 @@ def model(c: ModelConfig) -> Module:
 
 register(
     "xglm",
-    {
-        "XGLMForCausalLM": causal_lm("XGLMForCausalLM", model, tied_default=True),
-        "XGLMModel": model,
-    },
+    decoder_classes("XGLM", model, tied_default=True, heads=()),
     base_prefix="model",
     category="text decoder",
 )

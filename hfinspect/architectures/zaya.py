@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import causal_lm
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
@@ -140,9 +140,4 @@ def causal(c: ModelConfig) -> Module:
     return causal_lm("ZayaForCausalLM", model, bias=bias, tied_default=True)(c)
 
 
-register(
-    "zaya",
-    {"ZayaForCausalLM": causal, "ZayaModel": model},
-    base_prefix="model",
-    category="text decoder",
-)
+register_pair("zaya", "Zaya", causal, model, "text decoder", ending="ForCausalLM")

@@ -112,6 +112,20 @@ def register_part(model_type: str, class_name: str, build: Builder, category: st
     return register(model_type, {class_name: build}, base=class_name, category=category)
 
 
+def register_pair(
+    model_type: str | tuple[str, ...],
+    name: str,
+    whole: Builder,
+    model: Builder,
+    category: str,
+    *,
+    ending: str = "ForConditionalGeneration",
+) -> Family:
+    """Add a family of two classes: ``{name}Model``, and what keeps it under ``model``."""
+    classes = {f"{name}{ending}": whole, f"{name}Model": model}
+    return register(model_type, classes, base_prefix="model", category=category)
+
+
 def _add_classes(family: Family) -> None:
     for name in family.classes:
         # Some types take the classes of another (internlm3: LlamaForCausalLM).
