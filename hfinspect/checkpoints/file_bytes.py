@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import threading
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from ..core.checkpoint import Shard, ShardIndex
 from ..core.stored_tensors import longest_name
@@ -55,25 +58,43 @@ class FirstGuess:
     On disk the eight bytes of length, for a second read costs nothing there. Elsewhere the bound
     that the names in its index give, or else ``typical`` bytes, or a constant; these grow for the
     shards not yet read when one has turned out longer. Other formats know best themselves.
+
+    An index may come while shards are read (``awaiting``). Safe to use from several threads.
     """
 
     def __init__(
-        self, source: Source, indexes: Iterable[ShardIndex] = (), *, typical: int | None = None
-    ) -> None:
+        self, source: Source, indexes: Iterable[ShardIndex] = (), *, typical: int | None = None,
+        awaiting: bool = False,
+    ) -> None:  # fmt: skip
         self._is_local = is_local(source)
+        self._lock = threading.Lock()
         self._names: dict[str, tuple[int, int]] = {}
         self._said: dict[str, list[str]] = {}
+        #: The names of shards that came before their index.
+        self._early: dict[str, set[str]] | None = {} if awaiting else None
         #: Shards whose tensors are just those that an index says, of the indexes that are known by
         #: name.
-        self.confirmed: set[str] = set()
+        self._confirmed: set[str] = set()
         self._seen = typical or DEFAULT_FIRST_GUESS
         for index in indexes:
-            folder = index.file[: index.file.rfind("/") + 1]
-            if isinstance(index.weight_map, FoldedMap):
-                self._learn_lengths(folder, index.weight_map)
-                continue
-            for name, shard in index.weight_map.items():
-                self._said.setdefault(folder + shard, []).append(name)
+            self.take(index)
+
+    def take(self, index: ShardIndex) -> None:
+        """What an index says of the shards next to it."""
+        folder = index.file[: index.file.rfind("/") + 1]
+        if isinstance(index.weight_map, FoldedMap):
+            self._learn_lengths(folder, index.weight_map)
+        else:
+            said: dict[str, list[str]] = {}
+            # Most indexes name the tensors of a shard one after the other.
+            for shard, items in groupby(index.weight_map.items(), itemgetter(1)):
+                said.setdefault(folder + shard, []).extend(map(itemgetter(0), items))
+            with self._lock:
+                self._said |= said
+        with self._lock:
+            early, self._early = self._early or {}, None
+            for path, names in early.items():
+                self._compare(path, names)
 
     def _learn_lengths(self, folder: str, weight_map: FoldedMap) -> None:
         for (pattern, shard), keys in zip(weight_map.groups, weight_map.keys_of, strict=True):
@@ -92,22 +113,23 @@ class FirstGuess:
         names = self._names.get(path)
         return self._seen if names is None else header_bound(*names, size)
 
-    def comparing(self, path: str) -> Callable[[set[str]], None] | None:
-        """What compares the names in a header with those that an index says; None without one."""
+    def compare(self, path: str, names: set[str]) -> None:
+        """Compare the names in a header with those that an index says."""
+        with self._lock:
+            if self._early is not None:
+                self._early[path] = names
+            else:
+                self._compare(path, names)
+
+    def _compare(self, path: str, names: set[str]) -> None:
         said = self._said.get(path)
-        if said is None:
-            return None
-
-        def compare(names: set[str]) -> None:
-            if len(names) == len(said) and names.issuperset(said):
-                self.confirmed.add(path)
-
-        return compare
+        if said is not None and len(names) == len(said) and names.issuperset(said):
+            self._confirmed.add(path)
 
     def all_confirmed(self, paths: Collection[str]) -> bool:
         """Whether these are the shards that the indexes name, and have just the tensors that these
         say."""
-        return not self._names and set(paths) == self._said.keys() == self.confirmed
+        return not self._names and set(paths) == self._said.keys() == self._confirmed
 
     def learn(self, shard: Shard) -> None:
         known = shard.file in self._names or shard.file in self._said

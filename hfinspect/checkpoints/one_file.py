@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from ..core.checkpoint import Shard, ShardIndex
 from ..core.paths import why_unsafe
 from ..core.records import dataclass
+from ..core.turns import turn
 from ..errors import ConfigError, HfinspectError
 from ..sources.source import Source, keeper_of
 from .json_files import MAX_CONFIG_BYTES, parse_json
@@ -115,7 +117,8 @@ def read_index(source: Source, path: str) -> IndexRead:
     except HfinspectError as error:
         return IndexRead(path, None, error=error)
     try:
-        return IndexRead(path, len(data), parse_index(path, data))
+        with turn():
+            return IndexRead(path, len(data), parse_index(path, data))
     except HfinspectError as error:
         unsafe = _unsafe_shards(data)
         rest = None
@@ -183,7 +186,7 @@ def read_header(
     try:
         first = guess.bytes_for(format_name, reader.path, reader.size)
         if format_name == "safetensors":
-            seen = guess.comparing(reader.path)
+            seen = partial(guess.compare, reader.path)
             shard, error = judge_header(reader, first_guess=first, keep=keep, seen=seen)
         else:
             shard = get_format(format_name).read_header(reader, first_guess=first)

@@ -62,14 +62,16 @@ class WeightReading:
         self.rivals: dict[Rival, Sequence[Shard] | HfinspectError] = {}
 
     def rounds(self) -> Rounds:
-        """At most three: what the server has ready, the index, the shards one by one.
+        """At most four: what the server has ready, the index, the shards one by one, those that
+        only the index names. Where the names of the shards say that none lacks, the index comes
+        while they are read.
 
         Raises what makes a round useless (a malformed index, no access), and the first shard's
         error, which names the shard.
         """
         self._expect()
         server, index = self._server_task(), self._index_task()
-        index_now = None if server and self.choice.whole else index
+        index_now = None if self.choice.whole else index
         first = [task for task in (server, index_now) if task]
         if first:
             answers = iter((yield first))
@@ -77,26 +79,53 @@ class WeightReading:
                 self._take_headers(good(next(answers)))
             if index_now:
                 self._take_index(good(next(answers)))
-        if index and self.index is None and self._left():
-            self._take_index(good((yield [index])[0]))
-        left, rivals = self._left(), self._rivals()
-        if left or rivals:
-            name, guess = self.choice.format, self._guess()
-            self.count.expect(len(rivals))
-            tasks: list[Task] = [
-                partial(read_shard, self.source, name, path, guess) for path in left
-            ]
-            tasks += [partial(self._read_rival, rival) for rival in rivals]
-            tasks = [self.count.counted(task) for task in tasks]
-            got = yield tasks
-            shards = [cast("Read[Shard]", good(result)) for result in got[: len(left)]]
-            self.read = dict(zip(left, shards, strict=True))
-            others = cast("Sequence[Sequence[Shard] | HfinspectError]", got[len(left) :])
-            self.rivals = dict(zip(rivals, others, strict=True))
+        if self.index is None and self._left():
+            yield from self._with_rivals(index)
+        else:
+            yield from self._with_rivals(None)
         with collector_paused():
             made = [self._shard(path) for path in self._present()]
             self._keep_headers(self._parsed)
             return self._checkpoint(made)
+
+    def _with_rivals(self, index: Task | None) -> Generator[list[Task], Sequence[object], None]:
+        """Read the shards that are left, other weights worth a look, and an index if there is one
+        still to read."""
+        left, rivals = self._left(), self._rivals()
+        self.count.expect(len(rivals))
+        guess = self._guess(awaiting=index is not None)
+        tasks = [*self._shard_tasks(left, guess), *self._rival_tasks(rivals)]
+        if index is not None:
+            tasks.insert(0, partial(self._for_guess, index, guess))
+        if not tasks:
+            return
+        got = list((yield tasks))
+        if index is not None:
+            self._take_index(good(got.pop(0)))
+        self._take_shards(left, got)
+        others = cast("Sequence[Sequence[Shard] | HfinspectError]", got[len(left) :])
+        self.rivals = dict(zip(rivals, others, strict=True))
+        if late := self._left():
+            self._take_shards(late, (yield self._shard_tasks(late, guess)))
+
+    def _shard_tasks(self, paths: Sequence[str], guess: FirstGuess) -> list[Task]:
+        reads = [partial(read_shard, self.source, self.choice.format, p, guess) for p in paths]
+        return [self.count.counted(read) for read in reads]
+
+    def _rival_tasks(self, rivals: Sequence[Rival]) -> list[Task]:
+        return [self.count.counted(partial(self._read_rival, rival)) for rival in rivals]
+
+    @staticmethod
+    def _for_guess(index: Task, guess: FirstGuess) -> object:
+        """An index, which those that are still to be read with it profit from."""
+        read = cast("Read[ShardIndex]", index())
+        if read.error is None and read.value is not None:
+            guess.take(read.value)
+        return read
+
+    def _take_shards(self, paths: Sequence[str], results: Sequence[object]) -> None:
+        shards = [cast("Read[Shard]", good(result)) for result in results[: len(paths)]]
+        self.read.update(zip(paths, shards, strict=True))
 
     def _server_task(self) -> Task | None:
         """The Hub has all headers ready, but only those of main."""
@@ -165,7 +194,8 @@ class WeightReading:
 
     def _left(self) -> list[str]:
         """The shards whose headers are still to be read."""
-        return [path for path in self._present() if path not in self.headers]
+        known = self.headers.keys() | self.read.keys()
+        return [path for path in self._present() if path not in known]
 
     def _rivals(self) -> list[Rival]:
         """Other weights whose headers are cheap enough to be compared with the chosen ones."""
@@ -177,13 +207,14 @@ class WeightReading:
         guess = FirstGuess(self.source)
         return [read_shard(self.source, rival.format, path, guess).strict() for path in rival.files]
 
-    def _guess(self) -> FirstGuess:
-        if self.index is not None:
-            self.compared = FirstGuess(self.source, [self.index])
-            return self.compared
+    def _guess(self, *, awaiting: bool) -> FirstGuess:
         size = self.files[self.choice.index].size if self.choice.index is not None else None
         typical = None if size is None else typical_header(size, len(self.shards.present))
-        return FirstGuess(self.source, typical=typical)
+        indexes = [] if self.index is None else [self.index]
+        guess = FirstGuess(self.source, indexes, typical=typical, awaiting=awaiting)
+        if indexes or awaiting:
+            self.compared = guess
+        return guess
 
     def _named(self) -> Sequence[str]:
         return (*self.shards.present, *(self.shards.missing if self.index is not None else ()))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from typing import cast
+
 import pytest
 
 from hfinspect.checkpoints.file_bytes import FirstGuess
@@ -9,12 +13,13 @@ from hfinspect.checkpoints.one_file import read_shard
 from hfinspect.checkpoints.read import read_model
 from hfinspect.core.checkpoint import Checkpoint
 from hfinspect.errors import FormatError
+from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.source import Source
 
 from ..builders import Tensors
 from ..hub_repos import header_bytes, sharded_files, sparse, weights
 from ..hub_server import HubServer
-from ..sources.hub_support import source
+from ..sources.hub_support import client, source
 
 BIG: Tensors = {f"layers.{i}.weight": ("BF16", (4096, 4096)) for i in range(8)}
 
@@ -120,3 +125,55 @@ def test_broken_shard_is_named(hub: HubServer) -> None:
     hub.has_headers_endpoint = False
     with pytest.raises(FormatError, match="model-00002-of-00003"):
         read(source(hub, "org/m"))
+
+
+class IndexComesLast(HubSource):
+    """The Hub, whose index is not there before the header of each shard has been read."""
+
+    def __init__(self, hub: HubServer, repo_id: str, shards: int) -> None:
+        super().__init__(repo_id, client=client(hub))
+        self.read_shards = threading.Semaphore(0)
+        self.shards = shards
+
+    def read(self, path: str, start: int, stop: int) -> bytes:
+        data = super().read(path, start, stop)
+        if path.startswith("model-"):
+            self.read_shards.release()
+        return data
+
+    def read_all(self, path: str, limit: int) -> bytes:
+        if path.endswith(".index.json"):
+            for _ in range(self.shards):
+                assert self.read_shards.acquire(timeout=10), "the shards wait for the index"
+        return super().read_all(path, limit)
+
+
+def test_shards_whose_names_say_that_none_lacks_do_not_wait_for_the_index(hub: HubServer) -> None:
+    hub.has_headers_endpoint = False
+    hub.add("org/m", sharded_files(5))
+    late = read(IndexComesLast(hub, "org/m", 5))
+    assert late.index is not None
+    assert late.findings == ()
+    assert late == read(source(hub, "org/m"))
+
+
+@pytest.mark.parametrize("comes_last", [True, False])
+def test_what_an_index_says_otherwise_is_found_whenever_it_comes(
+    hub: HubServer, *, comes_last: bool
+) -> None:
+    hub.has_headers_endpoint = False
+    files = sharded_files(3, 3)
+    weight_map = json.loads(cast("bytes", files["model.safetensors.index.json"]))["weight_map"]
+    first, second, *_ = weight_map
+    del weight_map[first]
+    weight_map[second] = "model-00002-of-00003.safetensors"
+    weight_map["another.weight"] = "another.safetensors"
+    files["another.safetensors"] = weights({"another.weight": ("F32", (2,))})
+    files["model.safetensors.index.json"] = json.dumps({"weight_map": weight_map}).encode()
+    hub.add("org/m", files)
+    found = read(IndexComesLast(hub, "org/m", 3) if comes_last else source(hub, "org/m"))
+    assert "another.safetensors" in [shard.file for shard in found.shards]
+    assert {finding.rule: finding.tensor for finding in found.findings} == {
+        "tensor-not-in-index": first,
+        "tensor-in-other-shard": second,
+    }
