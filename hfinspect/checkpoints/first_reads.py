@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from ..sources.ahead import AheadSource, Front, Whole, Wish
+from ..sources.ahead import AheadSource, Front, Ready, Whole, Wish
 from ..sources.source import HEADER, FileEntry, Keeper, Source, keeper_of
 from .json_files import MAX_CONFIG_BYTES
 
@@ -13,7 +13,8 @@ from .json_files import MAX_CONFIG_BYTES
 def reading_ahead(source: Source, *, weights: bool = True) -> AheadSource:
     """The source, whose first reads are under way: those that ``read_model`` does. With
     ``weights=False`` none of a weight file."""
-    wishes = partial(first_reads, weights=weights, keeper=keeper_of(source))
+    is_main = source.origin.revision in (None, "main")
+    wishes = partial(first_reads, weights=weights, is_main=is_main, keeper=keeper_of(source))
     under_way = AheadSource(source, wishes)
     from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
 
@@ -21,21 +22,27 @@ def reading_ahead(source: Source, *, weights: bool = True) -> AheadSource:
 
 
 def first_reads(
-    files: Mapping[str, FileEntry], *, weights: bool, keeper: Keeper | None = None
+    files: Mapping[str, FileEntry], *, weights: bool, is_main: bool, keeper: Keeper | None = None
 ) -> list[Wish]:
-    """config.json, and the front of the only file of a model in safetensors whose header is not
-    kept."""
+    """config.json; and of a model in safetensors that is not kept the front of its only file, or
+    the headers of all its shards, which the server has ready of main."""
     from ..formats.safetensors.safetensors import DEFAULT_FIRST_GUESS
     from .choose import choose
+    from .kept_shards import are_kept
     from .repo_layout import Layout, layout_of
 
     found: list[Wish] = [Whole("config.json", MAX_CONFIG_BYTES)] if "config.json" in files else []
     if not weights or layout_of(files) is not Layout.SINGLE:
         return found
     choice = choose(files)
-    if choice is not None and choice.format == "safetensors" and len(choice.files) == 1:
+    if choice is None or choice.format != "safetensors":
+        return found
+    if choice.index is not None:
+        if is_main and (keeper is None or not are_kept(keeper, choice.index)):
+            found.append(Ready(choice.index))
+    elif len(choice.files) == 1:
         [path] = choice.files
         known = keeper is not None and keeper.kept(path, HEADER) is not None
-        if choice.index is None and "/" not in path and not known:
+        if "/" not in path and not known:
             found.append(Front(path, DEFAULT_FIRST_GUESS))
     return found

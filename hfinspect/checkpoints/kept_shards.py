@@ -55,6 +55,11 @@ def keeping(keeper: Keeper, reader: SourceReader) -> Callable[[Header], None]:
     return keep
 
 
+def are_kept(keeper: Keeper, index: str) -> bool:
+    """Whether there is something of ``kept_headers``."""
+    return keeper.kept(index, _ALL, of_commit=True) is not None
+
+
 def kept_headers(
     keeper: Keeper, index: str, files: Mapping[str, FileEntry]
 ) -> dict[str, Header] | None:

@@ -34,7 +34,16 @@ class Front(NamedTuple):
     stop: int
 
 
-Wish: TypeAlias = Whole | Front
+class Ready(NamedTuple):
+    """The headers of all shards that an index names, where the server has them ready."""
+
+    index_file: str
+
+
+Wish: TypeAlias = Whole | Front | Ready
+
+#: What ``shard_headers`` returns.
+_Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]] | None"
 
 #: A list, and the first reads of a plain model at once.
 _THREADS = 3
@@ -55,7 +64,10 @@ class AheadSource:
         self.inner = inner
         self._wishes = wishes
         self._threads = DaemonThreads(_THREADS)
-        self._coming: dict[Wish, Future[bytes]] = {}
+        self._coming: dict[Wish, Future[Any]] = {}
+        #: How many headers have come, and who is to know of more.
+        self._come = 0
+        self._watch: Callable[[int], None] | None = None
         self._listed = self._threads.submit(self._list)
 
     def __getattr__(self, name: str) -> Any:
@@ -72,6 +84,9 @@ class AheadSource:
         for wish in wishes:
             if isinstance(wish, Whole):
                 self._coming[wish] = self._threads.submit(self.inner.read_all, *wish)
+            elif isinstance(wish, Ready):
+                ready = self._threads.submit(self.inner.shard_headers, wish.index_file, self._note)
+                self._coming[wish] = ready
             else:
                 self._coming[wish] = self._threads.submit(self.inner.read, wish.path, 0, wish.stop)
 
@@ -104,8 +119,20 @@ class AheadSource:
 
     def shard_headers(
         self, index_file: str, come: Callable[[int], None] | None = None
-    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
-        return self.inner.shard_headers(index_file, come)
+    ) -> _Headers:
+        coming = self._coming.pop(Ready(index_file), None)
+        if coming is None:
+            return self.inner.shard_headers(index_file, come)
+        self._watch = come
+        if come is not None and self._come:
+            come(self._come)
+        found: _Headers = result_of(coming)
+        return found
+
+    def _note(self, come: int) -> None:
+        self._come, watch = come, self._watch
+        if watch is not None:
+            watch(come)
 
     def close(self) -> None:
         self.inner.close()
