@@ -55,6 +55,13 @@ def keeping(keeper: Keeper, reader: SourceReader) -> Callable[[Header], None]:
     return keep
 
 
+def collecting(
+    collect: Callable[[KeptHeader], None], reader: SourceReader
+) -> Callable[[Header], None]:
+    """What collects the header of the file that is read."""
+    return lambda header: collect(KeptHeader(header, reader.size))
+
+
 def are_kept(keeper: Keeper, index: str) -> bool:
     """Whether there is something of ``kept_headers``."""
     return keeper.kept(index, _ALL, of_commit=True) is not None
@@ -63,21 +70,74 @@ def are_kept(keeper: Keeper, index: str) -> bool:
 def kept_headers(
     keeper: Keeper, index: str, files: Mapping[str, FileEntry]
 ) -> dict[str, Header] | None:
-    """The headers of all shards of an index as they were parsed before, by path; None where they
-    were not, or a shard has another size now."""
-    packed = keeper.kept(index, _ALL, of_commit=True)
-    if packed is None:
-        return None
-    with collector_paused():
-        found = unpack_headers(packed)
-    if not found or any(_same_size(one, files.get(one.header.file)) is None for one in found):
-        return None
-    return {one.header.file: one.header for one in found}
+    """The headers of all shards of an index as the server had them ready before, by path; None
+    where it had not, or a shard has another size now."""
+    found = _unpacked(keeper.kept(index, _ALL, of_commit=True), files)
+    return None if found is None else {one.header.file: one.header for one in found}
 
 
 def keep_headers(keeper: Keeper, index: str, headers: Sequence[KeptHeader]) -> None:
     """The inverse."""
     keeper.keep(index, _ALL, pack_headers(headers), of_commit=True)
+
+
+def kept_shards(
+    keeper: Keeper, index: str, files: Mapping[str, FileEntry]
+) -> dict[str, KeptHeader]:
+    """The headers of those shards of an index that were read before, by path; none where one of
+    the weight files next to the index is another one now."""
+    place = _Place.of(index, files)
+    found = _unpacked(keeper.kept(place.path, place.what, of_commit=place.of_commit), files)
+    return {one.header.file: one for one in found or ()}
+
+
+def keep_shards(
+    keeper: Keeper, index: str, files: Mapping[str, FileEntry], headers: Sequence[KeptHeader]
+) -> None:
+    """The inverse: all in one entry, for to write 163 takes as long as to parse half of them."""
+    place = _Place.of(index, files)
+    paths = [one.header.file for one in headers]
+    keeper.keep(
+        place.path, place.what, pack_headers(headers), of_commit=place.of_commit, instead_of=paths
+    )
+
+
+class _Place(NamedTuple):
+    """Where the headers of shards are kept together: as something made of one of them, that has
+    the content of all weight files next to the index in its name, so that a commit which changes
+    none of these keeps them. ``of_commit`` where nobody says what their content is."""
+
+    path: str
+    what: str
+    of_commit: bool
+
+    @classmethod
+    def of(cls, index: str, files: Mapping[str, FileEntry]) -> _Place:
+        """The place for the shards of an index."""
+        import hashlib
+
+        folder = index[: index.rfind("/") + 1]
+        near = [
+            entry for path, entry in sorted(files.items())
+            if path.endswith(".safetensors") and path.rpartition("/")[0] == folder.rstrip("/")
+        ]  # fmt: skip
+        if not near or any(entry.sha256 is None for entry in near):
+            return cls(index, "headers of shards that were read", of_commit=True)
+        names = repr([(entry.path, entry.size, entry.sha256) for entry in near])
+        digest = hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()
+        return cls(near[0].path, f"headers of shards {digest}", of_commit=False)
+
+
+def _unpacked(packed: bytes | None, files: Mapping[str, FileEntry]) -> list[KeptHeader] | None:
+    """Headers, with the sizes of their files as far as these are known; None where one has another
+    size now."""
+    if packed is None:
+        return None
+    with turn(), collector_paused():
+        found = unpack_headers(packed)
+    known = [_same_size(one, files.get(one.header.file)) for one in found or ()]
+    whole = [one for one in known if one is not None]
+    return whole if whole and len(whole) == len(known) else None
 
 
 def _same_size(one: KeptHeader, entry: FileEntry | None) -> KeptHeader | None:

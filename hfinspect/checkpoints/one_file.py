@@ -23,6 +23,7 @@ from .json_files import MAX_CONFIG_BYTES, parse_json
 if TYPE_CHECKING:
     from ..formats.base import Reader
     from ..formats.safetensors.header import Header
+    from ..formats.safetensors.kept_header import KeptHeader
     from .file_bytes import FirstGuess
 
 T = TypeVar("T")
@@ -154,21 +155,28 @@ def _without(data: bytes, unsafe: Mapping[str, str]) -> bytes:
     return json.dumps(content).encode()
 
 
-def read_shard(source: Source, format_name: str, path: str, guess: FirstGuess) -> Read[Shard]:
-    """The header of one weight file. Errors: FormatError, LimitError, AccessErrors."""
+def read_shard(
+    source: Source, format_name: str, path: str, guess: FirstGuess,
+    collect: Callable[[KeptHeader], None] | None = None,
+) -> Read[Shard]:  # fmt: skip
+    """The header of one weight file. Errors: FormatError, LimitError, AccessErrors.
+
+    Of safetensors it is taken from what the source keeps, and kept; or read and given to
+    ``collect``, which keeps it with others."""
     from .file_bytes import SourceReader
 
     keeper = keeper_of(source) if format_name == "safetensors" else None
     if keeper is None:
         return read_header(SourceReader(source, path), format_name, guess)
-    from .kept_shards import keeping, kept_shard
+    from .kept_shards import collecting, keeping, kept_shard
 
-    known = kept_shard(source, keeper, path)
+    known = None if collect else kept_shard(source, keeper, path)
     if known is not None:
         guess.learn(known.shard)
         return Read(path, known.size, known.shard, known.error)
     reader = SourceReader(source, path)
-    return read_header(reader, format_name, guess, keeping(keeper, reader))
+    keep = collecting(collect, reader) if collect else keeping(keeper, reader)
+    return read_header(reader, format_name, guess, keep)
 
 
 def read_header(

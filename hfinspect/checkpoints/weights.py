@@ -55,6 +55,8 @@ class WeightReading:
         self.headers: _Headers = {}
         self.keeper: Keeper | None = None
         self._parsed: list[KeptHeader] = []
+        self._kept: Mapping[str, KeptHeader] = {}
+        self._read_now: list[KeptHeader] = []
         self.index: ShardIndex | None = None
         self.compared: FirstGuess | None = None
         self.shards = self._shards()
@@ -79,10 +81,9 @@ class WeightReading:
                 self._take_headers(good(next(answers)))
             if index_now:
                 self._take_index(good(next(answers)))
-        if self.index is None and self._left():
-            yield from self._with_rivals(index)
-        else:
-            yield from self._with_rivals(None)
+        by_one = bool(self._left())
+        self._take_kept()
+        yield from self._with_rivals(index if by_one and self.index is None else None)
         with collector_paused():
             made = [self._shard(path) for path in self._present()]
             self._keep_headers(self._parsed)
@@ -107,9 +108,16 @@ class WeightReading:
         self.rivals = dict(zip(rivals, others, strict=True))
         if late := self._left():
             self._take_shards(late, (yield self._shard_tasks(late, guess)))
+        for path, (header, _) in self._kept.items():
+            guess.compare(path, set(header.tensors.names()))
+        self._keep_shards()
 
     def _shard_tasks(self, paths: Sequence[str], guess: FirstGuess) -> list[Task]:
-        reads = [partial(read_shard, self.source, self.choice.format, p, guess) for p in paths]
+        collect = self._read_now.append if self._keeps_together() is not None else None
+        reads = [
+            partial(read_shard, self.source, self.choice.format, path, guess, collect)
+            for path in paths
+        ]
         return [self.count.counted(read) for read in reads]
 
     def _rival_tasks(self, rivals: Sequence[Rival]) -> list[Task]:
@@ -155,6 +163,27 @@ class WeightReading:
 
             keep_headers(self.keeper, index, parsed)
 
+    def _keeps_together(self) -> Keeper | None:
+        """Who keeps the headers of shards that are read one by one; None for a single file too."""
+        sharded = self.choice.format == "safetensors" and self.choice.index is not None
+        return keeper_of(self.source) if sharded else None
+
+    def _take_kept(self) -> None:
+        """The shards that were read before."""
+        keeper, index = self._keeps_together(), self.choice.index
+        if keeper is not None and index is not None and self._left():
+            from .kept_shards import kept_shards
+
+            self._kept = kept_shards(keeper, index, self.files)
+            self.count.add(sum(path in self._kept for path in self.shards.present))
+
+    def _keep_shards(self) -> None:
+        keeper, index = self._keeps_together(), self.choice.index
+        if keeper is not None and index is not None and self._read_now:
+            from .kept_shards import keep_shards
+
+            keep_shards(keeper, index, self.files, [*self._kept.values(), *self._read_now])
+
     def _index_task(self) -> Task | None:
         """A complete numbering needs no index to be found, but its names show how much of each
         shard to read first, where it costs less than it spares; on disk it costs nothing."""
@@ -194,7 +223,7 @@ class WeightReading:
 
     def _left(self) -> list[str]:
         """The shards whose headers are still to be read."""
-        known = self.headers.keys() | self.read.keys()
+        known = self.headers.keys() | self._kept.keys() | self.read.keys()
         return [path for path in self._present() if path not in known]
 
     def _rivals(self) -> list[Rival]:
@@ -227,6 +256,8 @@ class WeightReading:
         return present
 
     def _shard(self, path: str) -> Shard:
+        if path in self._kept:
+            return judged_shard(*self._kept[path])
         if path not in self.headers:
             return self.read[path].strict()
         header, size = self.headers[path], self.files[path].size

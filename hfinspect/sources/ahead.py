@@ -117,9 +117,7 @@ class AheadSource:
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         return self.inner.gather(tasks)
 
-    def shard_headers(
-        self, index_file: str, come: Callable[[int], None] | None = None
-    ) -> _Headers:
+    def shard_headers(self, index_file: str, come: Callable[[int], None] | None = None) -> _Headers:
         coming = self._coming.pop(Ready(index_file), None)
         if coming is None:
             return self.inner.shard_headers(index_file, come)

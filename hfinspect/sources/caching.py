@@ -254,12 +254,17 @@ class CachingSource:
         key = self._key(path, what, of_commit=of_commit)
         return None if key is None else self.cache.get(key)
 
-    def keep(self, path: str, what: str, made: bytes, *, of_commit: bool = False) -> None:
-        key, ranges = self._key(path, what, of_commit=of_commit), self._key(path, "ranges")
-        if key is not None and ranges is not None:
+    def keep(
+        self, path: str, what: str, made: bytes, *, of_commit: bool = False,
+        instead_of: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        key = self._key(path, what, of_commit=of_commit)
+        if key is not None:
             self.cache.put(key, made)
+            ranges = [self._key(file, "ranges") for file in (path, *instead_of)]
             with self._lock:
-                self._unwritten.pop(ranges, None)
+                for name in ranges:
+                    self._unwritten.pop(name or "", None)
 
     def _segments_of(self, path: str) -> Segments:
         with self._lock:

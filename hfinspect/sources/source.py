@@ -86,8 +86,17 @@ class Keeper(Protocol):
         kept."""
         ...
 
-    def keep(self, path: str, what: str, made: bytes, *, of_commit: bool = False) -> None:
-        """From now on this, and no more the bytes of the file that were read for it."""
+    def keep(
+        self,
+        path: str,
+        what: str,
+        made: bytes,
+        *,
+        of_commit: bool = False,
+        instead_of: Sequence[str] = (),
+    ) -> None:
+        """From now on this, and no more the bytes that were read for it of the file, and of those
+        that it is kept ``instead_of``."""
         ...
 
 

@@ -170,7 +170,7 @@ def test_what_is_kept_is_judged_as_if_it_had_been_read(
         hub.meter.clear()
         assert hfinspect.inspect(REPO, **access) == first
         assert len(hub.meter.requests) > usual
-        assert changed == (1 if has_all_ready else 2)
+        assert changed == 1  # the headers of all shards together
     hub.meter.clear()
     assert hfinspect.inspect(REPO, **access) == first
     assert len(hub.meter.requests) == usual
@@ -187,3 +187,42 @@ def rewritten(cache: Path, data: bytes) -> int:
             path.write_bytes(entry[:end] + hashlib.sha256(data).digest() + data)
             number += 1
     return number
+
+
+def _by_ranges(hub: HubServer, cache: Path) -> dict[str, Any]:
+    hub.has_headers_endpoint = False
+    return {"endpoint": hub.endpoint, "token": False, "cache": HeaderCache(cache)}
+
+
+def test_headers_of_shards_are_known_while_no_weight_file_changes(
+    hub: HubServer, tmp_path: Path
+) -> None:
+    files = sharded_files(4)
+    repo = hub.add(REPO, files)
+    access = _by_ranges(hub, tmp_path)
+    first = hfinspect.inspect(REPO, **access)
+    repo.commit({**files, "README.md": b"Another text."})
+    hub.meter.clear()
+    second = hfinspect.inspect(REPO, **access)
+    assert second.commit != first.commit
+    assert (second.tensors, second.findings) == (first.tensors, first.findings)
+    assert hub.meter.count("cdn") == 0
+    one = "model-00003-of-00004.safetensors"
+    repo.commit({**files, one: sharded_files(4, tensors_per_shard=3)[one]})
+    third = hfinspect.inspect(REPO, **access)
+    assert len(third.tensors) == len(first.tensors) - 1
+    assert "tensor-not-in-shards" in [finding.rule for finding in third.findings]
+
+
+def test_a_shard_that_cannot_be_read_costs_the_others_nothing(
+    hub: HubServer, tmp_path: Path
+) -> None:
+    hub.add(REPO, sharded_files(4))
+    access = _by_ranges(hub, tmp_path)
+    hub.fail("status", "model-00002-of-00004", status=404, host="hub")
+    with pytest.raises(hfinspect.HfinspectError, match="model-00002-of-00004"):
+        hfinspect.inspect(REPO, **access)
+    hub.faults.clear()
+    hub.meter.clear()
+    assert hfinspect.inspect(REPO, **access).complete
+    assert hub.meter.count("cdn") == 1
