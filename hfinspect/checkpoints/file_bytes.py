@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import Future
 from itertools import groupby
 from operator import itemgetter
 
@@ -17,7 +17,8 @@ from ..formats.safetensors.safetensors import (
     name_bytes,
     names_bytes,
 )
-from ..sources.source import FileEntry, Source
+from ..sources.source import FileEntry, Source, locate
+from ..sources.waiting import result_of
 from .folded_index import FoldedMap
 
 #: One shard's header shows how long those of the others are; this much more is read.
@@ -42,6 +43,10 @@ class SourceReader:
             self._size = self._source.size(self.path)
         return self._size
 
+    def locate(self, stop: int) -> int:
+        """As ``sources.source.locate``, of this file."""
+        return locate(self._source, self.path, stop)
+
     def read(self, start: int, stop: int) -> bytes:
         data = self._source.read(self.path, start, stop)
         self._has_read = True
@@ -59,7 +64,8 @@ class FirstGuess:
     that the names in its index give, or else ``typical`` bytes, or a constant; these grow for the
     shards not yet read when one has turned out longer. Other formats know best themselves.
 
-    An index may come while shards are read (``awaiting``). Safe to use from several threads.
+    An index may come while it is found out where the shards are (``awaiting``): whoever wants to
+    know how much to read waits until it was ``take``n, or ``give_up`` says that there is none.
     """
 
     def __init__(
@@ -67,17 +73,27 @@ class FirstGuess:
         awaiting: bool = False,
     ) -> None:  # fmt: skip
         self._is_local = is_local(source)
-        self._lock = threading.Lock()
         self._names: dict[str, tuple[int, int]] = {}
         self._said: dict[str, list[str]] = {}
-        #: The names of shards that came before their index.
-        self._early: dict[str, set[str]] | None = {} if awaiting else None
         #: Shards whose tensors are just those that an index says, of the indexes that are known by
         #: name.
         self._confirmed: set[str] = set()
         self._seen = typical or DEFAULT_FIRST_GUESS
+        self._come: Future[None] = Future()
         for index in indexes:
             self.take(index)
+        if not awaiting:
+            self.give_up()
+
+    @property
+    def early(self) -> int | None:
+        """Bytes that are a good guess while the index is on its way; None where it is not."""
+        return None if self._is_local or self._come.done() else self._seen
+
+    def give_up(self) -> None:
+        """No index comes any more."""
+        if not self._come.done():
+            self._come.set_result(None)
 
     def take(self, index: ShardIndex) -> None:
         """What an index says of the shards next to it."""
@@ -89,12 +105,8 @@ class FirstGuess:
             # Most indexes name the tensors of a shard one after the other.
             for shard, items in groupby(index.weight_map.items(), itemgetter(1)):
                 said.setdefault(folder + shard, []).extend(map(itemgetter(0), items))
-            with self._lock:
-                self._said |= said
-        with self._lock:
-            early, self._early = self._early or {}, None
-            for path, names in early.items():
-                self._compare(path, names)
+            self._said |= said
+        self.give_up()
 
     def _learn_lengths(self, folder: str, weight_map: FoldedMap) -> None:
         for (pattern, shard), keys in zip(weight_map.groups, weight_map.keys_of, strict=True):
@@ -107,6 +119,7 @@ class FirstGuess:
             return None
         if self._is_local:
             return PREFIX_BYTES
+        result_of(self._come)
         said = self._said.get(path)
         if said is not None:
             return header_bound(len(said), names_bytes(said), size)
@@ -115,13 +128,6 @@ class FirstGuess:
 
     def compare(self, path: str, names: set[str]) -> None:
         """Compare the names in a header with those that an index says."""
-        with self._lock:
-            if self._early is not None:
-                self._early[path] = names
-            else:
-                self._compare(path, names)
-
-    def _compare(self, path: str, names: set[str]) -> None:
         said = self._said.get(path)
         if said is not None and len(names) == len(said) and names.issuperset(said):
             self._confirmed.add(path)

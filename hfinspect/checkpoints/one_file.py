@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..formats.base import Reader
     from ..formats.safetensors.header import Header
     from ..formats.safetensors.kept_header import KeptHeader
-    from .file_bytes import FirstGuess
+    from .file_bytes import FirstGuess, SourceReader
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -167,7 +167,7 @@ def read_shard(
 
     keeper = keeper_of(source) if format_name == "safetensors" else None
     if keeper is None:
-        return read_header(SourceReader(source, path), format_name, guess)
+        return _read_now(SourceReader(source, path), format_name, guess, None)
     from .kept_shards import collecting, keeping, kept_shard
 
     known = None if collect else kept_shard(source, keeper, path)
@@ -176,7 +176,21 @@ def read_shard(
         return Read(path, known.size, known.shard, known.error)
     reader = SourceReader(source, path)
     keep = collecting(collect, reader) if collect else keeping(keeper, reader)
-    return read_header(reader, format_name, guess, keep)
+    return _read_now(reader, format_name, guess, keep)
+
+
+def _read_now(
+    reader: SourceReader, format_name: str, guess: FirstGuess,
+    keep: Callable[[Header], None] | None,
+) -> Read[Shard]:  # fmt: skip
+    """The same; the file is looked for while the index is on its way that says how much to read."""
+    early, at_hand = guess.early, 0
+    if early is not None:
+        try:
+            at_hand = reader.locate(early)
+        except HfinspectError as error:
+            return Read(reader.path, reader.size, error=error)
+    return read_header(reader, format_name, guess, keep, at_hand)
 
 
 def read_header(
@@ -184,15 +198,17 @@ def read_header(
     format_name: str,
     guess: FirstGuess,
     keep: Callable[[Header], None] | None = None,
+    at_hand: int = 0,
 ) -> Read[Shard]:
-    """The same of a file that is open already; ``keep`` is called with the header of safetensors
-    as it was parsed."""
+    """The same of a file that is open already, of which some bytes are ``at_hand``; ``keep`` is
+    called with the header of safetensors as it was parsed."""
     from ..formats.registry import get_format
     from ..formats.safetensors.safetensors import judge_header
 
     error: HfinspectError | None = None
     try:
         first = guess.bytes_for(format_name, reader.path, reader.size)
+        first = at_hand or first
         if format_name == "safetensors":
             seen = partial(guess.compare, reader.path)
             shard, error = judge_header(reader, first_guess=first, keep=keep, seen=seen)

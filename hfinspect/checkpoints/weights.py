@@ -66,7 +66,7 @@ class WeightReading:
     def rounds(self) -> Rounds:
         """At most four: what the server has ready, the index, the shards one by one, those that
         only the index names. Where the names of the shards say that none lacks, the index comes
-        while they are read.
+        while the server says where they are.
 
         Raises what makes a round useless (a malformed index, no access), and the first shard's
         error, which names the shard.
@@ -125,11 +125,14 @@ class WeightReading:
 
     @staticmethod
     def _for_guess(index: Task, guess: FirstGuess) -> object:
-        """An index, which those that are still to be read with it profit from."""
-        read = cast("Read[ShardIndex]", index())
-        if read.error is None and read.value is not None:
-            guess.take(read.value)
-        return read
+        """An index, for which those wait that know how much to read by it."""
+        try:
+            read = cast("Read[ShardIndex]", index())
+            if read.error is None and read.value is not None:
+                guess.take(read.value)
+            return read
+        finally:
+            guess.give_up()
 
     def _take_shards(self, paths: Sequence[str], results: Sequence[object]) -> None:
         shards = [cast("Read[Shard]", good(result)) for result in results[: len(paths)]]

@@ -104,3 +104,11 @@ def keeper_of(source: Source) -> Keeper | None:
     """Who keeps what is made of the files of a source; None where nobody does."""
     found: Keeper | None = getattr(source, "keeper", None)
     return found
+
+
+def locate(source: Source, path: str, stop: int) -> int:
+    """Where it takes a request to find out where a file is: send it, before it is known how much
+    of the file will be read; ``stop`` bytes from its beginning are a good guess. How many of them
+    have come already. Raises AccessErrors."""
+    find: Callable[[str, int], int] | None = getattr(source, "locate", None)
+    return 0 if find is None else find(path, stop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -17,7 +18,7 @@ from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.source import Source
 
 from ..builders import Tensors
-from ..hub_repos import header_bytes, sharded_files, sparse, weights
+from ..hub_repos import StoredFile, header_bytes, sharded_files, sparse, weights
 from ..hub_server import HubServer
 from ..sources.hub_support import client, source
 
@@ -128,23 +129,21 @@ def test_broken_shard_is_named(hub: HubServer) -> None:
 
 
 class IndexComesLast(HubSource):
-    """The Hub, whose index is not there before the header of each shard has been read."""
+    """The Hub, whose index is not there before it is known where each shard is."""
 
     def __init__(self, hub: HubServer, repo_id: str, shards: int) -> None:
         super().__init__(repo_id, client=client(hub))
-        self.read_shards = threading.Semaphore(0)
+        self.located = threading.Semaphore(0)
         self.shards = shards
 
-    def read(self, path: str, start: int, stop: int) -> bytes:
-        data = super().read(path, start, stop)
-        if path.startswith("model-"):
-            self.read_shards.release()
-        return data
+    def locate(self, path: str, stop: int) -> None:
+        super().locate(path, stop)
+        self.located.release()
 
     def read_all(self, path: str, limit: int) -> bytes:
         if path.endswith(".index.json"):
             for _ in range(self.shards):
-                assert self.read_shards.acquire(timeout=10), "the shards wait for the index"
+                assert self.located.acquire(timeout=10), "the shards wait for the index"
         return super().read_all(path, limit)
 
 
@@ -154,7 +153,23 @@ def test_shards_whose_names_say_that_none_lacks_do_not_wait_for_the_index(hub: H
     late = read(IndexComesLast(hub, "org/m", 5))
     assert late.index is not None
     assert late.findings == ()
+    costs = len(hub.meter.requests), hub.meter.sent()
+    hub.meter.clear()
     assert late == read(source(hub, "org/m"))
+    assert (len(hub.meter.requests), hub.meter.sent()) == costs
+
+
+def test_a_mirror_that_has_the_shards_itself_is_not_asked_twice(hub: HubServer) -> None:
+    """Where no storage host is, a shard costs one request as before."""
+    hub.has_headers_endpoint = False
+    files = {
+        path: replace(file, lfs=False) if isinstance(file, StoredFile) else file
+        for path, file in sharded_files(5).items()
+    }
+    hub.add("org/m", files)
+    assert len(read(source(hub, "org/m")).shards) == 5
+    assert hub.meter.count("hub", ".safetensors") - hub.meter.count("hub", ".index.json") == 5
+    assert hub.meter.count("cdn") == 0
 
 
 @pytest.mark.parametrize("comes_last", [True, False])

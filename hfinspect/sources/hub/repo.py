@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -77,6 +78,7 @@ class HubSource:
         self._listing = listing
         self._deadline = deadline
         self._elsewhere: dict[str, _Elsewhere] = {}
+        self._fronts: dict[str, Part] = {}
         self._sizes: dict[str, int] = {}
 
     @property
@@ -127,10 +129,31 @@ class HubSource:
         start, stop = max(start, 0), stop if size is None else min(stop, size)
         if stop <= start:
             return b""
-        headers = {"range": f"bytes={start}-{stop - 1}", "accept-encoding": "identity"}
-        part = self._fetch(path, headers, lambda answer: _file_part(answer, path, start, stop))
+        front = self._fronts.pop(path, None) if start == 0 else None
+        if front is not None and len(front.data) >= stop:
+            return front.data[:stop]
+        handle = partial(_file_part, path=path, start=start, stop=stop)
+        part = self._fetch(path, _range(start, stop), handle)
         self._check_size(path, size, part.size)
         return part.data
+
+    def locate(self, path: str, stop: int) -> int:
+        """Find out where a file is that is to be read soon, from its beginning. A server that has
+        it itself answers with its first ``stop`` bytes, which the next ``read`` takes: their
+        number, else 0."""
+        size = self.known_size(path)
+        stop = stop if size is None else min(stop, size)
+        if stop <= 0 or path in self._elsewhere:
+            return 0
+        found = self._resolve(
+            path, _range(0, stop), partial(_file_part, path=path, start=0, stop=stop)
+        )
+        if isinstance(found, _Elsewhere):
+            self._elsewhere[path] = found
+            return 0
+        self._check_size(path, size, found.size)
+        self._fronts[path] = found
+        return len(found.data)
 
     def _check_size(self, path: str, listed: int | None, served: int | None) -> None:
         if served is None:
@@ -286,6 +309,11 @@ class HubSource:
     def asked(self, path: str | None) -> Asked:
         """What a request about a file, or about the model, is for."""
         return self.client.asked(self.repo_id, self.revision, path)
+
+
+def _range(start: int, stop: int) -> dict[str, str]:
+    """The headers of a request for some bytes."""
+    return {"range": f"bytes={start}-{stop - 1}", "accept-encoding": "identity"}
 
 
 def _file_part(answer: Answer, path: str, start: int, stop: int) -> Part:

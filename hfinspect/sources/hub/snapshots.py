@@ -147,6 +147,12 @@ class CachedHubSource:
             return state.local.read(path, start, stop)
         return self._from_hub(state, path).read(path, start, stop)
 
+    def locate(self, path: str, stop: int) -> int:
+        """As of ``HubSource``; nothing for what is in the cache."""
+        state = self._opened()
+        is_here = state.local is not None and state.in_cache(path)
+        return 0 if is_here else self._from_hub(state, path).locate(path, stop)
+
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         state = self._opened()
         if state.local is not None and state.in_cache(path):
