@@ -136,9 +136,10 @@ class IndexComesLast(HubSource):
         self.located = threading.Semaphore(0)
         self.shards = shards
 
-    def locate(self, path: str, stop: int) -> None:
-        super().locate(path, stop)
+    def locate(self, path: str, stop: int) -> int:
+        at_hand = super().locate(path, stop)
         self.located.release()
+        return at_hand
 
     def read_all(self, path: str, limit: int) -> bytes:
         if path.endswith(".index.json"):
