@@ -1,7 +1,8 @@
 """Small arithmetic over config keys, as traces write it down.
 
 An expression is an integer, a key (``hidden_size``, dotted for a section's), ``i`` (the number of
-a list's member), or a list of an operator and what it takes::
+a list's member), the name that a list gives that number for all that is inside (``stage``), or a
+list of an operator and what it takes::
 
     ["*", "num_heads", ["+", "nope_head_dim", "rope_head_dim"]]     ["[]", "hidden_sizes", 2]
 
@@ -9,7 +10,8 @@ a list's member), or a list of an operator and what it takes::
 
 A condition is a list as well: ``["true", "use_bias"]``, ``["null", "head_dim"]``,
 ``["==", "hidden_act", "gelu"]``, ``["<", "i", "first_k_dense"]``, ``["in", "i", "attn_layers"]``,
-``["and", a, b]``, ``["not", a]``; ``["given", "vision_config"]`` says that a key is written down.
+``["and", a, b]``, ``["not", a]``; ``["given", "vision_config"]`` says that a key is written down;
+``["kind", "layer_types", "full", i]`` that the list's entry there (``i`` may be left out) is that.
 Sums, products and quotients of Dims are Dims, so that a formula shows the config's own letters;
 what else comes out gets its expression as a name.
 """
@@ -184,6 +186,8 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
             error.key = first
             raise error
         return bool(found)
+    if op == "kind" and len(rest) == 2:
+        i = int(value(rest.pop(), values, i, depth + 1))
     if len(rest) != 1:
         raise NoValueError("is no condition")
     if op == "in":
@@ -204,7 +208,7 @@ def _side(written: Written, values: Values, i: int | None, depth: int) -> int | 
 
 def _entry(items: list[Any], i: int | None) -> Any:
     place = _index(i)
-    if place >= len(items):
+    if not 0 <= place < len(items):
         raise NoValueError(f"has no entry {place}")
     return items[place]
 

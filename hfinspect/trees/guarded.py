@@ -25,6 +25,8 @@ class Reading:
         self._guards: Mapping[str, Any] = trace["guards"][entry["guards"]]
         self._sections: dict[str, ModelConfig] = {"": config}
         self._reading: list[str] = []
+        #: The number of each member of a list of stages that is being made, by its name.
+        self.places: dict[str, int] = {}
         #: Dotted key of a section -> what it holds where it is not written down.
         self.absent: Mapping[str, Mapping[str, Any]] = trace.get("absent", {})
 
@@ -53,7 +55,7 @@ class Reading:
     def first_given(self, written: Written) -> str | None:
         """The first key of an expression that the config has."""
         if isinstance(written, str):
-            return written if self.given(written) else None
+            return written if written not in self.places and self.given(written) else None
         parts = written if isinstance(written, list) else ()
         return next((key for key in map(self.first_given, parts) if key), None)
 
@@ -85,6 +87,8 @@ class Reading:
         return found
 
     def number(self, key: str) -> int | float:
+        if key in self.places:
+            return self.places[key]
         config, last = self.place(key)
         if last == "num_labels" and config.has("num_labels", "id2label"):
             return config.num_labels
@@ -137,7 +141,9 @@ class Reading:
             for side in self._sides(key, guard)
         ):
             raise self.refused(key, found)
-        if "length" in guard and len(self.items(key)) != guard["length"]:
+        if "length" in guard and len(self.items(key)) != value(guard["length"], self):
+            raise self.refused(key, found)
+        if "equals" in guard and found != value(guard["equals"], self):
             raise self.refused(key, found)
         if "of" in guard and not all(
             any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
@@ -145,10 +151,13 @@ class Reading:
             raise self.refused(key, found)
 
     def _sides(self, key: str, guard: Mapping[str, Any]) -> list[int | float]:
-        """The number of a key; with ``pair`` in its guard the two that it may have instead."""
+        """The number of a key; with ``pair`` in its guard the two that it may have instead; with
+        ``each`` every entry of a list."""
         found = self.raw(key)
         if found is None:
             return []
+        if guard.get("each"):
+            return [value(["[]", key, i], self) for i in range(len(self.items(key)))]
         if isinstance(found, (list, tuple)) and guard.get("pair"):
             if len(found) != 2:
                 raise self.refused(key, found)

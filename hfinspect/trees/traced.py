@@ -14,7 +14,9 @@ A node is one of
   which may say what it keeps between tokens, ``"keeps": [{"key": ..., "value": ...}, ...]``
   (``keeps.py``), and as a layer how far back it looks, ``"window": expression``
 - a list: ``{"class": "ModuleList", "count": expression, "pick": [[condition, node], ...]}``, of
-  whose members each is the first node whose condition holds (null: always)
+  whose members each is the first node whose condition holds (null: always); with
+  ``"place": "stage"`` all that is inside may read ``stage``, the number of the member: a list of
+  stages, each with its own entry of the config's lists
 - a part: ``{"section": "vision_config", "class": "SiglipVisionModel"}``, a class of the catalog,
   written or traced, built from that section (``""``: from the config itself)
 - a choice: ``{"if": condition, "then": node, "else": node or null}``
@@ -147,7 +149,7 @@ class _Building:
         self._builders = builders(trace, other)
         self._other = other
         self._nodes = nodes
-        self._made: dict[int, Module | Parameter | None] = {}
+        self._made: dict[Any, Module | Parameter | None] = {}
         self._left = MAX_BUILT
         self._cache = cache
         self._windows: dict[int, int] = {}
@@ -158,9 +160,10 @@ class _Building:
         if isinstance(node, int):
             if not 0 <= node < below:
                 raise ValueError("a node names one that does not stand before it")
-            if node not in self._made:
-                self._made[node] = self.node(self._nodes[node], node)
-            return self._made[node]
+            made = node, *self._read.places.items()
+            if made not in self._made:
+                self._made[made] = self.node(self._nodes[node], node)
+            return self._made[made]
         self._left -= 1
         if self._left < 0:
             raise NoValueError("is more than can be listed")
@@ -255,6 +258,8 @@ class _Building:
         self._left -= count
         members: list[Module] = []
         for i in range(int(count)):
+            if "place" in node:
+                self._read.places[str(node["place"])] = i
             template = next(
                 (n for when, n in node["pick"] if when is None or holds(when, self._read, i)), None
             )
@@ -262,6 +267,8 @@ class _Building:
             if not isinstance(member, Module):
                 raise ValueError("a list of what is no module")
             members.append(member)
+        if "place" in node:
+            self._read.places.pop(str(node["place"]), None)
         named = str(node["class"])
         whole = count if isinstance(count, Dim) else None
         if node.get("layers"):

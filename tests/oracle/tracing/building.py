@@ -17,6 +17,7 @@ from hfinspect.trees.prediction import is_held
 from .changing import IDLE, flattened, nested, without
 from .library import Library, patience
 from .observing import Node, Part, Saved, flat, paths, put, tree
+from .staging import Parallel
 
 #: Builds beyond which no more are made, and seconds for one build.
 MOST, PATIENCE = 700, 20.0
@@ -67,6 +68,9 @@ class Builds:
         self.zeros: set[str] = set()
         #: Keys that change nothing alone.
         self.conditional: set[str] = set()
+        self.groups: list[Parallel] = []
+        #: Of each group the lengths that build.
+        self.lengths: dict[Parallel, list[int]] = {}
         self.refused = ""
         self.rebased = False
         #: Keys that the class computes where they are absent, in a way that nothing explains.

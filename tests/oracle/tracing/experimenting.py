@@ -10,9 +10,11 @@ from hfinspect.trees.arithmetic import Written
 
 from . import symbols
 from .building import PATIENCE, Builds, Seen
+from .challenging import turned
 from .changing import IDLE, alternatives, at_random, flattened, has_sides, nested, without
 from .library import patience
 from .observing import Node, Part
+from .staging import parallel
 from .writing import keys_of
 
 _BATCH = 14
@@ -130,6 +132,8 @@ class Experiments(Builds):
         if not self.narrow:
             self._other_branches()
             self._conditional()
+            self._equal()
+            self._lengths()
         full = self.attempt(self._spelled_in_full(base), {})
         if isinstance(full, Seen):
             self.seen.append(full)
@@ -192,6 +196,45 @@ class Experiments(Builds):
             else:
                 self.failing.setdefault(key, []).append(value)
 
+    def _equal(self) -> None:
+        """What the constructor compares of two keys, made equal: two equal widths need no shortcut;
+        and the keys that matter only there."""
+        both = [c for c in self.compared.values() if c[0] == "==" and all(map(_reads, c[1:]))]
+        found = (self.changed(changes) for c in both[:20] for changes in turned(c, self.base.env))
+        for one in found:
+            if isinstance(one, Seen) and one not in self.seen:
+                self.seen.append(one)
+                for key, value in one.changes.items():
+                    self.working.setdefault(key, []).append(value)
+                idle = [k for k in self.working if k not in self.effective()]
+                for start in range(0, len(idle), _BATCH):
+                    self._turned(one, idle[start : start + _BATCH])
+
+    def _lengths(self) -> None:
+        """Other numbers of stages: all lists of one length together."""
+        self.groups = [
+            group for group in parallel(self.base.env)
+            if not {*group.lists, *group.counts}.isdisjoint(self.effective())
+        ]  # fmt: skip
+        for group in self.groups:
+            known = self.lengths[group] = [group.length]
+            for length in (group.length + 1, group.length - 1, group.length + 2, 2, 1):
+                if length in known or length < 1:
+                    continue
+                one = self.changed(group.resized(self.base.env, length))
+                if isinstance(one, Seen) and group.agree(one.env):
+                    known.append(length)
+                    self.seen.append(one)
+        self.groups = [group for group in self.groups if len(self.lengths[group]) > 2]
+        # That one list may be longer than the others shows where it changes nothing.
+        self.seen += [
+            one for one in self.cache.values()
+            if isinstance(one, Seen) and one not in self.seen and len(one.changes) == 1
+            and any(not group.agree(one.env) for group in self.groups)
+        ]  # fmt: skip
+        for group in self.groups:
+            self.conditional.update(k for k in group.counts if k not in self.effective())
+
     def _conditional(self) -> None:
         """Keys that matter only where another one is turned: a flag, a text, what is null, or a
         share that may be none."""
@@ -202,11 +245,11 @@ class Experiments(Builds):
             elif not isinstance(self.base.env[key], (bool, str, type(None))):
                 continue
             for value in turned_to:
-                turned = self.changed({key: value})
-                if isinstance(turned, Seen) and turned.root.signature != self.base.root.signature:
+                one = self.changed({key: value})
+                if isinstance(one, Seen) and one.root.signature != self.base.root.signature:
                     idle = [k for k in self.working if k not in self.effective()]
                     for start in range(0, len(idle), _BATCH):
-                        self._turned(turned, idle[start : start + _BATCH])
+                        self._turned(one, idle[start : start + _BATCH])
 
     def _turned(self, turned: Seen, keys: list[str]) -> None:
         """Finds by halves which of the idle keys matter at a change of another."""
@@ -260,6 +303,10 @@ class Experiments(Builds):
             keys = set(self.rng.sample(effective, min(len(effective), self.rng.randint(1, 6))))
             keys |= set(self.rng.sample(idle, min(len(idle), self.rng.randint(0, 4))))
             changes = {k: at_random(self.rng, self.base.env[k], self.working[k]) for k in keys}
+            for group in self.groups:
+                if self.rng.random() < 0.5 and allowed.keys().isdisjoint(group.lists):
+                    length = self.rng.choice(self.lengths[group])
+                    changes |= group.resized({**self.base.env, **changes}, length)
             for key, values in allowed.items():
                 if len(values) > 1 and self.rng.random() < 0.3:
                     value = self.rng.choice(values)
@@ -267,8 +314,11 @@ class Experiments(Builds):
                         changes[key] = value
             one = self.attempt(nested(self._less(changes), changes), changes)
             if isinstance(one, str):  # halve the changes until it builds
-                kept = self.rng.sample(sorted(changes), (len(changes) + 1) // 2)
-                one = self.changed({k: changes[k] for k in kept})
+                kept = set(self.rng.sample(sorted(changes), (len(changes) + 1) // 2))
+                for group in self.groups:  # all of them or none
+                    whole = {*group.lists, *group.counts} & changes.keys()
+                    kept = kept | whole if kept & whole else kept
+                one = self.changed({k: v for k, v in changes.items() if k in kept})
             if isinstance(one, Seen) and one not in found:
                 found.append(one)
         return found
@@ -294,6 +344,10 @@ def _all_parts(node: Node) -> Iterator[Part]:
             yield child
         elif isinstance(child, Node):
             yield from _all_parts(child)
+
+
+def _reads(written: Written) -> bool:
+    return any(keys_of(written))
 
 
 def _two_sides(key: str, value: int) -> list[Any]:

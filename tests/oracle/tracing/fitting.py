@@ -6,6 +6,7 @@ the keys) when it fits every build that it has to explain.  What nothing fits ra
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from hfinspect.trees.arithmetic import NoValueError, Written, holds
 
 from .evaluating import Env, EnvValues, as_function, evaluated
 from .observing import Kept, Leaf, Node, Part
+from .writing import PLACES
 
 #: How deep choices may stand in choices at one place.
 DEPTH = 3
@@ -32,6 +34,13 @@ class Build(NamedTuple):
     root: Node
 
 
+class Staged(NamedTuple):
+    """What may be said of a member of a list of stages, with its number."""
+
+    expressions: Sequence[Written]
+    conditions: Sequence[Written]
+
+
 class Item(NamedTuple):
     """A node of one build: its number, and the node or leaf (None: absent)."""
 
@@ -49,18 +58,22 @@ class Fitter:
     def __init__(
         self, builds: Sequence[Build], expressions: Iterable[Written],
         conditions: Iterable[Written], lists: Sequence[str] = (), keys: Sequence[str] = (),
-        known: dict[Any, dict[str, Any]] | None = None,
+        known: dict[Any, dict[str, Any]] | None = None, staged: Staged | None = None,
     ) -> None:  # fmt: skip
         self.values = [EnvValues(b.env, b.written) for b in builds]
         self.builds = builds
         self._partial = {number for number, b in enumerate(builds) if b.root.partial}
-        self.expressions = list(expressions)
+        self.staged = staged or Staged((), ())
+        self.expressions = [*expressions, *self.staged.expressions]
+        self._plain = len(self.expressions) - len(self.staged.expressions)
         self._names = [repr(written) for written in self.expressions]
-        known = {} if known is None else known
-        self._numbers = [known.setdefault(_print(b.env), {}) for b in builds]
+        self._all_numbers = {} if known is None else known
+        self._numbers = [self._all_numbers.setdefault(_print(b.env), {}) for b in builds]
+        self._stages: dict[tuple[int, str, int], int] = {}
         self.lists = list(lists)
         self.keys = list(keys)
-        self.conditions: list[tuple[Written, tuple[bool | None, ...]]] = []
+        self.conditions: list[tuple[Written, list[bool | None]]] = []
+        self._of_stages: list[tuple[Written, list[bool | None]]] = []
         seen: set[tuple[bool | None, ...]] = set()
         for condition in conditions:
             vector = tuple(self._holds(condition, values) for values in self.values)
@@ -68,7 +81,7 @@ class Fitter:
                 continue
             seen.add(vector)
             seen.add(tuple(not x for x in vector))
-            self.conditions.append((condition, vector))
+            self.conditions.append((condition, list(vector)))
         self._fits: dict[Any, Any] = {}
         self._left = 15_000
         self._index: dict[int, dict[Any, list[int]]] = {}
@@ -113,11 +126,18 @@ class Fitter:
         found = self._index.get(build)
         if found is None:
             found = self._index[build] = {}
-            for number in range(len(self.expressions)):
+            for number in self._tried(build):
                 given = self._value(number, build)
                 if isinstance(given, int):  # 64.0 is no size
                     found.setdefault(given, []).append(number)
         return found
+
+    def _tried(self, build: int) -> Iterable[int]:
+        """The numbers of the expressions for a build, those of its stage first."""
+        plain = range(self._plain)
+        if build < len(self.builds):
+            return plain
+        return itertools.chain(range(self._plain, len(self.expressions)), plain)
 
     # ---- nodes
 
@@ -175,18 +195,18 @@ class Fitter:
         mixed = len(set().union(*sorts.values())) > 1
         if not mixed:
             depth = max(depth, DEPTH - 1)  # sizes or a list differ: one condition, or none
-        tried: set[tuple[bool, ...]] = set()
-        ranked = self.conditions
+        tried: set[tuple[bool | None, ...]] = set()
+        ranked = [*self._of_stages, *self.conditions] if self._is_staged(items) else self.conditions
         if mixed:
             # What parts the sorts at once comes first.
             ranked = sorted(ranked, key=lambda c: _unsorted(c[1], sorts))
         for condition, vector in ranked:
-            side = tuple(bool(vector[b]) for b in builds)
-            if len(set(side)) < 2 or side in tried:
+            side = tuple(vector[b] for b in builds)
+            if len(set(side)) < 2 or side in tried or None in side:
                 continue
             tried.add(side)
-            if mixed and _unsorted(vector, sorts) > (0 if depth == DEPTH - 1 else 1):
-                break
+            if mixed and _unsorted(vector, sorts) > self._mixing(condition, depth):
+                continue
             parts = [
                 [item for item in items if vector[item.build] is want] for want in (True, False)
             ]
@@ -198,6 +218,13 @@ class Fitter:
                 condition, then, other = ["not", condition], other, None
             return {"if": condition, "then": then, "else": other}
         raise NoFit(_where(items))
+
+    def _mixing(self, condition: Written, depth: int) -> int:
+        """How many sides of a condition may hold nodes of more than one sort: each end of a list
+        of stages may be another thing altogether."""
+        if depth == DEPTH - 1:
+            return 0
+        return 2 if any(condition == end for end, _ in self._of_stages[:2]) else 1
 
     def _side(self, items: list[Item], depth: int) -> Any:
         return None if all(item.node is None for item in items) else self.node(items, depth)
@@ -342,11 +369,62 @@ class Fitter:
                 [["==", "i", i] if i < n - 1 else None, inside["in"][str(i)]] for i in range(n)
             ]
             return found
+        try:
+            picked = self._pick(members, 0, list(self._conditions_of(members)))
+        except NoFit:
+            if same:
+                raise
+            return {**found, **self._each(members, count)}
         found["pick"] = [
-            [when, self.node([Item(b, m) for b, _, _, m in chosen])]
-            for when, chosen in self._pick(members, 0, list(self._conditions_of(members)))
+            [when, self.node([Item(b, m) for b, _, _, m in chosen])] for when, chosen in picked
         ]
         return found
+
+    # ---- lists of stages
+
+    def _each(self, members: list[Member], count: Written) -> dict[str, Any]:
+        """Members of which each is as the lists' entries of its own number say."""
+        place = next((p for p in PLACES if p not in self.values[members[0][0]].env), None)
+        if place is None:
+            raise _here("members of a list")
+        items = [Item(self._stage(b, place, i), member) for b, i, _, member in members]
+        outer = self._of_stages
+        ends: list[Written] = [["==", place, 0], ["<", ["+", place, 1], count]]
+        self._of_stages = [
+            (condition, [self._truth(condition, b) for b in range(len(self.values))])
+            for condition in (*ends, *(c for c, _ in outer), *self.staged.conditions)
+        ]
+        try:
+            return {"place": place, "pick": [[None, self.node(items)]]}
+        finally:
+            self._of_stages = outer
+
+    def _truth(self, condition: Written, build: int) -> bool | None:
+        """Whether a condition on a stage holds there."""
+        if build < len(self.builds):
+            return None
+        known, name = self._numbers[build], f"?{condition!r}"
+        if name not in known:
+            known[name] = self._holds(condition, self.values[build])
+        return known[name]  # type: ignore[no-any-return]
+
+    def _stage(self, build: int, place: str, i: int) -> int:
+        """The number of the build at a member's place, where expressions may read that."""
+        key = (build, place, i)
+        if key not in self._stages:
+            self._stages[key] = len(self.values)
+            held = self.values[build]
+            env = {**held.env, place: i}
+            self.values.append(EnvValues(env, held.written))
+            self._numbers.append(self._all_numbers.setdefault(_print(env), {}))
+            if build in self._partial:
+                self._partial.add(self._stages[key])
+            for _, vector in self.conditions:
+                vector.append(vector[build])
+        return self._stages[key]
+
+    def _is_staged(self, items: list[Item]) -> bool:
+        return items[0].build >= len(self.builds)
 
     def _pick(
         self, members: list[Member], depth: int, conditions: list[Written]
@@ -408,7 +486,8 @@ class Fitter:
                 if all(v >= 1 for v in found):
                     yield ["==", ["%", "i", key], 0]
                     yield ["==", ["%", ["+", "i", 1], key], 0]
-        for number, expression in enumerate(self.expressions[:80]):
+        for number in itertools.islice(self._tried(builds[0]), 80):
+            expression = self.expressions[number]
             sizes = [self._value(number, b) for b in builds]
             if all(isinstance(v, int) and 0 < v <= longest for v in sizes):
                 yield ["==", ["+", "i", 1], expression]

@@ -23,6 +23,7 @@ from hfinspect.trees.traced import builders
 from ..deliberate import something
 from .changing import IDLE, alternatives, flattened, nested
 from .library import Given, Library, patience
+from .staging import Parallel, parallel
 
 #: Comparisons that a trace must pass at least, and at most.
 LEAST, MOST = 60, 150
@@ -118,6 +119,9 @@ def _varied(
         try:
             if number % 5 == 4:
                 yield _doubled(library, kind, name, base, rng)
+            elif number % 7 == 6 and (groups := _parallel(library, kind, name, base)):
+                env, group = rng.choice(groups)
+                yield nested(base, group.resized(env, rng.randint(1, group.length + 2)))
             elif number % 4 == 3:
                 keys = rng.sample(sorted(known), min(len(known), rng.choice((1, 1, 2))))
                 yield nested(base, {key: rng.choice(known[key]) for key in keys})
@@ -127,6 +131,14 @@ def _varied(
                 yield library.mutated(kind, name, base, rng)
         except Exception:  # the library refuses the config itself
             continue
+
+
+def _parallel(
+    library: Library, kind: str, name: str, base: Given
+) -> list[tuple[dict[str, Any], Parallel]]:
+    """The lists with an entry for each stage: other numbers of stages are other lists of all."""
+    full = flattened(library.full(kind, name, base), library.sections(kind, name))
+    return [(full, group) for group in parallel(full)]
 
 
 def _doubled(library: Library, kind: str, name: str, base: Given, rng: Random) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from hfinspect.core.config import ModelConfig
@@ -17,6 +18,7 @@ from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
 
 from .building import Failed, Seen
+from .challenging import challenges
 from .changing import IDLE
 from .evaluating import EnvValues, evaluated
 from .experimenting import Experiments, counts
@@ -24,6 +26,7 @@ from .fitting import Build, Fitter, NoFit
 from .gate import LEAST, Gated, comparisons, gate
 from .observing import flat, served
 from .proposing import proposed
+from .staging import Staged, of_the_last, staged
 from .writing import Trace, keys_of
 
 #: Random builds that a class must pass.
@@ -60,6 +63,8 @@ class Recording(Experiments):
         expressions = proposed(
             self.expressions.values(), self.sizes.values(), self.base.env, [*effective, *more]
         )
+        noted = {**self.sizes, **self.expressions}.values()
+        expressions += of_the_last(noted, self.base.env, self.groups)
         builds = [Build(env, s.written, s.root) for env, s in zip(envs, seen, strict=True)]
         lists = [k for k in effective if isinstance(self.base.env.get(k), list)]
         # Of two sides no member of a list is chosen.
@@ -70,9 +75,19 @@ class Recording(Experiments):
         fitter = Fitter(
             builds, expressions, self._conditions(effective, seen), list(dict.fromkeys(lists)),
             [k for k in effective if not isinstance(self.base.env.get(k), list)], self.known,
+            self._staged([*effective, *more]),
         )  # fmt: skip
         found = fitter.root(range(len(builds)))
         return Trace(found, defaults, self.absent)
+
+    def _staged(self, effective: list[str]) -> Staged | None:
+        """What may be said of a stage, where other numbers of stages build."""
+        if not self.groups:
+            return None
+        return staged(
+            self.expressions.values(), self.sizes.values(), self.compared.values(),
+            self.base.env, effective,
+        )  # fmt: skip
 
     def _defaults(
         self, seen: list[Seen], needed: set[str]
@@ -147,6 +162,7 @@ class Recording(Experiments):
             self.zeros = set()
             whole = self._trace(trace, guards)
             wrong, answered = self._tried(whole, guards)
+            wrong += self._challenged(trace, whole)
             if not wrong and len(answered) < CHECKED:
                 wrong = self._missed(whole, guards)
             wrong = wrong or self._differing(whole, self.released)
@@ -219,6 +235,16 @@ class Recording(Experiments):
                 answered.append(one)
         return wrong, answered
 
+    def _challenged(self, trace: Trace, whole: Mapping[str, Any]) -> list[Seen]:
+        """The builds at which a comparison of the trace turns, and the trace is wrong."""
+        found = []
+        tried = challenges(trace.tree, self.base.env, self.working, self.effective())
+        for changes in itertools.islice(tried, 100):
+            one = self.changed(changes)
+            if isinstance(one, Seen) and not self.agrees(whole, one):
+                found.append(one)
+        return found
+
     def _gated(self, whole: Mapping[str, Any], number: int) -> tuple[Gated, list[Seen]]:
         """The gate, each time with other configs; and the builds of those that differ."""
         started = time.process_time()
@@ -287,10 +313,11 @@ class Recording(Experiments):
         return type(self.base.env[key]) is int
 
     def _stages(self) -> set[str]:
-        """Counts of what lists have an entry each for: widths of the n-th stage are no formula."""
+        """Counts of what lists have an entry each for, where no other number was built."""
         return {
             key for key in self.effective()
-            if isinstance(self.base.env[key], int)
+            if not any(key in group.counts for group in self.groups)
+            and isinstance(self.base.env[key], int)
             and re.search(r"(stage|block|level|layer)s?$", key)
             and any(
                 isinstance(v, list) and len(v) == self.base.env[key]
@@ -301,11 +328,13 @@ class Recording(Experiments):
 
     def _zeros(self, trace: Trace, guards: Mapping[str, Any]) -> None:
         """Which keys may be 0: where that builds and the trace agrees."""
-        numbers = [k for k in self.effective() if type(self.base.env[k]) is int]
-        for key in numbers:
+        for key in self.effective():
+            if not self._is_number(key) and not _is_positive(self.base.env[key]):
+                continue
             if key in guards or key in self.conditional:
                 continue
-            found = self.changed({key: 0})
+            held = self.base.env[key]
+            found = self.changed({key: [0, *held[1:]] if isinstance(held, list) else 0})
             self.zeros.add(key)
             whole = self._trace(trace, guards)
             if not isinstance(found, Seen) or not self.agrees(whole, found) or self.refused:
@@ -365,6 +394,8 @@ class Recording(Experiments):
             return extend(extend(free, more[:half]), more[half:])
 
         self.why = ""
+        if self.groups and attempt(keys) is None:
+            self._of_equal_lengths(lambda: attempt(keys) is not None)
         free = extend([], keys)
         trace = attempt(free)
         if trace is None:
@@ -373,6 +404,14 @@ class Recording(Experiments):
         if self._without_nulls(guards):
             return self._widest(held)
         return self._by_value(free, guards, trace)
+
+    def _of_equal_lengths(self, fits: Callable[[], bool]) -> None:
+        """Without builds of which lists have entries for unequal numbers of stages, if that fits:
+        guards then ask for equal ones."""
+        seen = self.seen
+        self.seen = [s for s in seen if all(group.agree(s.env) for group in self.groups)]
+        if len(self.seen) < len(seen) and not fits():
+            self.seen = seen
 
     def _of_one_length(self, key: str) -> bool:
         """Whether there are builds without those of a list that is longer or shorter than the
@@ -468,10 +507,37 @@ class Recording(Experiments):
                 found[key] = {"is": [value, *self.working.get(key, ())]}
         for name in sorted(self.missing):
             found[name[1:]] = {"absent": True}
+        self._guard_lengths(found)
         for key, value in self.base.env.items():
             if key in effective and value is None and self.unwritten.get(key) is not None:
                 found.setdefault(key, {})["null"] = True  # which the base has
         return found
+
+    def _guard_lengths(self, found: dict[str, dict[str, Any]]) -> None:
+        """Of lists of stages: as many entries each, unless it is known what others do."""
+        effective = set(self.effective())
+        for group in self.groups:
+            keys = [
+                key for key in (*group.lists, *group.counts)
+                if key in effective or (key in self.looked and "" not in self.inner)
+            ]  # fmt: skip
+            first = next((key for key in keys if key in group.lists), None)
+            if first is None:
+                continue
+            if any("is" in found.get(key, {}) for key in keys):  # one number of stages is known
+                for key in group.lists:
+                    if key in effective and "is" not in found.get(key, {}):
+                        found.setdefault(key, {})["length"] = group.length
+                continue
+            unequal = {
+                key for s in self.seen for key, n in group.lengths(s.env).items()
+                if n != group.lengths(s.env)[first]
+            }  # fmt: skip
+            for key in keys:
+                if key not in unequal and key != first:
+                    rule = "length" if key in group.lists else "equals"
+                    found.setdefault(key, {})[rule] = ["len", first]
+                    found.setdefault(first, {})
 
     def _pinned(self, key: str, value: Any) -> bool:
         """Whether a key that changes nothing is kept to the values of which that is known."""
@@ -488,6 +554,10 @@ class Recording(Experiments):
                 guard["of"] = list(dict.fromkeys(item for v in tried for item in v))
             elif len(lengths) > 1 and not self._any_length(key):
                 guard["length"] = len(value)
+            if any(key in group.lists for group in self.groups):
+                guard.pop("length", None)
+            if _is_positive(value) and key not in self.zeros:
+                guard |= {"least": 1, "each": True}
             return guard or None
         if isinstance(value, bool):
             return None
@@ -533,3 +603,10 @@ class Recording(Experiments):
         if mine != real:
             self.differs = sorted(set(mine.items()) ^ set(real.items()), key=repr)[:4]
         return mine == real
+
+
+def _is_positive(value: Any) -> bool:
+    """Whether it is a list of counts or sizes."""
+    return isinstance(value, list) and bool(value) and all(
+        type(item) is int and item > 0 for item in value
+    )  # fmt: skip

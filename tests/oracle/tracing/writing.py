@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from hfinspect.trees.arithmetic import Written
 from hfinspect.trees.keeps import NUMBERS
 
-_CONDITIONS = frozenset({"true", "null", "given", "kind", "is"})
+#: What the number of a member is called that all in it may read, by how many such lists are around.
+PLACES = ("stage", "level")
 
 
 class Trace(NamedTuple):
@@ -57,7 +58,7 @@ def chosen(defaults: Mapping[str, Any], used: set[str]) -> dict[str, Any]:
 def keys_of(written: Written) -> Iterator[str]:
     """The config keys in an expression or a condition."""
     if isinstance(written, str):
-        if written != "i":
+        if written != "i" and written not in PLACES:
             yield written
     elif isinstance(written, list):
         op, *rest = written
@@ -141,6 +142,8 @@ class Table:
         below = (component, there, kind)
         if "count" in node:
             found["count"] = self._note(node["count"])
+            if "place" in node:
+                found["place"] = node["place"]
             found["pick"] = [
                 [None if when is None else self._note(when), self._node(inner, below, part)]
                 for when, inner in node["pick"]
