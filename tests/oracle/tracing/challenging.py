@@ -96,7 +96,7 @@ def turned(condition: Written, env: Env) -> Iterator[dict[str, Any]]:
                 place = one[2]
                 if not -len(held) <= place < len(held):
                     continue
-                changed = [*held]
+                changed: Any = [*held]
                 changed[place] = number
             elif type(held) is int:
                 changed = number

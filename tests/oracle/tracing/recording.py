@@ -22,11 +22,11 @@ from .challenging import challenges
 from .changing import IDLE
 from .evaluating import EnvValues, evaluated
 from .experimenting import Experiments, counts
-from .fitting import Build, Fitter, NoFit
+from .fitting import Build, Fitter, NoFit, Staged
 from .gate import LEAST, Gated, comparisons, gate
 from .observing import flat, served
 from .proposing import proposed
-from .staging import Staged, of_the_last, staged
+from .staging import of_the_last, staged
 from .writing import Trace, keys_of
 
 #: Random builds that a class must pass.
