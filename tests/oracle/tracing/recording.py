@@ -407,7 +407,7 @@ class Recording(Experiments):
 
     def _of_equal_lengths(self, fits: Callable[[], bool]) -> None:
         """Without builds of which lists have entries for unequal numbers of stages, if that fits:
-        guards then ask for equal ones."""
+        guards then want equal ones."""
         seen = self.seen
         self.seen = [s for s in seen if all(group.agree(s.env) for group in self.groups)]
         if len(self.seen) < len(seen) and not fits():
