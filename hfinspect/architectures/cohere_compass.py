@@ -7,9 +7,10 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..layers.decoders import grouped
-from ..layers.heads import causal_lm, sequence_classification, to_words
+from ..layers.heads import causal_lm, sequence_classification
+from ..layers.multimodal import register_worded
 from ..layers.windows import windows
-from ..trees.catalog import register, register_pair, register_part
+from ..trees.catalog import register, register_part
 from ..trees.modules import Module
 from .cohere import COHERE
 from .qwen3_vl import vision_model
@@ -36,17 +37,6 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    tied = c.tied(default=False)
-    head = to_words(
-        _TEXT.width(text),
-        text.dim("vocab_size", default=256000),
-        "model.language_model.embed_tokens.weight" if tied else None,
-    )
-    return Module("CohereCompassForConditionalGeneration", model=model(c), lm_head=head)
-
-
 register(
     "cohere_compass_text",
     {
@@ -61,7 +51,7 @@ register(
     base_prefix="model",
     category="text decoder",
 )
-register_pair("cohere_compass", "CohereCompass", conditional_generation, model, "multimodal")
+register_worded("cohere_compass", _NAME, model, tied=False)
 register_part(
     "cohere_compass_vision", f"{_NAME}VisionModel", partial(vision_model, _NAME), "vision"
 )

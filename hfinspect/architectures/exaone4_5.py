@@ -6,9 +6,9 @@ Qwen2.5-VL's tower with grouped queries before any decoder, EXAONE 4 (exaone4.py
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
-from ..trees.catalog import auto_model, register_pair, register_part
+from ..layers.multimodal import register_worded
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm
-from .glm4v import composite
 from .qwen2_vl import merger, patch_embed
 
 _NAME = "Exaone4_5_"
@@ -57,9 +57,5 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    return composite(f"{_NAME}ForConditionalGeneration", base(c), tied=c.tied(default=False))
-
-
-register_pair("exaone4_5", _NAME, generation, base, "multimodal")
+register_worded("exaone4_5", _NAME, base, tied=False)
 register_part("exaone4_5_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -7,8 +7,8 @@ timm and torchvision.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register_pair
+from ..layers.multimodal import register_worded
+from ..trees.catalog import auto_model
 from ..trees.modules import Activation, Embedding, Linear, Module, RMSNorm
 from .gemma3n_text import hidden as text_hidden
 from .gemma3n_text import text_model
@@ -43,14 +43,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        text_hidden(text),
-        text.dim("vocab_size", default=262400),
-        "model.language_model.embed_tokens.weight" if c.tied() else None,
-    )
-    return Module("Gemma3nForConditionalGeneration", model=model(c), lm_head=head)
-
-
-register_pair("gemma3n", "Gemma3n", conditional_generation, model, "multimodal")
+register_worded("gemma3n", "Gemma3n", model, tied=True)

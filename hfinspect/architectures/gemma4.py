@@ -8,8 +8,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register, register_pair
+from ..layers.multimodal import register_worded
+from ..trees.catalog import auto_model, register
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -241,16 +241,6 @@ def model(c: ModelConfig) -> Module:
     return Module("Gemma4Model", {"language_model": text_model(text), **parts, **bridges})
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        text_hidden(text),
-        text.dim("vocab_size", default=262144),
-        "model.language_model.embed_tokens.weight" if c.tied() else None,
-    )
-    return Module("Gemma4ForConditionalGeneration", model=model(c), lm_head=head)
-
-
 register("gemma4_vision", {"Gemma4VisionModel": vision_model}, category="vision", base=None)
 register("gemma4_audio", {"Gemma4AudioModel": audio_model}, category="audio", base=None)
-register_pair("gemma4", "Gemma4", conditional_generation, model, "multimodal")
+register_worded("gemma4", "Gemma4", model, tied=True)

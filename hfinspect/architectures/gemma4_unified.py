@@ -9,8 +9,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.heads import causal_lm, to_words
-from ..trees.catalog import register, register_pair
+from ..layers.heads import causal_lm
+from ..layers.multimodal import register_worded
+from ..trees.catalog import register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Weight
 from . import gemma4_text
 
@@ -64,16 +65,6 @@ def model(c: ModelConfig) -> Module:
     return Module("Gemma4UnifiedModel", dict(parts))
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        gemma4_text.hidden(text),
-        text.dim("vocab_size", default=262144),
-        "model.language_model.embed_tokens.weight" if c.tied() else None,
-    )
-    return Module("Gemma4UnifiedForConditionalGeneration", model=model(c), lm_head=head)
-
-
 register(
     "gemma4_unified_text",
     {
@@ -85,4 +76,4 @@ register(
     base_prefix="model",
     category="text decoder",
 )
-register_pair("gemma4_unified", "Gemma4Unified", conditional_generation, model, "multimodal")
+register_worded("gemma4_unified", "Gemma4Unified", model, tied=True)

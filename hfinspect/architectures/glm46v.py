@@ -4,9 +4,9 @@ By default those of GLM-4.1V (glm4v.py), under other class names.
 """
 
 from ..core.config import ModelConfig
-from ..trees.catalog import auto_model, register_pair
+from ..layers.multimodal import register_worded
+from ..trees.catalog import auto_model
 from ..trees.modules import Module
-from .glm4v import composite
 
 
 def base(c: ModelConfig) -> Module:
@@ -17,8 +17,4 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    return composite("Glm46VForConditionalGeneration", base(c), tied=c.tied(default=False))
-
-
-register_pair(("glm46v", "glmga"), "Glm46V", generation, base, "multimodal")
+register_worded(("glm46v", "glmga"), "Glm46V", base, tied=False)

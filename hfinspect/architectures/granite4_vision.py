@@ -9,9 +9,8 @@ import re
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.heads import to_words
-from ..layers.multimodal import tower_width
-from ..trees.catalog import auto_model, register_pair, register_part
+from ..layers.multimodal import register_worded, tower_width
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from .granite_speech import projecting
 from .llama import LLAMA
@@ -80,15 +79,5 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        _TEXT.width(text),
-        text.dim("vocab_size", default=32000),
-        "model.language_model.embed_tokens.weight" if c.tied(default=False) else None,
-    )
-    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
-
-
-register_pair("granite4_vision", _NAME, generation, base, "multimodal")
+register_worded("granite4_vision", _NAME, base, tied=False)
 register_part("granite4_vision_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

@@ -8,9 +8,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import lm_head
+from ..layers.multimodal import register_worded
 from ..layers.windows import windows
-from ..trees.catalog import register_pair, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 # ---- text
@@ -144,20 +144,8 @@ def model(c: ModelConfig) -> Module:
     return Module("MuseGlimmerModel", {**parts, **joined})
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = lm_head(
-        c,
-        _hidden(text),
-        text.dim("vocab_size", default=202048),
-        tied_to="model.language_model.embed_tokens.weight",
-        tied_default=False,
-    )
-    return Module("MuseGlimmerForConditionalGeneration", model=model(c), lm_head=head)
-
-
 register_part("muse_glimmer_text", "MuseGlimmerTextModel", text_model, "text decoder")
 
 register_part("muse_glimmer_vision", "MuseGlimmerVisionModel", vision_model, "vision")
 
-register_pair("muse_glimmer", "MuseGlimmer", conditional_generation, model, "multimodal")
+register_worded("muse_glimmer", "MuseGlimmer", model, tied=False)

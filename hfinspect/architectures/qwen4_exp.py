@@ -13,8 +13,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import grouped_heads, layer_types
 from ..layers.experts import sparse_block
-from ..layers.heads import causal_lm, lm_head
-from ..trees.catalog import register, register_pair, register_part
+from ..layers.heads import causal_lm
+from ..layers.multimodal import register_worded
+from ..trees.catalog import register, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
 from .qwen3_5 import vision_model
@@ -208,18 +209,6 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = lm_head(
-        c,
-        _hidden(text),
-        text.dim("vocab_size", default=248320),
-        tied_to="model.language_model.embed_tokens.weight",
-        tied_default=False,
-    )
-    return Module("Qwen4ExpForConditionalGeneration", model=model(c), lm_head=head)
-
-
 register(
     "qwen4_exp_text",
     {
@@ -230,7 +219,7 @@ register(
     category="text decoder",
 )
 
-register_pair("qwen4_exp", "Qwen4Exp", conditional_generation, model, "multimodal")
+register_worded("qwen4_exp", "Qwen4Exp", model, tied=False)
 register_part(
     "qwen4_exp_vision", "Qwen4ExpVisionModel", partial(vision_model, "Qwen4Exp"), "vision"
 )

@@ -59,13 +59,16 @@ def causal_lm(
     bias: bool = False,
     head: str = "lm_head",
 ) -> Builder:
-    """``ForCausalLM``: the base model and an lm_head, tied to the token embedding if the config
-    says so (``tied_default`` is the config class's own default)."""
+    """``ForCausalLM``: the base model and an lm_head, tied to the token embedding (a path within
+    the model) if the config says so (``tied_default`` is the config class's own default)."""
 
     def build(c: ModelConfig) -> Module:
         model = base(c)
-        table = model[embedding]
-        assert isinstance(table, Module)
+        table: Module = model
+        for name_within in embedding.split("."):
+            found = table[name_within]
+            assert isinstance(found, Module)
+            table = found
         weight = table["weight"]
         assert not isinstance(weight, Module)
         vocab, width = weight.shape

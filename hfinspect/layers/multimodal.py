@@ -16,9 +16,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.catalog import auto_class, auto_model, register
+from ..trees.catalog import Builder, Family, auto_class, auto_model, register, register_pair
 from ..trees.modules import Linear, Module, Parameter, without_part
 from .blocks import activation
+from .heads import causal_lm
 
 #: Prefixes of files that spell the LLaVA kind as it is in memory, and towers as they once were.
 LLAVA_ALIASES = {
@@ -288,6 +289,16 @@ def _generation(j: Joined, c: ModelConfig) -> Module:
     text = decoder(c, j.text, defaults=j.text_defaults)
     to = "model.language_model.embed_tokens.weight" if tied else None
     return Module(name, model=_joined(j, c), lm_head=lm_head(text, to))
+
+
+def register_worded(
+    model_type: str | tuple[str, ...], name: str, model: Builder, *, tied: bool
+) -> Family:
+    """Add a composite of two classes: ``{name}Model``, and one with a head over the words of its
+    ``language_model``; ``tied`` is the default of the config class."""
+    words, ending = "language_model.embed_tokens", "ForConditionalGeneration"
+    whole = causal_lm(f"{name}{ending}", model, embedding=words, tied_default=tied)
+    return register_pair(model_type, name, whole, model, "multimodal", ending=ending)
 
 
 def projector(name: str, **parts: Module | Parameter | None) -> Module:
