@@ -6,18 +6,11 @@ with shared ones after ``num_dense_layers``. The router's correction is a parame
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp
-from ..layers.decoders import Decoder, grouped
+from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import experts
 from ..layers.windows import every, windows
 from ..trees.modules import Linear, Module, Weight
 from .llama import LLAMA
-
-
-def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act = d.act(c)
-    return gated_mlp("AfmoeMLP", d.width(c), inner, act=act, kind=kind)
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
@@ -32,8 +25,8 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
             gate=Linear(h, count, bias=False),
             component=Component.ROUTER,
         ),
-        shared_experts=_mlp(d, c, shared, "shared_expert"),
-        experts=experts(count, per_token, _mlp(d, c, inner), class_name="AfmoeExperts"),
+        shared_experts=gated_of(d, c, shared, "shared_expert"),
+        experts=experts(count, per_token, gated_of(d, c, inner), class_name="AfmoeExperts"),
         expert_bias=Weight(count, component=Component.ROUTER),
         component=Component.MLP,
     )

@@ -8,27 +8,23 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.composing import with_defaults
-from ..layers.encoders import BASE
+from ..layers.encoders import BASE, hidden, vocab
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, Linear, Module, Weight
 
 _NAME = "BertGeneration"
 _DEFAULTS = {
-    **BASE,
-    "vocab_size": 50358,
-    "hidden_size": 1024,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-    "intermediate_size": 4096,
-}
+    **BASE, "vocab_size": 50358, "hidden_size": 1024, "num_hidden_layers": 24,
+    "num_attention_heads": 16, "intermediate_size": 4096,
+}  # fmt: skip
 
 
 def embeddings(c: ModelConfig) -> Module:
     positions = c.dim("max_position_embeddings")
     return Module(
         "BertGenerationEmbeddings",
-        word_embeddings=Embedding(encoders.vocab(c), encoders.hidden(c)),
-        position_embeddings=Embedding(positions, encoders.hidden(c), kind="position"),
+        word_embeddings=Embedding(vocab(c), hidden(c)),
+        position_embeddings=Embedding(positions, hidden(c), kind="position"),
         LayerNorm=encoders.norm(c),
         dropout=encoders.dropout(c),
         position_ids=Buffer(1, positions, dtype="I64", saved=False),
@@ -43,16 +39,12 @@ def model(c: ModelConfig) -> Module:
 
 
 def decoder(c: ModelConfig) -> Module:
-    tied = c.tied()
+    table = "bert.embeddings.word_embeddings.weight" if c.tied() else None
+    bias = "lm_head.bias" if table else None
     head = Module(
         "BertGenerationOnlyLMHead",
-        bias=Weight(encoders.vocab(c)),
-        decoder=Linear(
-            encoders.hidden(c),
-            encoders.vocab(c),
-            tied_to="bert.embeddings.word_embeddings.weight" if tied else None,
-            bias_tied_to="lm_head.bias" if tied else None,
-        ),
+        bias=Weight(vocab(c)),
+        decoder=Linear(hidden(c), vocab(c), tied_to=table, bias_tied_to=bias),
         component=Component.HEAD,
         kind="lm_head",
     )

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_types
-from ..layers.decoders import Decoder, pre_norm
+from ..layers.blocks import layer_types
+from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.experts import experts, router
 from ..layers.windows import windows
 from ..trees.modules import Module, Weight, Windows
@@ -23,11 +23,6 @@ def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
     return Module(f"Cohere2Moe{kind}", weight=Weight(size), component=Component.NORM)
 
 
-def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act = d.act(c)
-    return gated_mlp("Cohere2MoeMLP", d.width(c), inner, act=act, kind=kind)
-
-
 def _moe(d: Decoder, c: ModelConfig) -> Module:
     inner = d.inner(c)
     count = c.count("num_experts", default=8, minimum=1)
@@ -36,14 +31,14 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     return Module(
         "Cohere2MoeSparseMoeBlock",
         gate=router("Cohere2MoeTopKRouter", d.width(c), count),
-        experts=experts(count, per_token, _mlp(d, c, inner), class_name="Cohere2MoeExperts"),
-        shared_experts=_mlp(d, c, inner * shared, "shared_expert") if shared else None,
+        experts=experts(count, per_token, gated_of(d, c, inner), class_name="Cohere2MoeExperts"),
+        shared_experts=gated_of(d, c, inner * shared, "shared_expert") if shared else None,
         component=Component.MLP,
     )
 
 
 def _dense(d: Decoder, c: ModelConfig) -> Module:
-    return _mlp(d, c, c.dim("prefix_dense_intermediate_size", default=d.inner(c)))
+    return gated_of(d, c, c.dim("prefix_dense_intermediate_size", default=d.inner(c)))
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:

@@ -12,10 +12,7 @@ from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Layers, Module
 
 _NAME = "Data2VecAudio"
-_DEFAULTS = {
-    **speech.DEFAULTS, "num_conv_pos_embeddings": 5,
-    "conv_pos_kernel_size": 19,
-}  # fmt: skip
+_DEFAULTS = {**speech.DEFAULTS, "num_conv_pos_embeddings": 5, "conv_pos_kernel_size": 19}
 
 
 def positions(c: ModelConfig) -> Module:
@@ -53,20 +50,10 @@ def model(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "Data2VecAudioForCTC": {
-            "data2vec_audio": model,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
+        "Data2VecAudioForCTC": {"data2vec_audio": model, **speech_heads.LETTERS},
         "Data2VecAudioModel": model,
-        "Data2VecAudioForSequenceClassification": {
-            "data2vec_audio": model,
-            **speech_heads.SEQUENCE,
-        },
-        "Data2VecAudioForAudioFrameClassification": {
-            "data2vec_audio": model,
-            **speech_heads.FRAMES,
-        },
+        f"{_NAME}ForSequenceClassification": {"data2vec_audio": model, **speech_heads.SEQUENCE},
+        f"{_NAME}ForAudioFrameClassification": {"data2vec_audio": model, **speech_heads.FRAMES},
         "Data2VecAudioForXVector": {"data2vec_audio": model, **speech_heads.SPEAKER},
     },
     part="audio",

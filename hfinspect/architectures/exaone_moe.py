@@ -8,19 +8,13 @@ Its names and shapes: vLLM, model_executor/models/exaone_moe_mtp.py.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_types
-from ..layers.decoders import Decoder
+from ..layers.blocks import layer_types
+from ..layers.decoders import Decoder, gated_of
 from ..layers.experts import experts, router
 from ..layers.windows import every, windows
 from ..trees.modules import Buffer, Module
 from .llama import LLAMA
 from .qwen3_next import token_predictor, with_predictor
-
-
-def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act = d.act(c)
-    return gated_mlp("ExaoneMoeMLP", d.width(c), inner, act=act, kind=kind)
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
@@ -30,10 +24,10 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     per_token = c.count("num_experts_per_tok", default=8)
     return Module(
         "ExaoneMoeSparseMoEBlock",
-        experts=experts(count, per_token, _mlp(d, c, inner), class_name="ExaoneMoeExperts"),
+        experts=experts(count, per_token, gated_of(d, c, inner), class_name="ExaoneMoeExperts"),
         gate=router("ExaoneMoeTopkRouter", d.width(c), count),
         e_score_correction_bias=Buffer(count, dtype="F32"),
-        shared_experts=_mlp(d, c, shared, "shared_expert"),
+        shared_experts=gated_of(d, c, shared, "shared_expert"),
         component=Component.MLP,
     )
 

@@ -7,8 +7,7 @@ its gated norm is optional. The multipliers of the config are numbers, not tenso
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder
-from ..layers.mamba2_mixer import Mixer, expanded
-from ..layers.mamba2_mixer import mixer as mamba_mixer
+from ..layers.mamba2_mixer import Mixer, expanded, mixer
 from ..trees.modules import Linear, Module
 from .llama import LLAMA
 
@@ -32,10 +31,8 @@ def _mixer(d: Decoder, c: ModelConfig) -> Module:
         conv_bias=c.flag("mamba_conv_bias", default=True),
     )
     norm = "FalconH1RMSNormGated" if c.flag("mamba_rms_norm", default=False) else None
-    act = d.act(c)
-    module = mamba_mixer("FalconH1Mixer", sizes, norm=norm, act=act)
-    # The output has a switch of its own.
-    bias = c.flag("projectors_bias", default=False)
+    module = mixer("FalconH1Mixer", sizes, norm=norm, act=d.act(c))
+    bias = c.flag("projectors_bias", default=False)  # the output's own switch
     module.children["out_proj"] = Linear(sizes.inner, sizes.hidden, bias=bias)
     return module
 

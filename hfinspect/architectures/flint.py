@@ -7,8 +7,7 @@ experts next to one shared expert, dense MLPs in ``mlp_only_layers``.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp
-from ..layers.decoders import Decoder, grouped
+from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import experts, router, sparse_kinds
 from ..layers.windows import windows
 from ..trees.modules import Module, Weight
@@ -25,11 +24,6 @@ def _experts(c: ModelConfig) -> Dim:
     return c.count("num_experts", default=256)
 
 
-def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act = d.act(c)
-    return gated_mlp("FlintMLP", d.width(c), inner, act=act, kind=kind)
-
-
 def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = _experts(c)
     inner = c.dim("moe_intermediate_size", default=512)
@@ -37,9 +31,9 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     per_token = c.count("num_experts_per_tok", default=6)
     return Module(
         "FlintSparseMoeBlock",
-        experts=experts(count, per_token, _mlp(d, c, inner), class_name="FlintExperts"),
+        experts=experts(count, per_token, gated_of(d, c, inner), class_name="FlintExperts"),
         gate=router("FlintTopKRouter", d.width(c), count),
-        shared_expert=_mlp(d, c, shared, "shared_expert"),
+        shared_expert=gated_of(d, c, shared, "shared_expert"),
         component=Component.MLP,
     )
 

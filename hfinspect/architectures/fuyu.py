@@ -14,14 +14,10 @@ from ..trees.modules import Linear, Module
 
 #: What the config class sets where the text section leaves a key out.
 _TEXT: dict[str, Any] = {
-    "model_type": "persimmon",
-    "vocab_size": 262144,
-    "hidden_size": 4096,
-    "intermediate_size": 16384,
-    "num_hidden_layers": 36,
-    "num_attention_heads": 64,
+    "model_type": "persimmon", "vocab_size": 262144, "hidden_size": 4096,
+    "intermediate_size": 16384, "num_hidden_layers": 36, "num_attention_heads": 64,
     "qk_layernorm": True,
-}
+}  # fmt: skip
 
 
 def text_section(c: ModelConfig) -> ModelConfig:
@@ -50,11 +46,9 @@ def model(c: ModelConfig) -> Module:
 
 def causal(c: ModelConfig) -> Module:
     text = text_section(c)
-    head = to_words(
-        text.dim("hidden_size", default=4096),
-        text.dim("vocab_size", default=262144),
-        "language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
-    )
+    width, vocab = text.dim("hidden_size", default=4096), text.dim("vocab_size", default=262144)
+    to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
+    head = to_words(width, vocab, to)
     return Module("FuyuForCausalLM", dict(_parts(c, head)))
 
 

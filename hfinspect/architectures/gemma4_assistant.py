@@ -54,12 +54,8 @@ def register_assistant(name: str, model_type: str, base: Builder, backbone: int)
             masked_embedding=embedder(c, hidden, vocab) if ordered else None,
         )
 
-    register(
-        model_type,
-        {f"{name}ForCausalLM": causal},
-        base_prefix="model",
-        category="text decoder",
-    )
+    classes = {f"{name}ForCausalLM": causal}
+    register(model_type, classes, base_prefix="model", category="text decoder")
 
 
 register_assistant("Gemma4Assistant", "gemma4_assistant", gemma4_text.text_model, 1536)

@@ -37,13 +37,14 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     bias = Parameter((_experts(c),), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
     norms = ("input_layernorm", "post_attention_layernorm", "post_attn_norm", "post_ffn_norm")
-    routed = Module("Kolibri1TopKRouter", expert_bias=bias)
     return Module(
         "Kolibri1DecoderLayer",
         {
             "self_attn": d.attention(d, c),
             "mlp": _moe(d, c),
-            "moe": Module("Kolibri1SparseMoeBlock", router=routed),
+            "moe": Module(
+                "Kolibri1SparseMoeBlock", router=Module("Kolibri1TopKRouter", expert_bias=bias)
+            ),
             **{name: d.norm(d, c, d.width(c)) for name in norms},
         },
     )
@@ -53,17 +54,14 @@ LLAMA.like(
     "Kolibri1",
     vocab_size=128000,
     hidden_size=2560,
-    intermediate_size=None,
     num_hidden_layers=50,
     num_attention_heads=48,
     num_key_value_heads=4,
     head_dim=128,
     attention_bias=None,
-    mlp_bias=None,
     qk_norm=True,
     windows=lambda c: windows(c, 513, every(5)),
     rotary=False,
     endings=(),
     layer=_layer,
-    moe=_moe,
 ).register("kolibri1")

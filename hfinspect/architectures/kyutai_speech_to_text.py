@@ -3,13 +3,13 @@
 Moshi's decoder (moshi.py) over one table of words and of all codebooks, and the Mimi codec.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed, with_defaults
+from ..layers.heads import to_words
 from ..layers.windows import windows
 from ..trees.catalog import auto_model, register
-from ..trees.modules import Embedding, Layers, Linear, Module
+from ..trees.modules import Embedding, Layers, Module
 from .moshi import layer, norm
 
 _NAME = "KyutaiSpeechToText"
@@ -39,14 +39,7 @@ def generation(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}ForConditionalGeneration",
         model=model(c),
-        lm_head=Linear(
-            c.dim("hidden_size"),
-            _rows(c) if tied else c.dim("vocab_size"),
-            bias=False,
-            tied_to=tied,
-            component=Component.HEAD,
-            kind="lm_head",
-        ),
+        lm_head=to_words(c.dim("hidden_size"), _rows(c) if tied else c.dim("vocab_size"), tied),
         codec_model=auto_model(c.section("codec_config"), default_type="mimi", part="audio"),
     )
 

@@ -7,7 +7,7 @@ same mixer under their own names.
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.heads import causal_lm
+from ..layers.heads import decoder_classes
 from ..layers.mamba2_mixer import Mixer, expanded, mixer
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
@@ -50,12 +50,7 @@ def model(c: ModelConfig) -> Module:
 
 register(
     "mamba2",
-    {
-        "Mamba2ForCausalLM": causal_lm(
-            "Mamba2ForCausalLM", model, prefix="backbone", embedding="embeddings"
-        ),
-        "Mamba2Model": model,
-    },
+    decoder_classes("Mamba2", model, prefix="backbone", embedding="embeddings", heads=()),
     base_prefix="backbone",
     # state-spaces/mamba2-*: the first release's spelling.
     aliases={"backbone.embedding.": "backbone.embeddings."},

@@ -6,7 +6,7 @@ BERT with norms before attention and MLP, none after the embeddings, one after t
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, pre_training, tables
+from ..layers.bert_encoders import Encoder, pre_training, unnormed
 from ..layers.encoders import BASE, dropout, hidden, norm
 from ..trees.modules import Layers, Linear, Module
 from .bert import BERT
@@ -18,11 +18,7 @@ _DEFAULTS = {
 
 
 def _attention(c: ModelConfig) -> Module:
-    block = encoders.attention(c, "MegatronBert")
-    dense = Linear(hidden(c), hidden(c), kind="output")
-    output = Module("MegatronBertSelfOutput", dense=dense, dropout=dropout(c))
-    block.children |= {"ln": norm(c), "output": output}
-    return block
+    return encoders.attention_after_norm(c, "MegatronBert", "ln")
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
@@ -41,12 +37,6 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     )
 
 
-def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    block = tables(e, c)
-    del block.children["LayerNorm"]
-    return block
-
-
 def _stack(e: Encoder, c: ModelConfig) -> Module:
     layers = Layers.of(c.count("num_hidden_layers"), e.layer(e, c))
     return Module("MegatronBertEncoder", layer=layers, ln=norm(c))
@@ -56,7 +46,7 @@ _MEGATRON = BERT.like(
     "MegatronBert",
     "bert",
     defaults=_DEFAULTS,
-    embeddings=_embeddings,
+    embeddings=unnormed,
     layer=_layer,
     encoder=_stack,
 )

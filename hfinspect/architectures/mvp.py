@@ -10,26 +10,19 @@ from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Dropout, Embedding, Linear, Module, Sequential
 
-STYLE = Seq2Seq(
-    "Mvp",
-    positions="LearnedPositionalEmbedding",
-    embedding_norm=True,
-    vocab=50267,
-)
+STYLE = Seq2Seq("Mvp", positions="LearnedPositionalEmbedding", embedding_norm=True, vocab=50267)
 
 
 def _prompt(c: ModelConfig, layers: int) -> Module:
     """Vectors for each layer's keys and values, made from a table by two matrices."""
     d, inner = seq2seq.width(c, STYLE), c.dim("prompt_mid_dim", default=800)
+    length = c.dim("prompt_length", default=100)
+    matrices = Sequential(Linear(d, inner), Activation("GELU"), Linear(inner, layers * 2 * d))
     return Module(
         "MvpPrompt",
         dropout=Dropout(c.number("dropout", default=0.1)),
-        prompt_embedding=Embedding(
-            c.dim("prompt_length", default=100), d, component=Component.ATTENTION
-        ),
-        prompt_trans=Sequential(
-            Linear(d, inner), Activation("GELU"), Linear(inner, layers * 2 * d)
-        ),
+        prompt_embedding=Embedding(length, d, component=Component.ATTENTION),
+        prompt_trans=matrices,
         component=Component.ATTENTION,
     )
 
@@ -51,9 +44,8 @@ def _add_prompts(c: ModelConfig, base: Module) -> None:
     encoder, decoder = base.children.get("encoder"), base.children.get("decoder")
     if not isinstance(encoder, Module) or not isinstance(decoder, Module):
         return  # the decoder alone has none
-    side = c.count("encoder_layers", "num_hidden_layers", default=12)
     # Released files hold the encoder's prompt; transformers 5.23 builds the encoder without.
-    unused = _prompt(c, side)
+    unused = _prompt(c, c.count("encoder_layers", "num_hidden_layers", default=12))
     unused.saved = False
     encoder.children["self_attn_prompt"] = unused
     prompt = _prompt(c, c.count("decoder_layers", default=12))

@@ -13,8 +13,7 @@ from .llama import LLAMA
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     h = d.width(c)
-    heads = c.dim("num_attention_heads", default=64)
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
+    head = c.divided(h, d.size(c, "num_attention_heads"), "hidden_size", "num_attention_heads")
     normed = c.flag("qk_layernorm", default=True)
     return Module(
         "PersimmonAttention",
@@ -51,8 +50,6 @@ LLAMA.like(
     num_hidden_layers=36,
     num_attention_heads=64,
     hidden_act="relu2",
-    attention_bias=None,
-    mlp_bias=None,
     endings=LABEL_HEADS,
     norm=layer_norms("layer_norm_eps"),
     attention=_attention,

@@ -4,13 +4,13 @@ transformers/models/phi/modeling_phi.py.
 Attention and MLP stand side by side behind one norm; every linear has a bias, the LM head as well.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.heads import decoder_classes
+from ..layers.vision import plain_mlp
 from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Module
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -42,13 +42,7 @@ def layer(c: ModelConfig) -> Module:
     return Module(
         "PhiDecoderLayer",
         self_attn=attention(c),
-        mlp=Module(
-            "PhiMLP",
-            activation_fn=activation(c.text("hidden_act", default="gelu_new")),
-            fc1=Linear(h, inner, kind="up"),
-            fc2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=plain_mlp("PhiMLP", h, inner, act=c.text("hidden_act", default="gelu_new")),
         input_layernorm=LayerNorm(h, eps=_eps(c)),
         resid_dropout=Dropout(c.number("resid_pdrop", default=0.0)),
     )

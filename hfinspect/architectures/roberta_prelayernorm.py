@@ -17,11 +17,7 @@ _PREFIX = "roberta_prelayernorm"
 
 
 def _attention(c: ModelConfig, *, cross: bool = False) -> Module:
-    block = encoders.attention(c, _NAME, cross=cross)
-    dense = Linear(hidden(c), hidden(c), kind="output")
-    output = Module(f"{_NAME}SelfOutput", dense=dense, dropout=dropout(c))
-    block.children |= {"output": output, "LayerNorm": norm(c)}
-    return block
+    return encoders.attention_after_norm(c, _NAME, "LayerNorm", cross=cross)
 
 
 def layer(c: ModelConfig) -> Module:

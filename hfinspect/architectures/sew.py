@@ -37,15 +37,14 @@ def model(c: ModelConfig) -> Module:
             component=Component.CONV,
         ),
     }
+    projection = Linear(last, h, component=Component.EMBEDDING)
     return Module(
         "SEWModel",
         {
             "masked_spec_embed": speech.masked_spec_embed(c),
             "feature_extractor": speech.feature_encoder(c, _NAME),
             "layer_norm": speech.norm(c, last),
-            "feature_projection": Linear(last, h, component=Component.EMBEDDING)
-            if last != h
-            else None,
+            "feature_projection": projection if last != h else None,
             "feature_dropout": Dropout(c.number("feat_proj_dropout", default=0.0)),
             "encoder": encoder,
         },
@@ -55,11 +54,7 @@ def model(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "SEWForCTC": {
-            "sew": model,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
+        "SEWForCTC": {"sew": model, **speech_heads.LETTERS},
         "SEWModel": model,
         "SEWForSequenceClassification": {"sew": model, **speech_heads.SEQUENCE},
     },

@@ -44,11 +44,7 @@ def model(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "SEWDForCTC": {
-            "sew_d": model,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
+        "SEWDForCTC": {"sew_d": model, **speech_heads.LETTERS},
         "SEWDModel": model,
         "SEWDForSequenceClassification": {"sew_d": model, **speech_heads.SEQUENCE},
     },

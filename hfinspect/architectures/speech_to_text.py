@@ -7,8 +7,7 @@ positions are computed.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.composing import composed
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Layers, Module, ModuleList
 
 STYLE = seq2seq.Seq2Seq(
@@ -54,18 +53,9 @@ def model(c: ModelConfig) -> Module:
     return Module("Speech2TextModel", encoder=encoder(c), decoder=seq2seq.stack(c, STYLE, 1))
 
 
-def lm_head(c: ModelConfig) -> Module:
-    return seq2seq.lm_head(c, STYLE, "model.decoder.embed_tokens.weight")
+def generation(c: ModelConfig) -> Module:
+    head = seq2seq.lm_head(c, STYLE, "model.decoder.embed_tokens.weight")
+    return Module("Speech2TextForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register(
-    "speech_to_text",
-    composed(
-        {
-            "Speech2TextForConditionalGeneration": {"model": model, "lm_head": lm_head},
-            "Speech2TextModel": model,
-        }
-    ),
-    base_prefix="model",
-    category="audio",
-)
+register_pair("speech_to_text", "Speech2Text", generation, model, "audio")

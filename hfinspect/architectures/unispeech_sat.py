@@ -60,11 +60,7 @@ def clusters(c: ModelConfig) -> Parameter:
 
 _CLASSES = composed(
     {
-        "UniSpeechSatForCTC": {
-            "unispeech_sat": model,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
+        "UniSpeechSatForCTC": {"unispeech_sat": model, **speech_heads.LETTERS},
         "UniSpeechSatModel": model,
         "UniSpeechSatForPreTraining": {
             "label_embeddings_concat": clusters,

@@ -38,11 +38,7 @@ def pre_training(s: Speech) -> Forms:
     }
 
 
-_LETTERS: Mapping[str, Part] = {
-    "wav2vec2": WAV2VEC2.model,
-    "dropout": speech_heads.dropout,
-    "lm_head": speech_heads.ctc_head,
-}
+_LETTERS: Mapping[str, Part] = {"wav2vec2": WAV2VEC2.model, **speech_heads.LETTERS}
 WAV2VEC2.register(
     "wav2vec2",
     more={**pre_training(WAV2VEC2), "ForMaskedLM": _LETTERS},  # the latter until transformers 5

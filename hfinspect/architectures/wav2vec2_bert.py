@@ -143,11 +143,7 @@ def model(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        "Wav2Vec2BertForCTC": {
-            "wav2vec2_bert": model,
-            "dropout": speech_heads.dropout,
-            "lm_head": speech_heads.ctc_head,
-        },
+        "Wav2Vec2BertForCTC": {"wav2vec2_bert": model, **speech_heads.LETTERS},
         "Wav2Vec2BertModel": model,
         "Wav2Vec2BertForSequenceClassification": {"wav2vec2_bert": model, **speech_heads.SEQUENCE},
         "Wav2Vec2BertForAudioFrameClassification": {"wav2vec2_bert": model, **speech_heads.FRAMES},

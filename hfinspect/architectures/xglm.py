@@ -8,6 +8,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.heads import decoder_classes
+from ..layers.vision import clip_attention
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module
 
@@ -20,14 +21,7 @@ def attention(c: ModelConfig) -> Module:
     h = _hidden(c)
     heads = c.dim("attention_heads", "num_attention_heads", default=16)
     c.divided(h, heads, "d_model", "attention_heads")
-    return Module(
-        "XGLMAttention",
-        k_proj=Linear(h, h, kind="key"),
-        v_proj=Linear(h, h, kind="value"),
-        q_proj=Linear(h, h, kind="query"),
-        out_proj=Linear(h, h, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return clip_attention("XGLMAttention", h)
 
 
 def layer(c: ModelConfig) -> Module:
@@ -47,8 +41,7 @@ def layer(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    vocab = c.dim("vocab_size", default=256008)
+    h, vocab = _hidden(c), c.dim("vocab_size", default=256008)
     positions = c.dim("max_position_embeddings", default=2048)
     return Module(
         "XGLMModel",
@@ -64,9 +57,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "xglm",
-    decoder_classes("XGLM", model, tied_default=True, heads=()),
-    base_prefix="model",
-    category="text decoder",
-)
+_CLASSES = decoder_classes("XGLM", model, tied_default=True, heads=())
+register("xglm", _CLASSES, base_prefix="model", category="text decoder")

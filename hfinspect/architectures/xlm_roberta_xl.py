@@ -6,8 +6,8 @@ RoBERTa with the norms before attention and MLP, and one after the last layer.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, stack, tables
-from ..layers.encoders import dropout, hidden
+from ..layers.bert_encoders import Encoder, stack, unnormed
+from ..layers.encoders import hidden
 from ..trees.modules import Linear, Module
 from .roberta import ROBERTA
 
@@ -19,14 +19,8 @@ _DEFAULTS = {
 
 
 def _attention(c: ModelConfig, *, cross: bool = False) -> Module:
-    block = encoders.attention(c, "XLMRobertaXL", cross=cross)
-    output = Module(
-        "XLMRobertaXLSelfOutput",
-        dense=Linear(hidden(c), hidden(c), kind="output"),
-        dropout=dropout(c),
-    )
-    block.children |= {"output": output, "self_attn_layer_norm": encoders.norm(c)}
-    return block
+    at = "self_attn_layer_norm"
+    return encoders.attention_after_norm(c, "XLMRobertaXL", at, cross=cross)
 
 
 def _layer(_e: Encoder, c: ModelConfig) -> Module:
@@ -42,12 +36,6 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
     )
 
 
-def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    block = tables(e, c)
-    del block.children["LayerNorm"]
-    return block
-
-
 def _stack(e: Encoder, c: ModelConfig) -> Module:
     block = stack(e, c)
     block.children["LayerNorm"] = encoders.norm(c)
@@ -58,7 +46,7 @@ ROBERTA.like(
     "XLMRobertaXL",
     "roberta",
     defaults=_DEFAULTS,
-    embeddings=_embeddings,
+    embeddings=unnormed,
     layer=_layer,
     encoder=_stack,
 ).register("xlm-roberta-xl")

@@ -31,11 +31,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
             where=c.path or None, hint="a checkpoint's headers are read without the catalog",
         )  # fmt: skip
     h = d.width(c)
-    heads = c.dim("num_attention_heads", default=32)
-    head = c.divided(
-        c.dim("attention_projection_size", default=h), heads, "hidden_size", "num_attention_heads"
-    )
-    width = heads * head
+    size, heads = c.dim("attention_projection_size", default=h), d.size(c, "num_attention_heads")
+    width = heads * c.divided(size, heads, "hidden_size", "num_attention_heads")
     shared = c.flag("use_shareqk", default=False)
     return Module(
         "YuanAttention",
@@ -54,7 +51,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 LLAMA.like(
     "Yuan",
     tie_word_embeddings=True,
-    attention_bias=None,
     mlp_bias=None,
     rotary=False,
     endings=SEQUENCE_HEAD,

@@ -32,6 +32,13 @@ def tables(e: Encoder, c: ModelConfig) -> Module:
     return encoders.embeddings(c, e.name)
 
 
+def unnormed(e: Encoder, c: ModelConfig) -> Module:
+    """The same without a norm: that of the first layer takes its place."""
+    block = tables(e, c)
+    del block.children["LayerNorm"]
+    return block
+
+
 def later_positions(e: Encoder, c: ModelConfig) -> Module:
     """The same with two rows more: positions begin at 2."""
     block, positions = encoders.embeddings(c, e.name), c.dim("max_position_embeddings") + 2

@@ -72,6 +72,11 @@ def gated(d: Decoder, c: ModelConfig) -> Module:
     return gated_mlp(f"{d.name}MLP", d.width(c), d.inner(c), bias=bias, act=d.act(c))
 
 
+def gated_of(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    """The same without biases, ``inner`` wide: an expert, or one that all tokens share."""
+    return gated_mlp(f"{d.name}MLP", d.width(c), inner, act=d.act(c), kind=kind)
+
+
 def up_down(d: Decoder, c: ModelConfig) -> Module:
     """An MLP of two matrices: 2·H·I weights."""
     h, inner = d.width(c), d.inner(c)

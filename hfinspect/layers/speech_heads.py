@@ -105,6 +105,10 @@ def dropout(c: ModelConfig) -> Module:
     return Dropout(c.number("final_dropout", default=0.1))
 
 
+#: What ``ForCTC`` has after the model.
+LETTERS: dict[str, Part] = {"dropout": dropout, "lm_head": ctc_head}
+
+
 def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
     """Codebooks that distinguish the masked frames; ``seen`` where it isn't the features."""
     groups, entries = (
