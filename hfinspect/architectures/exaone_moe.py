@@ -8,9 +8,9 @@ Its names and shapes: vLLM, model_executor/models/exaone_moe_mtp.py.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, gated_of
 from ..layers.experts import experts, router
+from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
 from ..trees.modules import Buffer, Module
 from .llama import LLAMA
@@ -44,12 +44,7 @@ _EXAONE = LLAMA.like(
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
     endings=(),
     moe=_moe,
-    kinds=lambda _d, c, layers: layer_types(
-        c,
-        layers,
-        lambda i: "dense" if i < c.count("first_k_dense_replace", default=1) else "sparse",
-        key="mlp_layer_types",
-    ),
+    kinds=dense_first(1, listed=True),
 )
 
 

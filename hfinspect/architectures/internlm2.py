@@ -6,27 +6,23 @@ Llama's block under other names, with q, k and v of each group side by side in `
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_heads
+from ..layers.composing import respelled
+from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm, classifier, decoder_classes
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Linear, Module
+from .llama import LLAMA
+
+_SPELLED = {
+    "embed_tokens": "tok_embeddings", "self_attn": "attention", "mlp": "feed_forward",
+    "gate_proj": "w1", "up_proj": "w3", "down_proj": "w2", "input_layernorm": "attention_norm",
+    "post_attention_layernorm": "ffn_norm",
+}  # fmt: skip
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="InternLM2RMSNorm")
-
-
-def attention(c: ModelConfig) -> Module:
+def _attention(d: Decoder, c: ModelConfig) -> Module:
     """H·(h + 2g)·d for q, k and v together."""
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=32)
-    bias = c.flag("bias", default=True)
+    h, heads, bias = d.width(c), d.heads(c), c.flag("bias", default=True)
     return Module(
         "InternLM2Attention",
         wqkv=Linear(h, (heads.query + 2 * heads.kv) * heads.dim, bias=bias, kind="qkv"),
@@ -35,40 +31,22 @@ def attention(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=11008)
-    return Module(
-        "InternLM2DecoderLayer",
-        attention=attention(c),
-        feed_forward=Module(
-            "InternLM2MLP",
-            w1=Linear(h, inner, bias=False, kind="gate"),
-            w3=Linear(h, inner, bias=False, kind="up"),
-            w2=Linear(inner, h, bias=False, kind="down"),
-            act_fn=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
-        attention_norm=_norm(c),
-        ffn_norm=_norm(c),
-    )
+_LLAMA = LLAMA.like(
+    "InternLM2", vocab_size=103168, mlp_bias=None, rotary=False, attention=_attention
+)
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        "InternLM2Model",
-        tok_embeddings=Embedding(c.dim("vocab_size", default=103168), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c),
-    )
+    return respelled(_LLAMA.model(c), _SPELLED)
 
 
 def reward_model(c: ModelConfig) -> Module:
     """One number for a conversation."""
-    head = classifier(_hidden(c), 1, bias=False)
+    head = classifier(_LLAMA.width(c), 1, bias=False)
     return Module("InternLM2ForRewardModel", model=model(c), v_head=head)
 
 
-_classes = decoder_classes("InternLM2", model, embedding="tok_embeddings", hidden=_hidden)
+_classes = decoder_classes("InternLM2", model, embedding="tok_embeddings", hidden=_LLAMA.width)
 _classes["InternLM2ForCausalLM"] = causal_lm(
     "InternLM2ForCausalLM", model, embedding="tok_embeddings", head="output"
 )

@@ -5,21 +5,17 @@ bert_layers.py in mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M.
 BERT with ALiBi positions, q, k and v in one matrix, and gated MLPs with a norm inside.
 """
 
-from collections.abc import Mapping
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, tables
 from ..layers.blocks import activation
-from ..layers.composing import composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, norm
-from ..trees.catalog import Builder, register
-from ..trees.modules import Dropout, Layers, Linear, Module
-
-_NAME = "Bert"
+from ..layers.encoders import BASE, hidden, norm
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Linear, Module
 
 
-def layer(c: ModelConfig) -> Module:
+def _layer(_e: Encoder, c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     attention = Module("BertUnpadSelfAttention", Wqkv=Linear(h, 3 * h, kind="qkv"))
@@ -27,7 +23,7 @@ def layer(c: ModelConfig) -> Module:
         "BertLayer",
         attention=Module(
             "BertUnpadAttention",
-            {"self": attention, "output": encoders.self_output(c, _NAME)},
+            {"self": attention, "output": encoders.self_output(c, "Bert")},
             component=Component.ATTENTION,
         ),
         mlp=Module(
@@ -42,40 +38,18 @@ def layer(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    tables = encoders.embeddings(c, _NAME)
-    del tables.children["position_embeddings"], tables.children["position_ids"]
-    layers = Layers.of(c.count("num_hidden_layers"), layer(c))
-    return Module(
-        "BertModel",
-        embeddings=tables,
-        encoder=Module("BertEncoder", layer=layers),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
-    )
+def _tables(e: Encoder, c: ModelConfig) -> Module:
+    block = tables(e, c)
+    del block.children["position_embeddings"], block.children["position_ids"]
+    return block
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
+def _forms(e: Encoder) -> Forms:
+    return {key: bert_forms(e)[key] for key in ("ForMaskedLM", "ForSequenceClassification")}
 
 
-def _words(c: ModelConfig) -> Module:
-    return encoders.bert_mlm_head(c, _NAME, table="bert.embeddings.word_embeddings.weight")
-
-
-CLASSES: Mapping[str, Builder] = with_defaults(
-    BASE,
-    composed(
-        {
-            "BertForMaskedLM": {"bert": _bare, "cls": _words},
-            "BertModel": model,
-            "BertForSequenceClassification": {
-                "bert": model,
-                "dropout": dropout,
-                "classifier": labels,
-            },
-        }
-    ),
-)
+#: The classes of those who bring this code under BERT's type.
+CLASSES = Encoder("Bert", "bert", BASE, embeddings=_tables, layer=_layer, forms=_forms).classes()
 
 register(
     "mosaic_bert",

@@ -7,8 +7,7 @@ four patches' width and a two-layer projector. The token table is there a second
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.heads import lm_head
+from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, Linear, Module, Sequential, Weight
 from .clip import vision_model
@@ -21,18 +20,9 @@ TOWER = ModelConfig(
 )  # fmt: skip
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3072)
-
-
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=32064)
-
-
 def image_embedding(c: ModelConfig) -> Module:
     """``image_dim_out`` is the tower's width; 2 by 2 patches are joined."""
-    h = _hidden(c)
-    options = c.section("embd_layer")
+    h, options = PHI3.width(c), c.section("embd_layer")
     wide = c.section("img_processor").dim("image_dim_out", default=1024) * 4
     form = options.text("projection_cls", default="mlp")
     if form == "mlp":
@@ -47,7 +37,7 @@ def image_embedding(c: ModelConfig) -> Module:
         "Phi3ImageEmbedding",
         glb_GN=Weight(1, 1, wide, component=Component.EMBEDDING) if learned else None,
         sub_GN=Weight(1, 1, 1, wide, component=Component.EMBEDDING) if learned else None,
-        wte=Embedding(_vocab(c), h, tied_to="model.embed_tokens.weight"),
+        wte=Embedding(PHI3.size(c, "vocab_size"), h, tied_to="model.embed_tokens.weight"),
         img_processor=Module("CLIPVisionModel", vision_model=vision_model(TOWER)),
         img_projection=projection,
         part="vision",
@@ -61,15 +51,9 @@ def model(c: ModelConfig) -> Module:
     return base
 
 
-def causal_lm(c: ModelConfig) -> Module:
-    at = "model.embed_tokens.weight"
-    head = lm_head(c, _hidden(c), _vocab(c), tied_to=at, tied_default=False)
-    return Module("Phi3VForCausalLM", model=model(c), lm_head=head)
-
-
 register(
     "phi3_v",
-    {"Phi3VForCausalLM": causal_lm},
+    {"Phi3VForCausalLM": causal_lm("Phi3VForCausalLM", model)},
     base_prefix="model",
     category="multimodal",
     source="modeling_phi3_v.py of microsoft/Phi-3-vision-128k-instruct",

@@ -7,25 +7,17 @@ MLP, norms before both.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_heads
-from ..layers.heads import causal_lm
+from ..layers.composing import respelled
+from ..layers.decoders import Decoder
+from ..layers.heads import decoder_classes
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Linear, Module
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="Spark2_5RMSNorm")
-
-
-def attention(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), c.flag("attention_bias", default=False)
-    heads = grouped_heads(c, h, heads=16, kv=4, head_dim=256)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    h, heads = d.width(c), d.heads(c)
+    bias = c.flag("attention_bias", default=False)
     width = heads.query * heads.dim
     gated = c.flag("headwise_attn_output_gate", default=True)
     return Module(
@@ -37,39 +29,28 @@ def attention(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    return Module(
-        "Spark2_5DecoderLayer",
-        self_attn=attention(c),
-        mlp=gated_mlp(
-            "Spark2_5MLP",
-            _hidden(c),
-            c.dim("intermediate_size", default=10240),
-            bias=c.flag("mlp_bias", default=False),
-            act=c.text("hidden_act", default="gelu"),
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+_SPARK = LLAMA.like(
+    "Spark2_5",
+    vocab_size=131072,
+    hidden_size=2560,
+    intermediate_size=10240,
+    num_hidden_layers=36,
+    num_attention_heads=16,
+    num_key_value_heads=4,
+    head_dim=256,
+    hidden_act="gelu",
+    rotary=False,
+    attention=_attention,
+)
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        "Spark2_5Model",
-        embedding=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=36), layer(c)),
-        norm=_norm(c),
-    )
+    return respelled(_SPARK.model(c), {"embed_tokens": "embedding"})
 
 
 register(
     "spark2_5",
-    {
-        "Spark2_5ForCausalLM": causal_lm(
-            "Spark2_5ForCausalLM", model, embedding="embedding", tied_default=True
-        ),
-        "Spark2_5Model": model,
-    },
+    decoder_classes("Spark2_5", model, embedding="embedding", tied_default=True, heads=()),
     base_prefix="model",
     category="text decoder",
     source="modeling_spark.py of Spark X2.5",

@@ -11,15 +11,9 @@ from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Layers, Module, ModuleList
 
 STYLE = seq2seq.Seq2Seq(
-    "Speech2Text",
-    final_norm=True,
-    vocab=10000,
-    width=256,
-    layers=(12, 6),
-    inner=(2048, 2048),
-    heads=(4, 4),
-    act="relu",
-)
+    "Speech2Text", final_norm=True, vocab=10000, width=256, layers=(12, 6), inner=(2048, 2048),
+    heads=(4, 4), act="relu",
+)  # fmt: skip
 
 
 def subsampler(c: ModelConfig) -> Module:

@@ -7,7 +7,7 @@ Files of the heads' classes keep the model under ``ultrabert``, the projection t
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.composing import composed
+from ..layers.composing import Part, composed
 from ..layers.heads import classifier, to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Linear, Module
@@ -40,15 +40,22 @@ def masked_lm(c: ModelConfig) -> Module:
     )
 
 
-def labelled(name: str, c: ModelConfig) -> Module:
-    return Module(
-        name,
-        ultrabert=TEXT.model(c),
-        head=Activation("Identity"),
-        drop=Dropout(c.number("classifier_dropout", default=0.0)),
-        classifier=classifier(TEXT.width(c), c.num_labels),
-    )
+#: What classes that label have between the model and its classifier.
+BEFORE_LABELS: dict[str, Part] = {
+    "head": lambda _: Activation("Identity"),
+    "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
+}
 
+
+def _labels(c: ModelConfig) -> Module:
+    return classifier(TEXT.width(c), c.num_labels)
+
+
+def _span(c: ModelConfig) -> Module:
+    return classifier(TEXT.width(c), 2)
+
+
+_LABELLED: dict[str, Part] = {"ultrabert": TEXT.model, **BEFORE_LABELS, "classifier": _labels}
 
 register(
     "ultrabert",
@@ -56,16 +63,9 @@ register(
         {
             "UltrabertForMaskedLM": masked_lm,
             "UltrabertModel": TEXT.model,
-            "UltrabertForSequenceClassification": lambda c: labelled(
-                "UltrabertForSequenceClassification", c
-            ),
-            "UltrabertForTokenClassification": lambda c: labelled(
-                "UltrabertForTokenClassification", c
-            ),
-            "UltrabertForQuestionAnswering": {
-                "ultrabert": TEXT.model,
-                "qa_outputs": lambda c: classifier(TEXT.width(c), 2),
-            },
+            "UltrabertForSequenceClassification": _LABELLED,
+            "UltrabertForTokenClassification": _LABELLED,
+            "UltrabertForQuestionAnswering": {"ultrabert": TEXT.model, "qa_outputs": _span},
         }
     ),
     base_prefix="ultrabert",

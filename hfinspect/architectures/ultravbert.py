@@ -5,12 +5,12 @@ SigLIP's tower, one linear layer and a norm over squares of patches joined toget
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import composed
+from ..layers.composing import Part, composed
 from ..layers.heads import classifier, to_words
 from ..layers.multimodal import nested
 from ..trees.catalog import auto_model, register
-from ..trees.modules import Activation, Dropout, Linear, Module, RMSNorm
-from .ultrabert import TEXT, prediction
+from ..trees.modules import Linear, Module, RMSNorm
+from .ultrabert import BEFORE_LABELS, TEXT, prediction
 
 _NAME = "UltraVBert"
 
@@ -49,15 +49,11 @@ def masked_lm(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForMaskedLM", model=model(c), head=head)
 
 
-def _labelled(name: str, c: ModelConfig) -> Module:
-    return Module(
-        name,
-        model=model(c),
-        head=Activation("Identity"),
-        drop=Dropout(c.number("classifier_dropout", default=0.0)),
-        classifier=classifier(TEXT.width(_text(c)), c.num_labels),
-    )
+def _labels(c: ModelConfig) -> Module:
+    return classifier(TEXT.width(_text(c)), c.num_labels)
 
+
+_LABELLED: dict[str, Part] = {"model": model, **BEFORE_LABELS, "classifier": _labels}
 
 register(
     "ultravbert",
@@ -65,12 +61,8 @@ register(
         {
             f"{_NAME}ForMaskedLM": masked_lm,
             f"{_NAME}Model": model,
-            f"{_NAME}ForSequenceClassification": lambda c: _labelled(
-                f"{_NAME}ForSequenceClassification", c
-            ),
-            f"{_NAME}ForTokenClassification": lambda c: _labelled(
-                f"{_NAME}ForTokenClassification", c
-            ),
+            f"{_NAME}ForSequenceClassification": _LABELLED,
+            f"{_NAME}ForTokenClassification": _LABELLED,
         }
     ),
     base_prefix="model",

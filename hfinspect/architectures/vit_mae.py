@@ -4,6 +4,8 @@ A ViT (vit.py) that sees a quarter of the patches, and a narrower one that paint
 Positions are fixed waves on both sides, kept as parameters.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.vision import google_layer, pair, patch_count, uneven_width
@@ -12,10 +14,7 @@ from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 from . import vit
 
 _NAME = "ViTMAE"
-
-
-def model(c: ModelConfig) -> Module:
-    return vit.model(c, name=_NAME, pooling=False)
+model = partial(vit.model, name=_NAME, pooling=False)
 
 
 def decoder(c: ModelConfig) -> Module:

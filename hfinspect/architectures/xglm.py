@@ -18,8 +18,7 @@ def _hidden(c: ModelConfig) -> Dim:
 
 
 def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = c.dim("attention_heads", "num_attention_heads", default=16)
+    h, heads = _hidden(c), c.dim("attention_heads", "num_attention_heads", default=16)
     c.divided(h, heads, "d_model", "attention_heads")
     return clip_attention("XGLMAttention", h)
 
