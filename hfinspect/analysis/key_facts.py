@@ -91,6 +91,18 @@ def facts_of(config: Mapping[str, Any] | None, prediction: Prediction | None = N
     """The facts that a config.json gives; all unknown for None."""
     if config is None:
         return ModelFacts()
+    if prediction is None:
+        return _facts_of(config, None)
+    before = prediction.made.get("facts")
+    if before is not None and before[0] == config:
+        known: ModelFacts = before[1]
+        return known
+    facts = _facts_of(config, prediction)
+    prediction.made["facts"] = config, facts
+    return facts
+
+
+def _facts_of(config: Mapping[str, Any], prediction: Prediction | None) -> ModelFacts:
     found = _Found(config, prediction)
     main = found.main_section()
     found.main_stack(main)

@@ -38,7 +38,10 @@ def numbers_predicted(prediction: Prediction | None) -> Numbers | None:
     spellings = (*aliases, *aliases.values(), family.base_prefix if family else "")
     if any(split_at_number(f"{text}.") for text in spellings):
         return None
-    return _Tree(prediction)
+    if "numbers" not in prediction.made:
+        prediction.made["numbers"] = _Tree(prediction)
+    found: Numbers = prediction.made["numbers"]
+    return found
 
 
 class _Nothing:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
@@ -58,7 +60,7 @@ def predict_as(
     if name in SIZED_BY_TOKENIZER or not is_model(declared, config):
         return None
     if name is None or name not in FAMILY.classes:
-        return made[1] if made is not None and made[0] == config else predict(config)
+        return made[1] if made is not None and made[0] == config else _predicted(config)
     values = ModelConfig(config)
     return Prediction(
         model_type=None,
@@ -68,6 +70,27 @@ def predict_as(
         dtype=config_dtype(values),
         because=f"the class is {declared}",
     )
+
+
+#: Predictions that are kept: of a scan many models have the same config.
+_KEPT: Final = 32
+#: Characters of a config that is worth it.
+_LONGEST: Final = 100_000
+
+
+def _predicted(config: Mapping[str, Any]) -> Prediction:
+    """As ``predict``, and once of equal configs."""
+    try:
+        text = json.dumps(config)
+        is_plain = len(text) <= _LONGEST and json.loads(text) == config
+    except (TypeError, ValueError, RecursionError):  # objects of Python, in a config of a program
+        is_plain = False
+    return _predicted_once(text) if is_plain else predict(config)
+
+
+@lru_cache(_KEPT)
+def _predicted_once(text: str) -> Prediction:
+    return predict(json.loads(text))
 
 
 def sized_elsewhere(declared: str) -> UnknownArchitectureError:

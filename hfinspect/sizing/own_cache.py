@@ -64,8 +64,24 @@ def own_cache(
     ``context`` is that length (None where the config names none: then the longer of the usual
     ones), ``heads`` the key/value heads, ``stored`` the dtypes of weights that were read.
     """
+    if prediction is None:
+        return no_cache(prediction, config, is_gguf=is_gguf)
+    given = (config, context, heads, stored, is_gguf)
+    before = prediction.made.get("cache")
+    if before is not None and before[0] == given:
+        known: CacheSize | str = before[1]
+        return known
+    size = _own_cache(prediction, config, context, heads, stored, is_gguf=is_gguf)
+    prediction.made["cache"] = given, size
+    return size
+
+
+def _own_cache(
+    prediction: Prediction, config: Mapping[str, Any] | None, context: int | None,
+    heads: int | None, stored: Mapping[str, Totals], *, is_gguf: bool,
+) -> CacheSize | str:  # fmt: skip
     reason = no_cache(prediction, config, is_gguf=is_gguf)
-    if reason or prediction is None:
+    if reason:
         return reason
     layers = kept_layers(prediction.root)
     unknown = unknown_layouts(layers)

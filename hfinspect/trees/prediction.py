@@ -72,6 +72,11 @@ class Prediction(Shown):
         return self.specs.where(lambda spec: not spec.saved)
 
     @cached_property
+    def made(self) -> dict[str, Any]:
+        """What others made of it, by a name each: one prediction may serve a thousand models."""
+        return {}
+
+    @cached_property
     def parameters(self) -> int:
         """Unique parameters; buffers are not counted."""
         return sum(spec.parameters * count for spec, count in self.tensors.counted())

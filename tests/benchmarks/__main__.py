@@ -24,11 +24,10 @@ from pathlib import Path
 from ..builders import write_config
 from ..hub_server import HubServer
 from . import models
-from .comparisons import Comparison, Contender, comparisons
+from .comparisons import FEW, SCANNED, Comparison, Contender, comparisons
 from .processes import ROOT, Hub, Runs, timed
 
 LATENCY = 0.03
-SCANNED = 200
 PAGE = ROOT / "docs" / "benchmarks.md"
 PACKAGES = (
     "huggingface_hub", "hf-mem", "modelinfo-cli", "gguf", "safetensors", "torch", "transformers",
@@ -51,6 +50,7 @@ def build(folder: Path, wanted: str) -> None:
     """The local models that the chosen comparisons need."""
     write_config(folder / "small", models.SMALL)
     (folder / "list.txt").write_text("".join(f"{name}\n" for name in scanned()))
+    (folder / "few.txt").write_text("".join(f"{name}\n" for name in scanned()[:FEW]))
     models.write_deepseek(folder / "deepseek")
     if re.search(wanted, "1,000,000 tensors on disk"):
         models.write_million(folder / "million")
@@ -109,6 +109,11 @@ def table(one: Comparison, found: list[Runs]) -> list[str]:
         word = "reached" if held < one.memory else "not reached"
         wanted = f"wanted under {one.memory / 1e6:,.0f} MB"
         lines += ["", f"Memory {held / 1e6:,.0f} MB at most; {wanted}: {word}."]
+    if one.row is not None:
+        further = found[0].middle("cpu") - found[-1].middle("cpu")
+        row = 1000 * further / (SCANNED - one.fewer)
+        word = "reached" if row <= one.row else "not reached"
+        lines += ["", f"CPU {row:.1f} ms for each further model; wanted {one.row:.3g}: {word}."]
     return [*lines, ""]
 
 
