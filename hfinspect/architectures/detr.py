@@ -10,8 +10,9 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
-from ..layers.vision import chosen_stages, clip_attention
+from ..layers.vision import clip_attention
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -28,8 +29,6 @@ from ..trees.modules import (
     Parameter,
     Sequential,
 )
-from .resnet import model as resnet_model
-from .resnet import widths as resnet_widths
 
 # ---- ResNets as timm and torchvision name them. Structure: He et al. 2015, tables 1 and 4;
 # attribute names: torchvision/models/resnet.py, which timm/models/resnet.py shares.
@@ -119,13 +118,6 @@ def freeze(module: Module, name: str = "Detr") -> None:
             freeze(child, name)
 
 
-def _features(c: ModelConfig) -> tuple[Dim, ...]:
-    """Widths of the stages that a ResNet backbone hands on: ``out_features``, else the last."""
-    sizes = (c.dim("embedding_size", default=64), *resnet_widths(c))
-    names = ["stem", *(f"stage{i}" for i in range(1, len(sizes)))]
-    return tuple(sizes[i] for i in chosen_stages(c, names)) or (sizes[-1],)
-
-
 def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     """The ResNet and the widths of what it hands on, the last of which DETR reads."""
     section = c.section("backbone_config")
@@ -134,7 +126,8 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
         channels = (section if section.has("num_channels") else c).dim("num_channels", default=3)
         network, sizes = timm_resnet(section if section.has("backbone") else c, channels)
     elif section.model_type in (None, "resnet"):
-        network, sizes = resnet_model(section, name="ResNetBackbone"), _features(section)
+        network, handed = staged_backbone(section, default_type="resnet")
+        sizes = handed or section.dims("hidden_sizes", default=(256, 512, 1024, 2048))[-1:]
     else:
         raise c.error("backbone_config.model_type", section.model_type, "resnet or timm_backbone")
     freeze(network)

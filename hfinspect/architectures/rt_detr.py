@@ -10,9 +10,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
-from ..layers.composing import renamed
 from ..layers.deformable import label_scores, predictor, sampling_attention
-from ..layers.vision import clip_attention, scaled, stage_depths
+from ..layers.vision import clip_attention, scaled
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
@@ -28,51 +27,9 @@ from ..trees.modules import (
     Sequential,
 )
 from .detr import freeze
-from .resnet import block, convolution, widths
 
-_RESNET = "RTDetrResNet"
 #: What the config classes make of an absent backbone_config.
 BACKBONE = {"model_type": "rt_detr_resnet", "out_indices": [2, 3, 4]}
-
-
-# ---- the ResNet of its own
-
-
-def resnet_stages(c: ModelConfig) -> Layers:
-    """ResNet's; where a stage begins smaller, the shortcut is pooled first."""
-    sizes, depths = widths(c), stage_depths(c, (3, 4, 6, 3))
-    basic = c.text("layer_type", default="bottleneck") == "basic"
-    first = c.flag("downsample_in_first_stage", default=False)
-    built = []
-    for i, (width, depth) in enumerate(zip(sizes, depths, strict=False)):
-        before = sizes[i - 1] if i else c.dim("embedding_size", default=64)
-        smaller, same = i > 0 or first, int(before) == int(width)
-        entry = block(c, before, width, resized=smaller or basic)
-        shortcut = entry["shortcut"]
-        assert isinstance(shortcut, Module)
-        if not same if basic else smaller:
-            entry.children["shortcut"] = Sequential(Activation("AvgPool2d"), shortcut)
-        rest = block(c, width, width, resized=False)
-        layers = Sequential(entry, *[rest] * max(int(depth) - 1, 0))
-        built.append(Module("ResNetStage", layers=layers))
-    return Layers(built)
-
-
-def resnet_backbone(c: ModelConfig) -> Module:
-    embedded, act = c.dim("embedding_size", default=64), c.text("hidden_act", default="relu")
-    half = embedded // 2
-    stem = Sequential(
-        convolution(c.dim("num_channels", default=3), half, act=act),
-        convolution(half, half, act=act),
-        convolution(half, embedded, act=act),
-    )
-    model = Module(
-        "ResNetBackbone",
-        embedder=Module("ResNetEmbeddings", embedder=stem, pooler=Activation("MaxPool2d")),
-        encoder=Module("ResNetEncoder", stages=resnet_stages(c)),
-        part="vision",
-    )
-    return renamed(model, "ResNet", _RESNET)
 
 
 # ---- encoder
@@ -277,4 +234,3 @@ for model_type, prefix, is_second in (
         base_prefix="model",
         category="vision",
     )
-register("rt_detr_resnet", {f"{_RESNET}Backbone": resnet_backbone}, category="vision")

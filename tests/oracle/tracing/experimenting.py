@@ -54,7 +54,7 @@ class Experiments(Builds):
         for one in self.seen[1:]:
             ((key, _),) = one.changes.items()
             if isinstance(self.base.env[key], (bool, str, type(None))):
-                self._noted(one, paired=False)
+                self._noted(one, paired=isinstance(self.base.env[key], bool))
         vars(self).pop("_sized", None)  # of which there may be more now
 
     def _unlisted(self) -> Iterator[str]:

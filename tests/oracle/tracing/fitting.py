@@ -117,7 +117,8 @@ class Fitter:
         order = sorted(wanted.items(), key=lambda pair: -pair[1])
         (largest, size), *rest = order
         for number in self._giving(largest).get(size, ()):
-            if all(self._value(number, b) == v and type(v) is int for b, v in rest):
+            values = [self._value(number, b) for b, _ in rest]
+            if all(isinstance(x, int) and x == v for x, (_, v) in zip(values, rest, strict=True)):
                 return self.expressions[number]
         return constant
 
