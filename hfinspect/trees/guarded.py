@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..core.config import MAX_COUNT, ModelConfig
 from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
-from .arithmetic import NoValueError, Written, value
+from .arithmetic import NoValueError, Written, holds, value
 
 _MISSING: Final = object()
 
@@ -25,6 +25,7 @@ class Reading:
         self._guards: Mapping[str, Any] = trace["guards"][entry["guards"]]
         self._sections: dict[str, ModelConfig] = {"": config}
         self._reading: list[str] = []
+        self._lists: dict[str, list[Any]] = {}
         #: The number of each member of a list of stages that is being made, by its name.
         self.places: dict[str, int] = {}
         #: Dotted key of a section -> what it holds where it is not written down.
@@ -78,13 +79,29 @@ class Reading:
             return self._computed(key, default["of"])
         return default
 
-    def _computed(self, key: str, written: Written) -> int | float:
+    def _computed(self, key: str, written: Written) -> Any:
         if key in self._reading:
             raise NoValueError(f"is computed from itself ({key})")
         self._reading.append(key)
-        found = value(written, self)
-        self._reading.pop()
-        return found
+        try:
+            return self._listed(key, written) if isinstance(written, dict) else value(written, self)
+        finally:
+            self._reading.pop()
+
+    def _listed(self, key: str, written: Mapping[str, Any]) -> list[Any]:
+        """A list that the class computes: each entry is the first whose condition holds."""
+        if key not in self._lists:
+            count = value(written["count"], self)
+            if not isinstance(count, int) or not 0 <= count <= MAX_COUNT:
+                raise NoValueError("is no number of entries")
+            self._lists[key] = [self._entry(written["pick"], i) for i in range(count)]
+        return self._lists[key]
+
+    def _entry(self, pick: list[Any], i: int) -> Any:
+        for when, entry in pick:
+            if when is None or holds(when, self, i):
+                return value(entry, self, i) if isinstance(entry, list) else entry
+        raise NoValueError(f"has no entry {i}")
 
     def number(self, key: str) -> int | float:
         if key in self.places:

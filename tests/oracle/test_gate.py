@@ -27,6 +27,9 @@ class Small:
     def sections(self, kind: str, name: str) -> dict[str, str]:
         return {}
 
+    def hidden(self, kind: str, name: str) -> dict[str, Any]:
+        return {}
+
     def unlisted(self, kind: str, name: str) -> dict[str, list[Any]]:
         return {}
 

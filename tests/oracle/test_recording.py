@@ -32,6 +32,9 @@ class Patches:
     def words(self, kind: str, class_name: str) -> dict[str, set[str]]:
         return {}
 
+    def hidden(self, kind: str, name: str) -> dict[str, Any]:
+        return {}
+
     def unlisted(self, kind: str, name: str) -> dict[str, list[Any]]:
         return {}
 

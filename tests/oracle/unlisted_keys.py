@@ -77,6 +77,21 @@ def _text(node: ast.expr) -> Iterator[str]:
         yield node.value
 
 
+def read_defaults(folder: Path) -> dict[str, Any]:
+    """What each of these names stands for where it is absent, if that is one number or text."""
+    found: dict[str, set[Any]] = {}
+    for file in folder.glob("*.py"):
+        if file.name.startswith(("modeling_", "configuration_")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                of_config = file.name.startswith("configuration_")
+                for name in _looked_up(node, of_config=of_config):
+                    last = node.args[-1] if isinstance(node, ast.Call) else None
+                    spoken = isinstance(last, ast.Constant) and last.value != name
+                    found.setdefault(name, set()).add(last.value if spoken else None)  # type: ignore[union-attr]
+    single = {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
+    return {name: v for name, v in single.items() if isinstance(v, (int, str))}
+
+
 @cache
 def unlisted(config_class: Any) -> tuple[str, ...]:
     """Keys that the folder of a config class looks up and the class does not declare."""
@@ -95,6 +110,19 @@ def places(config_class: Any) -> Iterator[tuple[str, ...]]:
         if hasattr(part, "attribute_map"):
             names = unlisted(part)
             yield from ((section, key) for key in names if not key.endswith("_dict"))
+
+
+def defaults(config_class: Any) -> dict[str, Any]:
+    """Dotted key -> what it stands for where it is absent, of those for which that is known."""
+    found: dict[str, Any] = {}
+    for path in places(config_class):
+        part = config_class
+        for section in path[:-1]:
+            part = part.sub_configs_defaults[section].config_class
+        known = read_defaults(Path(inspect.getfile(part)).parent)
+        if path[-1] in known:
+            found[".".join(path)] = known[path[-1]]
+    return found
 
 
 def differing(model_type: str, name: str) -> Iterator[tuple[str, Any, str]]:

@@ -78,6 +78,11 @@ class Builds:
         #: Those of them that may not be absent after all.
         self.strict: set[str] = set()
         self.without: set[str] = set()
+        #: Lists that the class computes where they are absent, and those that nothing gives.
+        self.listed: dict[str, dict[str, Any]] = {}
+        self.unlike: set[str] = set()
+        #: Keys that no config class lists -> what they stand for where they are absent.
+        self.hidden: dict[str, Any] = {}
         self.parts: dict[str, str] | None = None
         self.absent: dict[str, dict[str, Any]] = {}
 
@@ -113,6 +118,8 @@ class Builds:
                 self.cache[key] = f"{type(error).__name__}: {str(error).strip()[:200]}"
                 return self.cache[key]
             env = flattened(full, self.sections)
+            for key, default in self.hidden.items():
+                env.setdefault(key, default)
             plain = flattened(self._filled(given), self.sections)
             env.update({k: v for k, v in plain.items() if v is not None})
             written = {k for k, v in plain.items() if v is not None}
@@ -204,6 +211,10 @@ class Builds:
             except Exception as error:
                 reasons.append(f"{type(error).__name__}: {error}")
                 continue
+            self.hidden = {
+                key: value for key, value in self.library.hidden(self.kind, self.name).items()
+                if "." not in key or key.rpartition(".")[0] in self.sections
+            }  # fmt: skip
             given = self._explicit(without(given, self.without))
             given |= {k: v for k, v in self.released.items() if k in self.without}
             self.parts = None

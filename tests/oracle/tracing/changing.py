@@ -80,7 +80,7 @@ def alternatives(
     if value is None:
         return _for_null(key, annotation, words)
     if isinstance(value, list) and value:
-        return _lists(key, value)
+        return [*_lists(key, value), *_of_other_words(value, words)]
     if isinstance(value, dict) and "rope" in key:
         return [{"rope_type": "default", "rope_theta": 777.0}, *_scaled(value)]
     return []
@@ -161,6 +161,15 @@ def _lists(key: str, value: list[Any]) -> list[Any]:
             found += [[value[-1]] * len(value)]
         found += [value[:-1]] if len(value) > 1 else []
     return [v for v in found if v and v != value]
+
+
+def _of_other_words(value: list[Any], words: set[str]) -> list[Any]:
+    """A list of texts with others: at every second place, and everywhere."""
+    if not all(isinstance(item, str) for item in value):
+        return []
+    others = sorted(words.difference(value))[:4]
+    mixed = [[w if i % 2 else item for i, item in enumerate(value)] for w in others]
+    return [v for v in [*mixed, *([w] * len(value) for w in others)] if v != value]
 
 
 def _other(value: Any, staged: bool) -> Any:

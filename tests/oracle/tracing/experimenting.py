@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -57,6 +58,16 @@ class Experiments(Builds):
                 self._noted(one, paired=isinstance(self.base.env[key], bool))
         vars(self).pop("_sized", None)  # of which there may be more now
 
+    def _with_hidden(self, base: Seen) -> Seen:
+        """The base with the keys that no config class lists, where what is read of them from the
+        source holds: given in full they build the same."""
+        wrong = [key for key, (_, differs) in self._alone(self.hidden).items() if differs]
+        self.hidden = {key: value for key, value in self.hidden.items() if key not in wrong}
+        self.cache.clear()
+        again = self.attempt(self.base_given, {})
+        self.base = again if isinstance(again, Seen) else base
+        return self.base
+
     def _unlisted(self) -> Iterator[str]:
         """Keys that no config class lists and that change something, or cannot be tried."""
         values = {
@@ -94,6 +105,8 @@ class Experiments(Builds):
         """Singles: every key, as many at once as change nothing."""
         base = self._begin()
         self.base = base
+        if self.hidden:
+            base = self._with_hidden(base)
         self.seen.append(base)
         try:
             self.annotations = self.library.optional(self.kind, self.name)
@@ -103,7 +116,7 @@ class Experiments(Builds):
         self.sizes: dict[str, Written] = {}
         self.compared: dict[str, Written] = {}
         named = self.library.words(self.kind, self.name)
-        self.words = {key: set(named.get(key.rpartition(".")[2], ())) for key in base.env}
+        self.words = {key: _words_of(key.rpartition(".")[2], named) for key in base.env}
         self._noted(base)
         try:
             self.looked, self.missing = self._looked(base)
@@ -332,6 +345,19 @@ class Experiments(Builds):
             if not k.endswith("model_type") and self.rng.random() < (0.02 if k in deep else 0.2)
         }  # fmt: skip
         return without(self.base_given, absent)
+
+
+#: Words for what a layer is: whatever the code calls what it compares with them.
+_LAYER = re.compile(r"attention$|^(sparse|dense|conv|mamba|moe|mlp|hybrid|recurrent)$")
+
+
+def _words_of(name: str, named: Mapping[str, set[str]]) -> set[str]:
+    """The words that the code compares a key with, or what it calls an entry of its list."""
+    found = set(named.get(name, ())) | set(named.get(name.removesuffix("s"), ()))
+    if name.endswith("layer_types"):
+        found |= {"full_attention", "sliding_attention"}  # of which other modules may read
+        found.update(word for words in named.values() for word in words if _LAYER.search(word))
+    return found
 
 
 def counts(value: Any) -> bool:

@@ -92,6 +92,10 @@ class Library(Protocol):
         """Dotted keys that the library reads although no config class lists them, and values."""
         ...
 
+    def hidden(self, kind: str, class_name: str) -> dict[str, Any]:
+        """Of these keys what they stand for where they are absent, if that is known."""
+        ...
+
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         """``given`` as config.json names it: with its type and class."""
         ...
@@ -336,6 +340,11 @@ class Transformers:
             ".".join(path): list(SECTIONS if path[-1].endswith("_dict") else VALUES)
             for path in found
         }
+
+    def hidden(self, kind: str, class_name: str) -> dict[str, Any]:
+        from ..unlisted_keys import defaults
+
+        return defaults(self._config_class(kind))
 
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         return {"model_type": kind, "architectures": [class_name], **given}

@@ -216,6 +216,9 @@ class Diffusers:
         """A class takes its arguments and nothing else."""
         return {}
 
+    def hidden(self, kind: str, class_name: str) -> dict[str, Any]:
+        return {}
+
     def config_json(self, kind: str, class_name: str, given: Given) -> dict[str, Any]:
         return {"_class_name": class_name, **given}
 

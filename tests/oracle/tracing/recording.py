@@ -24,6 +24,7 @@ from .evaluating import EnvValues, evaluated
 from .experimenting import Experiments, counts
 from .fitting import Build, Fitter, NoFit, Staged
 from .gate import LEAST, Gated, comparisons, gate
+from .listing import Listing, gives
 from .observing import flat, served
 from .proposing import proposed
 from .staging import of_the_last, staged
@@ -97,7 +98,11 @@ class Recording(Experiments):
         defaults: dict[str, Any] = {}
         derived = []
         # All builds count: what is computed may change where no tensor does.
-        built = [s for s in self.cache.values() if isinstance(s, Seen)]
+        absent = {name[1:] for name in self.missing}
+        built = [
+            s for s in self.cache.values()
+            if isinstance(s, Seen) and absent.isdisjoint(s.written)
+        ]  # fmt: skip
         for key in sorted({k for env in envs for k in env}):
             found = [s.env.get(key) for s in built if not s.says(key)]
             if not found:
@@ -110,6 +115,8 @@ class Recording(Experiments):
         expressions = proposed(self.expressions.values(), self.sizes.values(), self.base.env, keys)
         for key in derived:
             defaults[key] = self._computed(key, built, expressions, set(derived))
+            if defaults[key] is None:
+                defaults[key] = self._listed(key, built, set(derived))
             if defaults[key] is None:
                 self.derived.add(key)
                 for env, s in zip(envs, seen, strict=True):
@@ -129,6 +136,34 @@ class Recording(Experiments):
             if all(evaluated(written, values) == wanted for values, wanted in where):
                 return {"of": written}
         return None
+
+    def _listed(self, key: str, built: list[Seen], derived: set[str]) -> Any:
+        """A list that is computed: by what gave all builds until now, if it still does."""
+        if key in self.unlike:
+            return None
+        where: list[tuple[EnvValues, Any]] = [
+            (EnvValues(s.env), s.env.get(key)) for s in built if not s.says(key)
+        ]
+        found = self.listed.get(key)
+        if found is None or not all(gives(found, values, items) for values, items in where):
+            near = [
+                k for k, v in self.base.env.items()
+                if k.rpartition(".")[0] == key.rpartition(".")[0] and not IDLE.search(k)
+                and k not in derived and (v is None or isinstance(v, (bool, int)))
+            ]  # fmt: skip
+            noted = [w for w in self.compared_sides() if derived.isdisjoint(keys_of(w))]
+            found = Listing(noted, near).computed(where)
+        if found is None:
+            self.unlike.add(key)
+            self.listed.pop(key, None)
+            return None
+        self.listed[key] = found
+        return {"of": found}
+
+    def compared_sides(self) -> list[Written]:
+        """Expressions over the config that the class computes, and those that it compares."""
+        sides = [side for _, *both in self.compared.values() for side in both]
+        return [w for w in (*sides, *self.expressions.values()) if isinstance(w, list)]
 
     def _conditions(self, effective: list[str], seen: list[Seen]) -> list[Written]:
         found: list[Written] = []
@@ -554,7 +589,7 @@ class Recording(Experiments):
                 guard["of"] = list(dict.fromkeys(item for v in tried for item in v))
             elif len(lengths) > 1 and not self._any_length(key):
                 guard["length"] = len(value)
-            if any(key in group.lists for group in self.groups):
+            if key in self.listed or any(key in group.lists for group in self.groups):
                 guard.pop("length", None)
             if _is_positive(value) and key not in self.zeros:
                 guard |= {"least": 1, "each": True}

@@ -56,8 +56,13 @@ def chosen(defaults: Mapping[str, Any], used: set[str]) -> dict[str, Any]:
 
 
 def keys_of(written: Written) -> Iterator[str]:
-    """The config keys in an expression or a condition."""
-    if isinstance(written, str):
+    """The config keys in an expression, a condition or a list that is computed."""
+    if isinstance(written, dict):
+        yield from keys_of(written["count"])
+        for when, entry in written["pick"]:
+            yield from keys_of(when)
+            yield from keys_of(entry if isinstance(entry, list) else None)
+    elif isinstance(written, str):
         if written != "i" and written not in PLACES:
             yield written
     elif isinstance(written, list):
