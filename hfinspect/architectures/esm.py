@@ -1,19 +1,35 @@
 """ESM-1b and ESM-2 (Rives et al. 2019, Lin et al. 2022). Source: transformers/models/esm.
 
 Protein language models: BERT's projections in pre-norm layers, learned or rotary positions, and a
-head that reads contacts off all attention maps.  ESMFold is not covered.
+head that reads contacts off all attention maps. ESMFold reads all layers of one, in half precision
+unless said, and folds.
 
 Names are those of the released files.  transformers 5.23 saves the layers' norms as gamma and beta
 (it reverts a renaming of old files that never took place), as no file on the Hub has them.
 """
 
+from dataclasses import replace
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import encoders
+from ..errors import UnknownArchitectureError
+from ..layers import encoders, folding_trunk
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import BASE, dropout, hidden, labels, norm, vocab
 from ..trees.catalog import register
-from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    Sequential,
+    Weight,
+    each_module,
+)
 
 
 def _positions(c: ModelConfig) -> str | None:
@@ -114,9 +130,65 @@ def lm_head(c: ModelConfig) -> Module:
     )
 
 
+#: Of ESMFold: amino acids with padding, unknown and mask; atoms of a residue; bins of distances
+#: and of the confidence in each atom.
+_RESIDUES, _ATOMS, _DISTANCES, _CONFIDENCES = 23, 37, 64, 50
+
+
+def _folding(c: ModelConfig) -> Module:
+    if not c.flag("is_folding_model", default=False):
+        raise UnknownArchitectureError(
+            "class EsmForProteinFolding", "folds with a config whose is_folding_model is true alone"
+        )
+    own = c.section("esmfold_config")
+    trunk = own.section("trunk")
+    sequence = trunk.dim("sequence_state_dim", default=1024)
+    pair = trunk.dim("pairwise_state_dim", default=128)
+    structure = folding_trunk.structure_width(trunk.section("structure_module"))
+    inner = own.dim("lddt_head_hid_dim", default=128)
+    esm = _bare(c)
+    return Module(
+        "EsmForProteinFolding",
+        esm_s_combine=Weight(c.count("num_hidden_layers") + 1),
+        af2_to_esm=Buffer(_RESIDUES - 1, dtype="I64"),
+        esm=_in_half(esm) if own.flag("fp16_esm", default=True) else esm,
+        esm_s_mlp=Sequential(
+            LayerNorm(hidden(c), class_name="EsmFoldLayerNorm"),
+            Linear(hidden(c), sequence),
+            Activation("ReLU"),
+            Linear(sequence, sequence),
+            component=Component.PROJECTOR,
+        ),
+        embedding=Embedding(_RESIDUES, sequence, padding_idx=0)
+        if own.flag("embed_aa", default=True)
+        else None,
+        trunk=folding_trunk.trunk(trunk),
+        distogram_head=Linear(pair, _DISTANCES, component=Component.HEAD),
+        ptm_head=Linear(pair, _DISTANCES, component=Component.HEAD),
+        lm_head=Linear(sequence, _RESIDUES, component=Component.HEAD, kind="lm_head"),
+        lddt_head=Sequential(
+            LayerNorm(structure),
+            Linear(structure, inner),
+            Linear(inner, inner),
+            Linear(inner, _ATOMS * _CONFIDENCES),
+            component=Component.HEAD,
+        ),
+    )
+
+
+def _in_half(root: Module) -> Module:
+    """With its floats in half precision whatever the rest of the model is in."""
+    for module in each_module(root):
+        for name, child in module.children.items():
+            if isinstance(child, Parameter) and child.dtype is None:
+                module.children[name] = replace(child, dtype="F16")
+    return root
+
+
 _CLASSES = composed(
     {
         "EsmForMaskedLM": {"esm": _bare, "lm_head": lm_head},
+        "EsmForProteinFolding": _folding,
         "EsmModel": model,
         "EsmForSequenceClassification": {
             "esm": _bare,

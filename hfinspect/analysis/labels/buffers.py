@@ -31,8 +31,9 @@ _LEAVES = frozenset(
     data_mean data_std mel_basis hann_window forward_basis inverse_basis
     std_scale std_bias latent_stats_num_updates""".split()
     # Constants that a module keeps: a head's bias that is zero, lightning attention's decay, how
-    # many points a deformable attention looks at, Gemma 4's factor of a layer, weights of a loss.
-    + """final_logits_bias zero_k_bias diagonal_decay key_decay query_decay slope_rate
+    # many points a deformable attention looks at, Gemma 4's factor of a layer, weights of a loss,
+    # which token an amino acid is.
+    + """af2_to_esm final_logits_bias zero_k_bias diagonal_decay key_decay query_decay slope_rate
     num_points_scale n_points_scale layer_scalar empty_weight attn_mask_probs""".split()
 )
 

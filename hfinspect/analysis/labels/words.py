@@ -33,15 +33,16 @@ _MODULES: Final = _table({
         distilled_guidance_layer query_feat query_768_resolution query_1024_resolution
         reference_points denoising_class_embed prompt_ctx boxes_direct_project boxes_pool_project
         boxes_pos_enc_project memory_temporal_positional_encoding no_object_pointer
-        no_memory_positional_encoding patterns pre_encode""",
+        no_memory_positional_encoding patterns pre_encode recycle_disto""",
     _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
-        distance_embedding box_rpb_embed_x box_rpb_embed_y gateway token_mixer message_fc assign""",
+        distance_embedding box_rpb_embed_x box_rpb_embed_y gateway token_mixer message_fc assign
+        ipa pair_to_sequence""",
     _M: """feedforward shared_expert shared_experts channel_mixing densereludense full_layer
         full_layer_layer_norm_ffn ffw_layer_start ffw_layer_end ffw_layer_1 ffw_layer_2
         fc1_latent_proj fc2_latent_proj adapter_layer vis_gate vis_down vis_up inp_gate
-        laurel_l laurel_r per_layer_input_gate per_layer_projection""",
+        laurel_l laurel_r per_layer_input_gate per_layer_projection angle_resnet""",
     _R: """ffn_gate_inp ffn_gate_inp_shexp shared_expert_gate gate_moe exp_probs_b
         e_score_correction_bias expert_bias""",
     _S: """ssm_conv1d ssm_conv1d_q ssm_conv1d_k ssm_conv1d_v linear_attn time_mixing time_mix
@@ -57,9 +58,10 @@ _MODULES: Final = _table({
         proj_linear eh_proj
         embd_to_logits spatial_perceiver encoder_input_proj decoder_input_proj fc_encoder
         out_mid
-        cross_modal_text_transform cross_modal_image_transform""",
+        cross_modal_text_transform cross_modal_image_transform
+        esm_s_mlp trunk2sm_s trunk2sm_z""",
     _N: "img_mod txt_mod layer_output_scale lab",
-    _O: "loss_weighting lstm gru rnn",
+    _O: "loss_weighting lstm gru rnn sequence_to_pair",
     _H: """flow_net out_eos embed_out score qa_outputs cls output_layer vocab_projector
         seq_relationship project_hid pooling_layer sequence_summary answer_class bbox_embed lm_loss
         output_projection objective layer_weights bbox_predictor output_weights

@@ -1,0 +1,212 @@
+"""The folding trunk of ESMFold and its structure module: AlphaFold 2's blocks over a language
+model's states (Jumper et al. 2021, Lin et al. 2022). Source: transformers/models/esm,
+modeling_esmfold.py; the algorithms are those of AlphaFold's supplement.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..trees.modules import (
+    Activation,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Sequential,
+    Weight,
+)
+
+#: Bins of distances between residues as they are fed back.
+RECYCLED_BINS: Final = 15
+
+_A, _MLP = Component.ATTENTION, Component.MLP
+
+
+def trunk(c: ModelConfig) -> Module:
+    """``EsmFoldingTrunk`` of a ``trunk`` section."""
+    sequence, pair = c.dim("sequence_state_dim", default=1024), _pair(c)
+    structure = c.section("structure_module")
+    positions = 2 * c.dim("position_bins", default=32) + 2
+    return Module(
+        "EsmFoldingTrunk",
+        pairwise_positional_embedding=Module(
+            "EsmFoldRelativePosition", embedding=Embedding(positions, pair, kind="position")
+        ),
+        blocks=Layers.of(c.count("num_blocks", default=48), _block(c, sequence, pair)),
+        recycle_s_norm=LayerNorm(sequence),
+        recycle_z_norm=LayerNorm(pair),
+        recycle_disto=Embedding(RECYCLED_BINS, pair, kind="position"),
+        structure_module=_structure(structure),
+        trunk2sm_s=Linear(sequence, structure_width(structure), component=Component.PROJECTOR),
+        trunk2sm_z=Linear(pair, _structure_pair(structure), component=Component.PROJECTOR),
+    )
+
+
+def structure_width(c: ModelConfig) -> int:
+    """The width of the structure module's states of a residue."""
+    return c.dim("sequence_dim", default=384)
+
+
+def _structure_pair(c: ModelConfig) -> int:
+    return c.dim("pairwise_dim", default=128)
+
+
+def _pair(c: ModelConfig) -> int:
+    return c.dim("pairwise_state_dim", default=128)
+
+
+def _block(c: ModelConfig, sequence: int, pair: int) -> Module:
+    width, pair_width = (
+        c.dim(f"{name}_head_width", default=32) for name in ("sequence", "pairwise")
+    )
+    heads = c.divided(sequence, width, "sequence_state_dim", "sequence_head_width")
+    pair_heads = c.divided(pair, pair_width, "pairwise_state_dim", "pairwise_head_width")
+    inner = c.divided(pair, 2, "pairwise_state_dim", "two")
+    return Module(
+        "EsmFoldTriangularSelfAttentionBlock",
+        layernorm_1=LayerNorm(sequence),
+        sequence_to_pair=Module(
+            "EsmFoldSequenceToPair",
+            layernorm=LayerNorm(sequence),
+            proj=Linear(sequence, 2 * inner),
+            o_proj=Linear(2 * inner, pair),
+        ),
+        pair_to_sequence=Module(
+            "EsmFoldPairToSequence",
+            layernorm=LayerNorm(pair),
+            linear=Linear(pair, heads, bias=False, component=_A),
+        ),
+        seq_attention=Module(
+            "EsmFoldSelfAttention",
+            proj=Linear(sequence, 3 * sequence, bias=False, kind="qkv"),
+            o_proj=Linear(sequence, sequence, kind="output"),
+            g_proj=Linear(sequence, sequence),
+            component=_A,
+        ),
+        tri_mul_out=_multiplied(pair),
+        tri_mul_in=_multiplied(pair),
+        tri_att_start=_triangle(pair, pair_width, pair_heads),
+        tri_att_end=_triangle(pair, pair_width, pair_heads),
+        mlp_seq=_mlp(c, sequence),
+        mlp_pair=_mlp(c, pair),
+        drop=Dropout(c.number("dropout", default=0.0)),
+    )
+
+
+def _multiplied(pair: int) -> Module:
+    """Algorithms 11 and 12: the two other sides of each triangle are multiplied."""
+    sides = ("a_p", "a_g", "b_p", "b_g", "g", "z")
+    return Module(
+        "EsmFoldTriangleMultiplicativeUpdate",
+        {f"linear_{side}": _linear(pair, pair) for side in sides},
+        layer_norm_in=_norm(pair),
+        layer_norm_out=_norm(pair),
+        sigmoid=Activation("Sigmoid"),
+    )
+
+
+def _triangle(pair: int, width: int, heads: int) -> Module:
+    """Algorithms 13 and 14: attention around one corner of each triangle, with a gate."""
+    inner = width * heads
+    queries = {
+        f"linear_{letter}": _linear(pair, inner, bias=False, kind=kind)
+        for letter, kind in (("q", "query"), ("k", "key"), ("v", "value"))
+    }
+    return Module(
+        "EsmFoldTriangleAttention",
+        layer_norm=_norm(pair),
+        linear=_linear(pair, heads, bias=False),
+        mha=Module(
+            "EsmFoldAttention",
+            queries,
+            linear_o=_linear(inner, pair, kind="output"),
+            linear_g=_linear(pair, inner),
+            sigmoid=Activation("Sigmoid"),
+        ),
+        component=_A,
+    )
+
+
+def _mlp(c: ModelConfig, width: int) -> Module:
+    layers = Sequential(
+        LayerNorm(width),
+        Linear(width, 4 * width, kind="up"),
+        Activation("ReLU"),
+        Linear(4 * width, width, kind="down"),
+        Dropout(c.number("dropout", default=0.0)),
+    )
+    return Module("EsmFoldResidueMLP", mlp=layers, component=_MLP)
+
+
+def _structure(c: ModelConfig) -> Module:
+    """Algorithm 20."""
+    width, pair = structure_width(c), _structure_pair(c)
+    steps = [f"linear_{number}" for number in (1, 2, 3)]
+    transition = Module(
+        "EsmFoldStructureModuleTransitionLayer",
+        {step: _linear(width, width) for step in steps},
+    )
+    return Module(
+        "EsmFoldStructureModule",
+        layer_norm_s=_norm(width),
+        layer_norm_z=_norm(pair),
+        linear_in=_linear(width, width),
+        ipa=_points(c, width, pair),
+        layer_norm_ipa=_norm(width),
+        transition=Module(
+            "EsmFoldStructureModuleTransition",
+            layers=Layers.of(c.count("num_transition_layers", default=1), transition),
+            layer_norm=_norm(width),
+        ),
+        bb_update=Module("EsmFoldBackboneUpdate", linear=_linear(width, 6)),
+        angle_resnet=_angles(c, width),
+    )
+
+
+def _points(c: ModelConfig, width: int, pair: int) -> Module:
+    """Algorithm 22, invariant point attention: queries, keys and values are points of space too,
+    of three coordinates each; their norms come out with them."""
+    heads, inner = c.dim("num_heads_ipa", default=12), c.dim("ipa_dim", default=16)
+    asked, held = c.dim("num_qk_points", default=4), c.dim("num_v_points", default=8)
+    return Module(
+        "EsmFoldInvariantPointAttention",
+        head_weights=Weight(heads),
+        linear_q=_linear(width, heads * inner, kind="query"),
+        linear_kv=_linear(width, 2 * heads * inner, kind="key_value"),
+        linear_q_points=_linear(width, heads * asked * 3),
+        linear_kv_points=_linear(width, heads * (asked + held) * 3),
+        linear_b=_linear(pair, heads),
+        linear_out=_linear(heads * (pair + inner + held * 4), width, kind="output"),
+        component=_A,
+    )
+
+
+def _angles(c: ModelConfig, width: int) -> Module:
+    """Algorithm 20, lines 11 to 14: two numbers for each torsion angle."""
+    inner = c.dim("resnet_dim", default=128)
+    block = Module(
+        "EsmFoldAngleResnetBlock",
+        linear_1=_linear(inner, inner),
+        linear_2=_linear(inner, inner),
+    )
+    return Module(
+        "EsmFoldAngleResnet",
+        linear_in=_linear(width, inner),
+        linear_initial=_linear(width, inner),
+        layers=Layers.of(c.count("num_resnet_blocks", default=2), block),
+        linear_out=_linear(inner, 2 * c.dim("num_angles", default=7)),
+        component=_MLP,
+    )
+
+
+def _linear(inner: int, outer: int, *, bias: bool = True, kind: str | None = None) -> Module:
+    return Linear(inner, outer, bias, kind=kind, class_name="EsmFoldLinear")
+
+
+def _norm(width: int) -> Module:
+    return LayerNorm(width, class_name="EsmFoldLayerNorm")
