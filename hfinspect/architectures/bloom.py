@@ -55,12 +55,8 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "bloom",
-    decoder_classes(
-        "Bloom", model, prefix="transformer", embedding="word_embeddings", hidden=_hidden,
-        tied_default=True, labeller="classifier",
-    ),
-    base_prefix="transformer",
-    category="text decoder",
+_CLASSES = decoder_classes(
+    "Bloom", model, prefix="transformer", embedding="word_embeddings", hidden=_hidden,
+    tied_default=True, labeller="classifier",
 )  # fmt: skip
+register("bloom", _CLASSES, base_prefix="transformer", category="text decoder")

@@ -35,13 +35,12 @@ def vision_model(c: ModelConfig) -> Module:
         ),
         mlp=gated_mlp(f"{_NAME}MLP", h, inner, bias=True, act=c.text("hidden_act", default="silu")),
     )
-    out = c.dim("out_hidden_size", default=3584)
     return Module(
         f"{_NAME}VisionModel",
         patch_embed=patch_embed(f"{_NAME}PatchEmbed", c, h),
         rotary_pos_emb=Activation(f"{_NAME}VisionRotaryEmbedding"),
         blocks=Layers.of(c.count("depth", "num_hidden_layers", default=32), block),
-        merger=merger(f"{_NAME}PatchMerger", c, h, out, norm()),
+        merger=merger(f"{_NAME}PatchMerger", c, h, c.dim("out_hidden_size", default=3584), norm()),
         part="vision",
     )
 

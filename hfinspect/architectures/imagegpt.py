@@ -8,7 +8,7 @@ from ..core.config import ModelConfig
 from ..layers.composing import renamed, with_defaults
 from ..layers.heads import classifier, to_words
 from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees.modules import Module, each_module
 from . import gpt2
 
 _NAME = "ImageGPT"
@@ -22,30 +22,21 @@ _SYNONYMS = {
 }  # fmt: skip
 
 
-def _scaling_only(module: Module) -> None:
-    if module.class_name == "LayerNorm":
-        module.children.pop("bias", None)
-        module.class_name = f"{_NAME}LayerNorm"
-        module.detail = ""
-    for child in module.children.values():
-        if isinstance(child, Module):
-            _scaling_only(child)
-
-
 def model(c: ModelConfig) -> Module:
     built = renamed(gpt2.model(c), "GPT2", _NAME)
-    _scaling_only(built)
+    for module in each_module(built):
+        if module.class_name == "LayerNorm":
+            module.children.pop("bias", None)
+            module.class_name, module.detail = f"{_NAME}LayerNorm", ""
     built.part = "vision"
     return built
 
 
 def causal(c: ModelConfig) -> Module:
-    colours, table = c.dim("vocab_size"), None
-    if c.tied(default=False):  # then it is the table itself, that token included
-        table = "transformer.wte.weight"
-    else:
-        colours = colours - 1
-    head = to_words(c.dim("n_embd"), colours, table)  # fmt: skip
+    words, tied = c.dim("vocab_size"), c.tied(default=False)
+    # Tied, it is the table itself, that token included.
+    table = "transformer.wte.weight" if tied else None
+    head = to_words(c.dim("n_embd"), words if tied else words - 1, table)
     return Module(f"{_NAME}ForCausalImageModeling", transformer=model(c), lm_head=head)
 
 
@@ -54,17 +45,13 @@ def image_classification(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForImageClassification", transformer=model(c), score=score)
 
 
+_CLASSES = {
+    f"{_NAME}ForCausalImageModeling": causal, f"{_NAME}Model": model,
+    f"{_NAME}ForImageClassification": image_classification,
+}  # fmt: skip
 register(
     "imagegpt",
-    with_defaults(
-        _DEFAULTS,
-        {
-            f"{_NAME}ForCausalImageModeling": causal,
-            f"{_NAME}Model": model,
-            f"{_NAME}ForImageClassification": image_classification,
-        },
-        synonyms=_SYNONYMS,
-    ),
+    with_defaults(_DEFAULTS, _CLASSES, synonyms=_SYNONYMS),
     base_prefix="transformer",
     category="vision",
 )

@@ -7,6 +7,7 @@ values are everyone's.  Experts lie stacked in memory as in files.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
@@ -74,15 +75,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "jetmoe",
-    decoder_classes(
-        "JetMoe",
-        model,
-        hidden=_hidden,
-        tied_default=True,
-        heads=("ForSequenceClassification",),
-    ),
-    base_prefix="model",
-    category="text decoder",
-)
+_CLASSES = decoder_classes("JetMoe", model, hidden=_hidden, tied_default=True, heads=SEQUENCE_HEAD)
+register("jetmoe", _CLASSES, base_prefix="model", category="text decoder")

@@ -3,31 +3,23 @@
 MiniCPM-V 4.6 (minicpmv4_6.py) for pages of text, with its head tied to the table of tokens.
 """
 
-from functools import partial
-
-from ..layers.composing import renamed_classes
-from ..trees.catalog import register
+from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.multimodal import register_worded
+from ..trees.catalog import builder, register_part
+from ..trees.modules import Module
 from . import minicpmv4_6
 
 _OLD, _NAME = "MiniCPMV4_6", "MiniCPMOcr"
 
-register(
-    "minicpm_ocr",
-    renamed_classes(
-        {
-            f"{_OLD}ForConditionalGeneration": partial(
-                minicpmv4_6.conditional_generation, tied=True
-            ),
-            f"{_OLD}Model": minicpmv4_6.model,
-        },
-        _OLD,
-        _NAME,
-    ),
-    base_prefix="model",
-    category="multimodal",
-)
-register(
-    "minicpm_ocr_vision",
-    renamed_classes({f"{_OLD}VisionModel": minicpmv4_6.vision_model}, _OLD, _NAME),
-    category="vision",
-)
+
+def model(c: ModelConfig) -> Module:
+    return renamed(minicpmv4_6.model(c), _OLD, _NAME)
+
+
+def vision_model(c: ModelConfig) -> Module:
+    return renamed(builder(f"{_OLD}VisionModel")(c), _OLD, _NAME)
+
+
+register_worded("minicpm_ocr", _NAME, model, tied=True)
+register_part("minicpm_ocr_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -7,17 +7,13 @@ SigLIP's layers with a merger of windows between them (a trace), a projector tha
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.heads import lm_head
-from ..trees.catalog import auto_model, builder, register_pair
+from ..layers.multimodal import register_worded
+from ..trees.catalog import auto_model, builder
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 
 
 def _width(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", default=768)
-
-
-def vision_model(c: ModelConfig) -> Module:
-    return builder("MiniCPMV4_6VisionModel")(c)
 
 
 def _halving(h: Dim, out: Dim) -> Module:
@@ -50,22 +46,10 @@ def merger(c: ModelConfig) -> Module:
 def model(c: ModelConfig) -> Module:
     return Module(
         "MiniCPMV4_6Model",
-        vision_tower=vision_model(c.section("vision_config")),
+        vision_tower=builder("MiniCPMV4_6VisionModel")(c.section("vision_config")),
         language_model=auto_model(c.section("text_config"), default_type="qwen3_5_text"),
         merger=merger(c),
     )
 
 
-def conditional_generation(c: ModelConfig, *, tied: bool = False) -> Module:
-    vocab = c.section("text_config").dim("vocab_size", default=248320)
-    head = lm_head(
-        c,
-        _text_width(c),
-        vocab,
-        tied_to="model.language_model.embed_tokens.weight",
-        tied_default=tied,
-    )
-    return Module("MiniCPMV4_6ForConditionalGeneration", model=model(c), lm_head=head)
-
-
-register_pair("minicpmv4_6", "MiniCPMV4_6", conditional_generation, model, "multimodal")
+register_worded("minicpmv4_6", "MiniCPMV4_6", model, tied=False)

@@ -3,27 +3,23 @@
 MiniCPM-V 4.6 (minicpmv4_6.py) with positions over the whole image, which are no tensors.
 """
 
-from ..layers.composing import renamed_classes
-from ..trees.catalog import register
+from ..core.config import ModelConfig
+from ..layers.composing import renamed
+from ..layers.multimodal import register_worded
+from ..trees.catalog import builder, register_part
+from ..trees.modules import Module
 from . import minicpmv4_6
 
 _OLD, _NAME = "MiniCPMV4_6", "MiniCPMV4_7"
 
-register(
-    "minicpmv4_7",
-    renamed_classes(
-        {
-            f"{_OLD}ForConditionalGeneration": minicpmv4_6.conditional_generation,
-            f"{_OLD}Model": minicpmv4_6.model,
-        },
-        _OLD,
-        _NAME,
-    ),
-    base_prefix="model",
-    category="multimodal",
-)
-register(
-    "minicpmv4_7_vision",
-    renamed_classes({f"{_OLD}VisionModel": minicpmv4_6.vision_model}, _OLD, _NAME),
-    category="vision",
-)
+
+def model(c: ModelConfig) -> Module:
+    return renamed(minicpmv4_6.model(c), _OLD, _NAME)
+
+
+def vision_model(c: ModelConfig) -> Module:
+    return renamed(builder(f"{_OLD}VisionModel")(c), _OLD, _NAME)
+
+
+register_worded("minicpmv4_7", _NAME, model, tied=False)
+register_part("minicpmv4_7_vision", f"{_NAME}VisionModel", vision_model, "vision")

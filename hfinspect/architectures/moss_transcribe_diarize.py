@@ -3,10 +3,9 @@
 Whisper's encoder (a trace), a projector over several frames side by side, and a Qwen3 decoder.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.multimodal import decoder, lm_head
+from ..layers.multimodal import decoder, lm_head, projector
 from ..layers.whisper_encoder import width
 from ..trees.catalog import builder, register_pair
 from ..trees.modules import LayerNorm, Linear, Module
@@ -27,18 +26,15 @@ def _audio(c: ModelConfig) -> ModelConfig:
     return c.with_defaults(**{**_AUDIO, **given})
 
 
-def projector(c: ModelConfig, text: int) -> Module:
-    frames = c.dim("audio_merge_size", default=4)
-    inputs = width(_audio(c.section("audio_config"))) * frames
+def _joining(c: ModelConfig, text: int) -> Module:
+    inputs = width(_audio(c.section("audio_config"))) * c.dim("audio_merge_size", default=4)
     bias = c.flag("projector_bias", default=True)
-    return Module(
+    return projector(
         f"{_NAME}MultiModalProjector",
         linear_1=Linear(inputs, text, bias=bias),
         act=activation(c.text("projector_hidden_act", default="silu")),
         linear_2=Linear(text, text, bias=bias),
         norm=LayerNorm(text),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
@@ -48,7 +44,7 @@ def model(c: ModelConfig) -> Module:
         f"{_NAME}Model",
         audio_tower=builder(f"{_NAME}AudioModel")(c.section("audio_config")),
         language_model=text.base,
-        multi_modal_projector=projector(c, text.hidden),
+        multi_modal_projector=_joining(c, text.hidden),
     )
 
 

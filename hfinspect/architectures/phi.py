@@ -7,6 +7,7 @@ Attention and MLP stand side by side behind one norm; every linear has a bias, t
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.decoders import LABEL_HEADS
 from ..layers.heads import decoder_classes
 from ..layers.vision import plain_mlp
 from ..trees.catalog import register
@@ -59,12 +60,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "phi",
-    decoder_classes(
-        "Phi", model, hidden=_hidden, bias=True,
-        heads=("ForSequenceClassification", "ForTokenClassification"),
-    ),
-    base_prefix="model",
-    category="text decoder",
-)  # fmt: skip
+_CLASSES = decoder_classes("Phi", model, hidden=_hidden, bias=True, heads=LABEL_HEADS)
+register("phi", _CLASSES, base_prefix="model", category="text decoder")

@@ -31,12 +31,10 @@ def decoder(c: ModelConfig) -> Module:
         Module("VitMatteFusionBlock", conv=_conv(inputs[i] + maps[-i - 1], fused[i], stride=1))
         for i in range(len(fused))
     ]
+    convs = ModuleList(_conv(maps[i], maps[i + 1]) for i in range(len(given)))
     return Module(
         "VitMatteDetailCaptureModule",
-        convstream=Module(
-            "VitMatteConvStream",
-            convs=ModuleList(_conv(maps[i], maps[i + 1]) for i in range(len(given))),
-        ),
+        convstream=Module("VitMatteConvStream", convs=convs),
         fusion_blocks=ModuleList(steps),
         matting_head=Module(
             "VitMatteHead",
