@@ -172,7 +172,10 @@ def _nodes(
         inner = context.entering(child)
         if isinstance(child, Parameter):
             nodes.append(_leaf(name, child, inner))
-        elif isinstance(child, ModuleList):
+            continue
+        if child.scope:
+            inner = inner._replace(scope=layers.at(name).path)
+        if isinstance(child, ModuleList):
             if child.is_layers and not layers.inside:
                 nodes.extend(_stack(name, child, inner, layers))
             else:

@@ -123,6 +123,11 @@ def test_notes(config: str, about: str, expected: str) -> None:
     assert any(expected in text for text in note(of_fixture(config), about))
 
 
+def test_ties_within_a_part_have_whole_names() -> None:
+    e = hfinspect.explain({"model_type": "bigbird_pegasus", "vocab_size": 99})
+    assert any("is model.shared.weight" in text for text in note(e, "tied"))
+
+
 def test_sinusoids_have_no_parameters() -> None:
     e = hfinspect.explain({"model_type": "ctrl", "n_layer": 1})
     assert note(e, "positions") == ["sinusoidal positions are computed: 0 parameters"]
