@@ -14,8 +14,9 @@ from ..core.dims import Dim
 from ..layers.backbones import hands_on
 from ..layers.blocks import activation, gated_mlp, gated_width
 from ..layers.deformable import label_scores, predictor, sampling_attention
-from ..layers.vision import chosen_stages, pair, patch_conv, patch_count, plain_mlp, scaled
+from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register, register_part
+from ..trees.handed_on import chosen_stages, stage_names
 from ..trees.modules import (
     BatchNorm,
     Conv,
@@ -152,7 +153,7 @@ def dinov2(c: ModelConfig, *, inside: bool = False) -> Module:
 def _maps(c: ModelConfig) -> tuple[Dim, ...]:
     """One width for each layer that is handed on."""
     count = int(c.count("num_hidden_layers", default=12))
-    chosen = chosen_stages(c, ["stem", *(f"stage{i}" for i in range(1, count + 1))])
+    chosen = chosen_stages(c, stage_names(count))
     return tuple(_hidden(c) for _ in chosen)
 
 

@@ -11,7 +11,6 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.vision import (
-    chosen_stages,
     labels_classifier,
     pair,
     patch_conv,
@@ -20,6 +19,7 @@ from ..layers.vision import (
     stage_depths,
 )
 from ..trees.catalog import Builder, register
+from ..trees.handed_on import chosen_stages
 from ..trees.modules import (
     Activation,
     Buffer,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..trees.catalog import auto_class
+from ..trees.handed_on import chosen_stages, stage_names
 from ..trees.modules import Module, Parameter
-from .vision import chosen_stages
 
 #: model_type -> the widths that its config hands on; the families' files fill it.
 _HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}
@@ -32,7 +32,7 @@ def staged(c: ModelConfig, sizes: Sequence[Dim], stages: int | None = None) -> t
     """Of the widths of the stem and of each stage those that the config chooses; ``stages`` is
     how many it names, where that is another number."""
     count = len(sizes) - 1 if stages is None else stages
-    chosen = chosen_stages(c, ["stem", *(f"stage{i}" for i in range(1, count + 1))])
+    chosen = chosen_stages(c, stage_names(count))
     if any(i >= len(sizes) for i in chosen):
         raise c.error("out_features", f"stage {max(chosen)}", f"one of {len(sizes) - 1} stages")
     return tuple(sizes[i] for i in chosen)
@@ -47,8 +47,7 @@ def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
     if c.model_type == "beit":
         hidden = c.dim("hidden_size", default=768)
         stages = c.count("num_hidden_layers", default=12)
-        names = ["stem", *(f"stage{i}" for i in range(1, int(stages) + 1))]
-        return tuple(hidden for _ in chosen_stages(c, names))
+        return tuple(hidden for _ in chosen_stages(c, stage_names(int(stages))))
     if c.model_type in _HANDED:
         return _HANDED[c.model_type](c)
     if c.model_type not in ("resnet", "rt_detr_resnet"):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
+from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
 from .heads import classifier
@@ -21,8 +22,6 @@ Pair = tuple[Dim, Dim]
 
 #: A hundred times any real expansion ratio.
 MAX_RATIO = 1000
-#: Each stage halves the image, so that 32 would need one of 2^32 pixels.
-MAX_STAGES = 32
 
 
 def pair(c: ModelConfig, *keys: str, default: int | Sequence[int]) -> Pair:
@@ -66,26 +65,6 @@ def stage_depths(c: ModelConfig, default: Sequence[int]) -> tuple[Dim, ...]:
     if not 1 <= len(depths) <= MAX_STAGES:
         raise c.error("depths", c.raw("depths"), f"1 to {MAX_STAGES} stages")
     return depths
-
-
-def chosen_stages(c: ModelConfig, names: Sequence[str]) -> list[int]:
-    """Which of the stages a backbone hands on: ``out_features`` by name, else ``out_indices``,
-    else the last. Source: transformers/backbone_utils.py."""
-    if c.has("out_features"):
-        found = c.strings("out_features")
-        for name in found:
-            if name not in names:
-                raise c.error("out_features", name, f"one of {', '.join(names)}")
-        return [names.index(name) for name in found]
-    indices = c.raw("out_indices")
-    if indices is None:
-        return [len(names) - 1]
-    if not isinstance(indices, (list, tuple)):
-        raise c.error("out_indices", indices, "a list of indices")
-    for i in indices:
-        if isinstance(i, bool) or not isinstance(i, int) or not -len(names) <= i < len(names):
-            raise c.error("out_indices", i, f"an index of {len(names)} stages")
-    return [i % len(names) for i in indices]
 
 
 def patch_count(image: Pair, patch: Pair) -> Dim:

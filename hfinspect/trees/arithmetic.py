@@ -11,7 +11,8 @@ list of an operator and what it takes::
 A condition is a list as well: ``["true", "use_bias"]``, ``["null", "head_dim"]``,
 ``["==", "hidden_act", "gelu"]``, ``["<", "i", "first_k_dense"]``, ``["in", "i", "attn_layers"]``,
 ``["and", a, b]``, ``["not", a]``; ``["given", "vision_config"]`` says that a key is written down;
-``["kind", "layer_types", "full", i]`` that the list's entry there (``i`` may be left out) is that.
+``["kind", "layer_types", "full", i]`` that the list's entry there (``i`` may be left out) is that;
+``["chosen", "stage", 5]`` that a backbone of five maps hands that one on (``out_features``).
 Sums, products and quotients of Dims are Dims, so that a formula shows the config's own letters;
 what else comes out gets its expression as a name.
 """
@@ -39,6 +40,10 @@ class Values(Protocol):
     def items(self, key: str) -> list[Any]: ...
     def raw(self, key: str) -> Any: ...
     def given(self, key: str) -> bool: ...
+    def chosen(self, place: int, count: int) -> bool:
+        """Whether a backbone of so many maps, that of the stem first, hands this one on."""
+        ...
+
     def named(self, key: str) -> str:
         """The key as the whole config has it: that of a section with the section before it."""
         ...
@@ -190,6 +195,9 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
         i = int(value(rest.pop(), values, i, depth + 1))
     if len(rest) != 1:
         raise NoValueError("is no condition")
+    if op == "chosen":
+        place, count = (_side(part, values, i, depth) for part in (first, rest[0]))
+        return values.chosen(int(place), int(count))
     if op == "in":
         return bool(_side(first, values, i, depth) in values.items(rest[0]))
     if op == "is":

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..core.config import MAX_COUNT, ModelConfig
 from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
+from .handed_on import MAX_STAGES, chosen_stages, stage_names
 
 _MISSING: Final = object()
 
@@ -28,6 +29,7 @@ class Reading:
         self._lists: dict[str, list[Any]] = {}
         #: The number of each member of a list of stages that is being made, by its name.
         self.places: dict[str, int] = {}
+        self._chosen: dict[int, frozenset[int]] = {}
         #: Dotted key of a section -> what it holds where it is not written down.
         self.absent: Mapping[str, Mapping[str, Any]] = trace.get("absent", {})
 
@@ -124,6 +126,15 @@ class Reading:
     def _below(self, key: str) -> list[int]:
         """Numbers under the least that a guard allows which are known as well: -1 for none."""
         return list(self._guards.get(key, {}).get("but", ()))
+
+    def chosen(self, place: int, count: int) -> bool:
+        """Whether a backbone of so many maps, that of the stem first, hands this one on."""
+        if count not in self._chosen:
+            if not 1 <= count <= MAX_STAGES + 1:
+                raise NoValueError("is no number of stages")
+            chosen = chosen_stages(self._config, stage_names(count - 1))
+            self._chosen[count] = frozenset(chosen)
+        return place in self._chosen[count]
 
     def items(self, key: str) -> list[Any]:
         found = self.raw(key)

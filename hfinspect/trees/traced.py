@@ -16,7 +16,8 @@ A node is one of
 - a list: ``{"class": "ModuleList", "count": expression, "pick": [[condition, node], ...]}``, of
   whose members each is the first node whose condition holds (null: always); with
   ``"place": "stage"`` all that is inside may read ``stage``, the number of the member: a list of
-  stages, each with its own entry of the config's lists
+  stages, each with its own entry of the config's lists; with ``"names": true`` the members are
+  called stem, stage1, ... and those of which no condition holds are left out
 - a part: ``{"section": "vision_config", "class": "SiglipVisionModel"}``, a class of the catalog,
   written or traced, built from that section (``""``: from the config itself)
 - a choice: ``{"if": condition, "then": node, "else": node or null}``
@@ -53,6 +54,7 @@ from ..core.dims import Dim
 from ..errors import ConfigError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
 from .guarded import Reading
+from .handed_on import stage_names
 from .keeps import Unknown, kept
 from .modules import Layers, Module, ModuleList, Parameter, each_module
 from .older_files import older_names
@@ -258,20 +260,21 @@ class _Building:
     def _list(self, node: Mapping[str, Any], below: int) -> Module:
         count = self._count(node["count"], MAX_COUNT, "number of layers")
         self._left -= count
-        members: list[Module] = []
-        for i in range(int(count)):
-            if "place" in node:
-                self._read.places[str(node["place"])] = i
-            template = next(
-                (n for when, n in node["pick"] if when is None or holds(when, self._read, i)), None
-            )
-            member = self.node(template, below)
-            if not isinstance(member, Module):
-                raise ValueError("a list of what is no module")
-            members.append(member)
-        if "place" in node:
-            self._read.places.pop(str(node["place"]), None)
+        numbered = [self._member(node, i, below) for i in range(int(count))]
+        self._read.places.pop(str(node.get("place")), None)
         named = str(node["class"])
+        members = [member for member in numbered if member is not None]
+        if node.get("names"):
+            by_name = zip(stage_names(int(count) - 1), numbered, strict=True)
+            return Module(
+                named,
+                {name: member for name, member in by_name if member is not None},
+                component=_component(node),
+                part=node.get("part"),
+                kind=node.get("kind"),
+            )
+        if len(members) < count:
+            raise ValueError("a list that lacks a member")
         whole = count if isinstance(count, Dim) else None
         if node.get("layers"):
             if self._cache is None:
@@ -291,6 +294,18 @@ class _Building:
             kind=node.get("kind"),
             count=whole,
         )
+
+    def _member(self, node: Mapping[str, Any], i: int, below: int) -> Module | None:
+        """A member of a list: what the first condition that holds there says."""
+        if "place" in node:
+            self._read.places[str(node["place"])] = i
+        for when, template in node["pick"]:
+            if when is None or holds(when, self._read, i):
+                member = self.node(template, below)
+                if not isinstance(member, Module):
+                    raise ValueError("a list of what is no module")
+                return member
+        return None
 
 
 def _component(node: Mapping[str, Any]) -> Component | None:

@@ -10,6 +10,7 @@ import pytest
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.expand import expected_tensors
+from hfinspect.trees.handed_on import chosen_stages, stage_names
 from hfinspect.trees.traced import builders
 
 from .test_recording import Patches
@@ -104,6 +105,38 @@ def test_lists_of_unequal_lengths_are_refused_by_name(found: Recorded) -> None:
     for config in ({"widths": [16, 24]}, {"num_stages": 3}, {"widths": [16] * 5}):
         with pytest.raises(HfinspectError, match=r"widths|num_stages"):
             said(found, config)
+
+
+class Backbones(Stages):
+    """The same with a norm for each map that it hands on."""
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        full = super().full(kind, name, given)
+        names = stage_names(len(full["widths"]))
+        keys = {k: full[k] for k in ("out_features", "out_indices") if full.get(k) is not None}
+        chosen = chosen_stages(ModelConfig(keys), names)
+        return {**full, "out_features": [names[i] for i in chosen], "out_indices": chosen}
+
+    def _shapes(self, full: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+        found = super()._shapes(full)
+        widths = (full["stem"], *full["widths"])
+        names = stage_names(len(full["widths"]))
+        norms = {f"norms.{names[i]}.weight": (widths[i],) for i in full["out_indices"]}
+        return {**found, **norms}
+
+    def build(self, kind: str, name: str, given: Any) -> Saved:
+        made = super().build(kind, name, given)
+        return made._replace(classes={**made.classes, "norms": "ModuleDict"})
+
+
+def test_maps_that_are_handed_on_are_fitted() -> None:
+    library = Backbones()
+    found = Recording(cast("Library", library), "stages", "StagesModel").solve()
+    assert not found.guards.keys() & {"out_features", "out_indices"}
+    lists = {"widths": [8, 9, 10, 11, 12, 13, 14], "depths": [1] * 7, "num_stages": 7}
+    for maps in ({}, {"out_features": ["stem", "stage6"]}, {"out_indices": [2, -1]}):
+        config = {**lists, **maps}
+        assert said(found, config) == library.saved_names("", "", config)
 
 
 def test_keys_of_stages_go_together() -> None:

@@ -134,16 +134,59 @@ def test_lists_of_stages_may_stand_in_one_another() -> None:
     }  # fmt: skip
 
 
+#: A norm for each map that is handed on, as wide as the stage before it.
+BACKBONE: dict[str, Any] = {
+    **STAGED,
+    "classes": {"StagedModel": {"root": 1, "guards": 0}},
+    "nodes": [
+        {"class": "LayerNorm", "in": {"weight": {
+            "if": ["==", "stage", 0], "then": ["embed_dim"],
+            "else": [["[]", "widths", ["-", "stage", 1]]]}}},
+        {"class": "StagedModel", "in": {"norms": {
+            "class": "ModuleDict", "count": ["+", ["len", "depths"], 1], "place": "stage",
+            "names": True, "pick": [[["chosen", "stage", ["+", ["len", "depths"], 1]], 0]]}}},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "norms"),
+    [
+        ({}, {"stage2": 12}),
+        ({"out_features": ["stem", "stage1"]}, {"stem": 3, "stage1": 8}),
+        ({"out_indices": [0, -1]}, {"stem": 3, "stage2": 12}),
+        ({"out_indices": (1,)}, {"stage1": 8}),
+    ],
+)
+def test_maps_that_a_backbone_hands_on(config: dict[str, Any], norms: dict[str, int]) -> None:
+    assert built(config, BACKBONE) == {f"norms.{name}.weight": (n,) for name, n in norms.items()}
+
+
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        ({"out_features": ["stage3"]}, "out_features"),
+        ({"out_indices": [3]}, "out_indices"),
+        ({"out_indices": "last"}, "out_indices"),
+        ({**MANY, "depths": [1] * 40}, "stages"),
+    ],
+)
+def test_a_map_of_no_stage_is_refused(config: dict[str, Any], key: str) -> None:
+    with pytest.raises(HfinspectError, match=key):
+        built(config, BACKBONE)
+
+
 _NUMBERS = st.integers(-3, 10**12) | st.floats() | st.none() | st.booleans() | st.text(max_size=3)
 
 
 @given(
     st.dictionaries(
-        st.sampled_from([*STAGED["defaults"], "stage", "i"]),
+        st.sampled_from([*STAGED["defaults"], "stage", "i", "out_features", "out_indices"]),
         _NUMBERS | st.lists(_NUMBERS, max_size=6),
     )
 )
 @settings(max_examples=60, deadline=None)
 def test_any_lists_are_answered_or_refused(config: dict[str, Any]) -> None:
-    with contextlib.suppress(HfinspectError):
-        built(config)
+    for trace in (STAGED, BACKBONE):
+        with contextlib.suppress(HfinspectError):
+            built(config, trace)

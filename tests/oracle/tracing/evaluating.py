@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from hfinspect.core.config import ModelConfig
+from hfinspect.errors import ConfigError
 from hfinspect.trees.arithmetic import NoValueError, Written
+from hfinspect.trees.handed_on import chosen_stages, stage_names
+
+#: Keys that say which maps a backbone hands on.
+HANDED = ("out_features", "out_indices")
 
 Env = Mapping[str, Any]
 
@@ -41,6 +47,13 @@ class EnvValues:
 
     def named(self, key: str) -> str:
         return key
+
+    def chosen(self, place: int, count: int) -> bool:
+        given = {key: self.env[key] for key in HANDED if key in self.written}
+        try:
+            return place in chosen_stages(ModelConfig(given), stage_names(count - 1))
+        except ConfigError:
+            raise NoValueError("is no stage") from None
 
     def given(self, key: str) -> bool:
         return key in self.written

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hfinspect.trees.arithmetic import Written
+from hfinspect.trees.handed_on import stage_names
 
 from . import symbols
 from .building import PATIENCE, Builds, Seen
 from .challenging import turned
 from .changing import IDLE, alternatives, at_random, flattened, has_sides, nested, without
+from .evaluating import HANDED
 from .library import patience
-from .observing import Node, Part
+from .observing import Node, Part, paths
 from .staging import parallel
 from .writing import keys_of
 
@@ -49,6 +51,18 @@ class Experiments(Builds):
             self.compared.update(noted.compared)
             for key, words in noted.words.items():
                 self.words.setdefault(key, set()).update(words)
+
+    def _released_words(self) -> None:
+        """Words of released configs may be a key's, as they are written and as they are saved."""
+        for given in self.library.released(self.kind, self.name):
+            try:
+                full = self.library.full(self.kind, self.name, given)
+            except Exception:
+                full = {}
+            for values in (given, full):
+                for key, value in flattened(values, self.sections).items():
+                    if isinstance(value, str) and key in self.words:
+                        self.words[key].add(value)
 
     def _other_branches(self) -> None:
         """What is computed only where a flag or a text is another: the same runs there."""
@@ -117,6 +131,7 @@ class Experiments(Builds):
         self.compared: dict[str, Written] = {}
         named = self.library.words(self.kind, self.name)
         self.words = {key: _words_of(key.rpartition(".")[2], named) for key in base.env}
+        self._released_words()
         self._noted(base)
         try:
             self.looked, self.missing = self._looked(base)
@@ -231,7 +246,7 @@ class Experiments(Builds):
         ]  # fmt: skip
         for group in self.groups:
             known = self.lengths[group] = [group.length]
-            for length in (group.length + 1, group.length - 1, group.length + 2, 2, 1):
+            for length in (group.length + 1, group.length - 1, max(group.length + 2, 6), 2, 1):
                 if length in known or length < 1:
                     continue
                 one = self.changed(group.resized(self.base.env, length))
@@ -301,7 +316,14 @@ class Experiments(Builds):
             k for s in self.seen if s.root.signature != base and len(s.changes) == 1
             for k in s.changes
         ]  # fmt: skip
-        return list(dict.fromkeys([*found, *sorted(self.conditional)]))
+        said = HANDED if self.hands_on else ()  # by a condition of its own
+        return [k for k in dict.fromkeys([*found, *sorted(self.conditional)]) if k not in said]
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether it has a module for each map that it hands on, of any number of stages."""
+        below = (node for _, node in paths(self.base.root))
+        return bool(self.groups) and any(node.maps and node.children for node in below)
 
     def random(self, count: int, allowed: Mapping[str, list[Any]]) -> list[Seen]:
         """So many builds with several keys changed at once, guarded keys within their guard."""
@@ -320,6 +342,8 @@ class Experiments(Builds):
                 if self.rng.random() < 0.5 and allowed.keys().isdisjoint(group.lists):
                     length = self.rng.choice(self.lengths[group])
                     changes |= group.resized({**self.base.env, **changes}, length)
+            if self.hands_on:
+                changes |= self._maps(changes)
             for key, values in allowed.items():
                 if len(values) > 1 and self.rng.random() < 0.3:
                     value = self.rng.choice(values)
@@ -335,6 +359,15 @@ class Experiments(Builds):
             if isinstance(one, Seen) and one not in found:
                 found.append(one)
         return found
+
+    def _maps(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Some of the maps of the stages, by name or by number, or none that are said."""
+        (first, *_), *_ = (group.lists for group in self.groups)
+        names = stage_names(len(changes.get(first, self.base.env[first])))
+        some = sorted(self.rng.sample(range(len(names)), self.rng.randint(1, len(names))))
+        back = self.rng.choice((0, len(names)))
+        by_name = {"out_features": [names[i] for i in some]}
+        return self.rng.choice([{}, by_name, {"out_indices": [i - back for i in some]}])
 
     def _less(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """The base less some of what it writes down: what is absent may be computed."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hfinspect.trees.arithmetic import NoValueError, Written, holds
+from hfinspect.trees.handed_on import stage_names
 
 from .evaluating import Env, EnvValues, as_function, evaluated
 from .observing import Kept, Leaf, Node, Part
@@ -35,10 +36,12 @@ class Build(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """What may be said of a member of a list of stages, with its number."""
+    """What may be said of a member of a list of stages, with its number; and of how many there
+    are."""
 
     expressions: Sequence[Written]
     conditions: Sequence[Written]
+    counts: Sequence[Written] = ()
 
 
 class Item(NamedTuple):
@@ -284,6 +287,8 @@ class Fitter:
 
     def _module(self, items: list[Item], depth: int) -> Any:
         kept = self._kept([(item.build, item.node.kept) for item in self._known(items)])
+        if all(item.node.maps for item in items) and self.staged.counts:
+            return {**self._maps(items), **kept}
         if all(item.node.members is not None for item in items):
             return {**self._list(items, depth), **kept}
         return {**self._children(items), **kept}
@@ -370,6 +375,11 @@ class Fitter:
                 [["==", "i", i] if i < n - 1 else None, inside["in"][str(i)]] for i in range(n)
             ]
             return found
+        if not same and _sorts_of(members) > 2:  # a few conditions would do for few stages
+            try:
+                return {**found, **self._each(members, count)}
+            except NoFit:
+                pass
         try:
             picked = self._pick(members, 0, list(self._conditions_of(members)))
         except NoFit:
@@ -389,6 +399,33 @@ class Fitter:
         if place is None:
             raise _here("members of a list")
         items = [Item(self._stage(b, place, i), member) for b, i, _, member in members]
+        return {"place": place, "pick": [[None, self._inside(items, place, count)]]}
+
+    def _maps(self, items: list[Item]) -> dict[str, Any]:
+        """A module for each map that a backbone hands on."""
+        place = PLACES[0]
+        for stages in self.staged.counts:
+            count: Written = ["+", stages, 1]
+            when = ["chosen", place, count]
+            found: list[Item] = []
+            for build, node in items:
+                number = evaluated(count, self.values[build])
+                names = stage_names(number - 1) if type(number) is int and number > 0 else []
+                there = {n: child for n, child in node.children.items() if n in names}
+                if len(there) < len(node.children):
+                    break
+                samples = [(self._stage(build, place, i), n) for i, n in enumerate(names)]
+                if any(self._truth(when, b) is not (n in there) for b, n in samples):
+                    break
+                found += [Item(b, there[n]) for b, n in samples if n in there]
+            else:
+                inside = self._inside(found, place, count)
+                whole = {"class": items[0].node.class_name, "count": count, "place": place}
+                return {**whole, "names": True, "pick": [[when, inside]]}
+        raise _here("maps that are handed on")
+
+    def _inside(self, items: list[Item], place: str, count: Written) -> Any:
+        """What the members of a list of stages are."""
         outer = self._of_stages
         ends: list[Written] = [["==", place, 0], ["<", ["+", place, 1], count]]
         self._of_stages = [
@@ -396,7 +433,7 @@ class Fitter:
             for condition in (*ends, *(c for c, _ in outer), *self.staged.conditions)
         ]
         try:
-            return {"place": place, "pick": [[None, self.node(items)]]}
+            return self.node(items)
         finally:
             self._of_stages = outer
 
@@ -436,10 +473,7 @@ class Fitter:
         tried = set()
         if depth == 0:
             self._tries = 400
-            sorts: dict[int, set[Any]] = {}
-            for build, _, _, member in members:
-                sorts.setdefault(build, set()).add(member.signature)
-            if max(map(len, sorts.values())) > 4:
+            if _sorts_of(members) > 4:
                 raise _here("members of a list")
         for condition in conditions if depth < 3 else ():
             self._tries -= 1
@@ -520,6 +554,14 @@ def _here(why: str) -> NoFit:
 def _uniform(members: Iterable[Member]) -> bool:
     seen: dict[int, Any] = {}
     return all(seen.setdefault(b, m.signature) == m.signature for b, _, _, m in members)
+
+
+def _sorts_of(members: Iterable[Member]) -> int:
+    """How many different members a list has at most."""
+    sorts: dict[int, set[Any]] = {}
+    for build, _, _, member in members:
+        sorts.setdefault(build, set()).add(member.signature)
+    return max(map(len, sorts.values()))
 
 
 def _sort(node: Any) -> Any:

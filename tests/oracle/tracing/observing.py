@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hfinspect.analysis.labels.context import labeller
 from hfinspect.core.components import Component
 
+_MAP = re.compile(r"stem$|stage[1-9]\d?$")
 _DTYPES = {
     "float64": "F64", "complex64": "C64", "int64": "I64", "int32": "I32", "int8": "I8",
     "uint8": "U8", "bool": "BOOL", "float16": "F16", "bfloat16": "BF16",
@@ -103,6 +105,11 @@ class Node:
         return all(
             name.isdecimal() and isinstance(child, Node) for name, child in self.children.items()
         )
+
+    @property
+    def maps(self) -> bool:
+        """Whether its members are called as the maps are that a backbone hands on."""
+        return self.class_name == "ModuleDict" and all(_MAP.match(n) for n in self.children)
 
     @property
     def members(self) -> list[Node] | None:

@@ -20,7 +20,7 @@ from hfinspect.trees.traced import builders
 from .building import Failed, Seen
 from .challenging import challenges
 from .changing import IDLE
-from .evaluating import EnvValues, evaluated
+from .evaluating import HANDED, EnvValues, evaluated
 from .experimenting import Experiments, counts
 from .fitting import Build, Fitter, NoFit, Staged
 from .gate import LEAST, Gated, comparisons, gate
@@ -87,7 +87,7 @@ class Recording(Experiments):
             return None
         return staged(
             self.expressions.values(), self.sizes.values(), self.compared.values(),
-            self.base.env, effective,
+            self.base.env, effective, self.groups,
         )  # fmt: skip
 
     def _defaults(
@@ -176,12 +176,12 @@ class Recording(Experiments):
                 found.append(["null", key])
             if str in kinds:
                 found += [["is", key, v] for v in values.values() if isinstance(v, str)]
-        for key in effective:
-            if isinstance(self.base.env.get(key), (int, float)) or self.base.env.get(key) is None:
-                found += [["==", key, 0], ["==", key, 1], ["<", 1, key], ["<", 0, key]]
         for written in self.compared.values():
             if not set(effective).isdisjoint(keys_of(written)):
                 found.append(written)
+        for key in effective:
+            if isinstance(self.base.env.get(key), (int, float)) or self.base.env.get(key) is None:
+                found += [["==", key, 0], ["==", key, 1], ["<", 1, key], ["<", 0, key]]
         for a in effective:
             found += [["given", a]]
         return found
@@ -521,7 +521,7 @@ class Recording(Experiments):
             if not any(key.startswith(path) for path in inner):
                 found[f"{key}.model_type"] = {"is": [kind, None]}
         for key, value in self.base.env.items():
-            if key in found or IDLE.search(key):
+            if key in found or IDLE.search(key) or (self.hands_on and key in HANDED):
                 continue
             if key in effective:
                 guard = self._of_effective(key, value)

@@ -85,7 +85,7 @@ def resized(key: str, value: Any, length: int) -> Any:
 
 def staged(
     noted: Iterable[Written], sizes: Iterable[Written], compared: Iterable[Written], env: Env,
-    effective: Sequence[str],
+    effective: Sequence[str], groups: Sequence[Parallel] = (),
 ) -> Staged:  # fmt: skip
     """What may be said of a stage."""
     lists = [k for k in effective if isinstance(env.get(k), list)]
@@ -134,7 +134,10 @@ def staged(
         conditions.append(["==", ["[]", key, _moved(PLACES[0], -1)], ["[]", key, PLACES[0]]])
     conditions += [["==", PLACES[0], n] for n in (1, 2)]
     conditions += [["in", PLACES[0], key] for key in lists]
-    return Staged(list(found.values()), list({repr(c): c for c in conditions}.values()))
+    counts: list[Written] = [["len", key] for group in groups for key in group.lists]
+    counts += [key for group in groups for key in group.counts]
+    once = {repr(c): c for c in conditions}
+    return Staged(list(found.values()), list(once.values()), counts)
 
 
 def of_the_last(noted: Iterable[Written], env: Env, groups: Iterable[Parallel]) -> list[Written]:

@@ -147,8 +147,7 @@ class Table:
         below = (component, there, kind)
         if "count" in node:
             found["count"] = self._note(node["count"])
-            if "place" in node:
-                found["place"] = node["place"]
+            found |= {field: node[field] for field in ("place", "names") if field in node}
             found["pick"] = [
                 [None if when is None else self._note(when), self._node(inner, below, part)]
                 for when, inner in node["pick"]
