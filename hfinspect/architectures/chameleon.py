@@ -9,8 +9,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.heads import causal_lm
-from ..layers.vision import MAX_STAGES, bounded
+from ..layers.vision import bounded
 from ..trees.catalog import register_pair, register_part
+from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import (
     Activation,
     Conv,

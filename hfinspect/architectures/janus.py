@@ -14,7 +14,6 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.multimodal import decoder, lm_head
 from ..layers.vision import (
-    MAX_STAGES,
     bounded,
     pair,
     patch_conv,
@@ -24,6 +23,7 @@ from ..layers.vision import (
     scaled,
 )
 from ..trees.catalog import register_pair, register_part
+from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import (
     Conv,
     Embedding,

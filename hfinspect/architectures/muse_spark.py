@@ -12,9 +12,10 @@ from ..layers.composing import renamed
 from ..layers.experts import corrected_router
 from ..layers.heads import to_words
 from ..layers.latent_decoders import listed_kinds
-from ..layers.vision import MAX_STAGES, bounded, scaled
+from ..layers.vision import bounded, scaled
 from ..layers.windows import windows
 from ..trees.catalog import register_pair, register_part
+from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import (
     Activation,
     Conv,

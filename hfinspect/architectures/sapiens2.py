@@ -10,8 +10,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.vision import MAX_STAGES, Pair, pair, patch_conv
+from ..layers.vision import Pair, pair, patch_conv
 from ..trees.catalog import Builder, register
+from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Conv, Layers, Linear, Module, RMSNorm, Weight
 
 
