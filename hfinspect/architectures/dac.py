@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.composing import with_defaults
+from ..layers.composing import defaulted
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, ModuleList, Weight
 
@@ -109,4 +109,4 @@ def completed(c: ModelConfig) -> ModelConfig:
     return c.with_defaults(**_DEFAULTS)
 
 
-register_part("dac", "DacModel", with_defaults(_DEFAULTS, {"_": model})["_"], "audio")
+register_part("dac", "DacModel", defaulted(_DEFAULTS, model), "audio")

@@ -8,7 +8,8 @@ energy, a decoder; the vocoder (HiFi-GAN) is a model of its own or stands next t
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.composing import renamed, with_defaults
+from ..layers.composing import defaulted, renamed
+from ..layers.sound import HIFIGAN
 from ..trees.catalog import register_part
 from ..trees.modules import (
     Activation,
@@ -37,11 +38,6 @@ _DEFAULTS = {
     "energy_predictor_kernel_size": 3, "energy_embed_kernel_size": 1, "pitch_predictor_layers": 5,
     "pitch_predictor_channels": 256, "pitch_predictor_kernel_size": 5,
     "pitch_embed_kernel_size": 1,
-}  # fmt: skip
-_VOCODER = {
-    "upsample_initial_channel": 512, "upsample_rates": (8, 8, 2, 2),
-    "upsample_kernel_sizes": (16, 16, 4, 4), "resblock_kernel_sizes": (3, 7, 11),
-    "resblock_dilation_sizes": ((1, 3, 5),) * 3,
 }  # fmt: skip
 
 
@@ -167,7 +163,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def hifigan(c: ModelConfig) -> Module:
-    return renamed(vocoder(c.with_defaults(**_VOCODER)), "SpeechT5", _NAME)
+    return renamed(vocoder(c.with_defaults(**HIFIGAN)), "SpeechT5", _NAME)
 
 
 def both(c: ModelConfig) -> Module:
@@ -178,7 +174,6 @@ def both(c: ModelConfig) -> Module:
     )
 
 
-_model = with_defaults(_DEFAULTS, {"_": model})["_"]
-register_part("fastspeech2_conformer", f"{_NAME}Model", _model, "audio")
+register_part("fastspeech2_conformer", f"{_NAME}Model", defaulted(_DEFAULTS, model), "audio")
 register_part("fastspeech2_conformer_hifigan", f"{_NAME}HifiGan", hifigan, "audio")
 register_part("fastspeech2_conformer_with_hifigan", f"{_NAME}WithHifiGan", both, "audio")

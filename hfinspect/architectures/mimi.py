@@ -8,21 +8,12 @@ import math
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers import sound
+from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.composing import with_defaults
+from ..layers.vision import plain_mlp
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Buffer, Conv, LayerNorm, Layers, Module, Weight
 
 _DEFAULTS = {
     "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,
@@ -43,38 +34,14 @@ def conv(inputs: int, outputs: int, kernel: int, *, up: bool = False, stride: in
     return Module("MimiConvTranspose1d" if up else "MimiConv1d", conv=inner)
 
 
-def residuals(c: ModelConfig, width: Dim) -> list[Module]:
-    inner, act = width // c.dim("compress"), Activation("ELU", "alpha=1.0")
-    shortcut = c.flag("use_conv_shortcut", default=False)
-    first = conv(width, inner, c.dim("residual_kernel_size"))
-    block = Module(
-        "MimiResnetBlock",
-        block=ModuleList([act, first, act, conv(inner, width, 1)]),
-        shortcut=conv(width, width, 1) if shortcut else Activation("Identity"),
-    )
-    return [block] * int(c.count("num_residual_layers"))
-
-
 def encoder(c: ModelConfig) -> Module:
-    width, act = c.dim("num_filters"), Activation("ELU", "alpha=1.0")
-    built = [conv(c.dim("audio_channels"), width, c.dim("kernel_size"))]
-    for ratio in reversed(c.dims("upsampling_ratios")):
-        built += [*residuals(c, width), act, conv(width, width * 2, ratio * 2, stride=ratio)]
-        width = width * 2
-    built += [act, conv(width, c.dim("hidden_size"), c.dim("last_kernel_size"))]
-    return Module("MimiEncoderModel", layers=Layers(built), component=Component.CONV)
+    layers = sound.down_layers(c, "Mimi", conv, shortcut=False)
+    return Module("MimiEncoderModel", layers=layers, component=Component.CONV)
 
 
 def decoder(c: ModelConfig) -> Module:
-    ratios, act = c.dims("upsampling_ratios"), Activation("ELU", "alpha=1.0")
-    width = c.dim("num_filters") * 2 ** len(ratios)
-    built = [conv(c.dim("hidden_size"), width, c.dim("kernel_size"))]
-    for ratio in ratios:
-        half = width // 2
-        built += [act, conv(width, half, ratio * 2, up=True, stride=ratio), *residuals(c, half)]
-        width = half
-    built += [act, conv(width, c.dim("audio_channels"), c.dim("last_kernel_size"))]
-    return Module("MimiDecoderModel", layers=Layers(built), component=Component.CONV)
+    layers = sound.up_layers(c, "Mimi", conv, shortcut=False)
+    return Module("MimiDecoderModel", layers=layers, component=Component.CONV)
 
 
 def transformer(c: ModelConfig) -> Module:
@@ -86,13 +53,7 @@ def transformer(c: ModelConfig) -> Module:
     layer = Module(
         "MimiTransformerLayer",
         self_attn=grouped_attention("MimiAttention", h, grouped_heads(c, h), bias=bias),
-        mlp=Module(
-            "MimiMLP",
-            activation_fn=activation(c.text("hidden_act", default="gelu")),
-            fc1=Linear(h, inner, bias=False, kind="up"),
-            fc2=Linear(inner, h, bias=False, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=plain_mlp("MimiMLP", h, inner, act=c.text("hidden_act", default="gelu"), bias=False),
         input_layernorm=LayerNorm(h, eps=eps),
         post_attention_layernorm=LayerNorm(h, eps=eps),
         self_attn_layer_scale=scale,
@@ -137,8 +98,7 @@ def resampling(c: ModelConfig) -> int | None:
 
     Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride.
     """
-    hop = math.prod(int(ratio) for ratio in c.dims("upsampling_ratios"))
-    rate = int(c.dim("sampling_rate"))
+    hop, rate = sound.hop(c, "upsampling_ratios"), int(c.dim("sampling_rate"))
     before = math.ceil(rate / hop)
     after = c.number("frame_rate", "_frame_rate", default=rate / (hop * 2))
     if after <= 0:
@@ -183,15 +143,7 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "mimi",
-    with_defaults(_DEFAULTS, {"MimiModel": model}),
-    base_prefix="mimi",
-    category="audio",
-)
-register(
-    "mimi_decoder",
-    with_defaults(_DEFAULTS, {"MimiDecoderModel": decoder_half}),
-    base_prefix="decoder",
-    category="audio",
-)
+_CLASSES = with_defaults(_DEFAULTS, {"MimiModel": model})
+register("mimi", _CLASSES, base_prefix="mimi", category="audio")
+_HALF = with_defaults(_DEFAULTS, {"MimiDecoderModel": decoder_half})
+register("mimi_decoder", _HALF, base_prefix="decoder", category="audio")

@@ -8,7 +8,8 @@ one, with numbers between them in place of codebooks.
 import math
 
 from ..core.config import ModelConfig
-from ..layers.composing import renamed, with_defaults
+from ..layers import sound
+from ..layers.composing import defaulted, renamed
 from ..trees.catalog import Builder, register_part
 from ..trees.modules import Conv, Module
 from . import mimi
@@ -25,8 +26,7 @@ _DEFAULTS = {
 
 def _thins(c: ModelConfig) -> bool:
     """Whether frames are thinned out further. Source: frame_rate and encodec_frame_rate."""
-    hop = math.prod(int(ratio) for ratio in c.dims("upsampling_ratios"))
-    rate = int(c.dim("sampling_rate"))
+    hop, rate = sound.hop(c, "upsampling_ratios"), int(c.dim("sampling_rate"))
     return rate / (hop * int(c.dim("latent_stride"))) != math.ceil(rate / hop)
 
 
@@ -90,7 +90,7 @@ def _register(model_type: str, name: str, build: Builder) -> None:
         ratios = c.raw("upsampling_ratios") or (6, 5, 4)
         return build(ModelConfig({**c.given, "upsampling_ratios": ratios}, c.path, c.kind))
 
-    register_part(model_type, name, with_defaults(_DEFAULTS, {name: over})[name], "audio")
+    register_part(model_type, name, defaulted(_DEFAULTS, over), "audio")
 
 
 _register(_TYPE, f"{_NAME}Model", model)

@@ -11,7 +11,9 @@ from ..layers import speech
 from ..layers.blocks import activation
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.sound import HIFIGAN, hifigan
+from ..layers.vision import clip_attention
+from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
     BatchNorm,
@@ -25,7 +27,6 @@ from ..trees.modules import (
     ModuleList,
     Weight,
 )
-from .vits import EDGE_KERNEL, upsampling
 
 _NAME = "SpeechT5"
 _DEFAULTS = {
@@ -41,14 +42,7 @@ _DEFAULTS = {
 def _attention(c: ModelConfig, side: str) -> Module:
     h, key = hidden(c), f"{side}_attention_heads"
     c.divided(h, c.dim(key), "hidden_size", key)
-    return Module(
-        "SpeechT5Attention",
-        k_proj=Linear(h, h, kind="key"),
-        v_proj=Linear(h, h, kind="value"),
-        q_proj=Linear(h, h, kind="query"),
-        out_proj=Linear(h, h, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return clip_attention("SpeechT5Attention", h)
 
 
 def _feed_forward(c: ModelConfig, side: str) -> Module:
@@ -184,101 +178,70 @@ def text_postnet(c: ModelConfig) -> Module:
 # ---- classes
 
 
-def _encoder(c: ModelConfig, kind: str, prenet: Module | None) -> Module:
+def _encoder(c: ModelConfig, kind: str, prenet: Module | None = None) -> Module:
     name = f"SpeechT5EncoderWith{kind}Prenet"
     return Module(name, prenet=prenet, wrapped_encoder=wrapped_encoder(c))
 
 
-def _decoder(c: ModelConfig, kind: str, prenet: Module | None) -> Module:
+def _decoder(c: ModelConfig, kind: str, prenet: Module | None = None) -> Module:
     name = f"SpeechT5DecoderWith{kind}Prenet"
     return Module(name, prenet=prenet, wrapped_decoder=wrapped_decoder(c))
-
-
-def model(c: ModelConfig) -> Module:
-    encoder, decoder = _encoder(c, "out", None), _decoder(c, "out", None)
-    return Module("SpeechT5Model", encoder=encoder, decoder=decoder)
 
 
 def _from_speech(c: ModelConfig) -> Module:
     return _encoder(c, "Speech", speech_encoder_prenet(c))
 
 
+def _from_text(c: ModelConfig) -> Module:
+    return _encoder(c, "Text", text_encoder_prenet(c))
+
+
 def _to_speech(c: ModelConfig) -> Module:
     return _decoder(c, "Speech", speech_decoder_prenet(c))
 
 
-def speech_to_text(c: ModelConfig) -> Module:
-    decoder = _decoder(c, "Text", text_decoder_prenet(c))
-    return Module("SpeechT5Model", encoder=_from_speech(c), decoder=decoder)
+def _to_text(c: ModelConfig) -> Module:
+    return _decoder(c, "Text", text_decoder_prenet(c))
 
 
-def text_to_speech(c: ModelConfig) -> Module:
-    encoder = _encoder(c, "Text", text_encoder_prenet(c))
-    return Module("SpeechT5Model", encoder=encoder, decoder=_to_speech(c))
+def _joined(encoder: Builder, decoder: Builder) -> Builder:
+    return lambda c: Module("SpeechT5Model", encoder=encoder(c), decoder=decoder(c))
 
 
-def speech_to_speech(c: ModelConfig) -> Module:
-    return Module("SpeechT5Model", encoder=_from_speech(c), decoder=_to_speech(c))
-
-
-register(
-    "speecht5",
-    with_defaults(
-        _DEFAULTS,
-        composed(
-            {
-                "SpeechT5ForTextToSpeech": {
-                    "speecht5": text_to_speech,
-                    "speech_decoder_postnet": speech_postnet,
-                },
-                "SpeechT5Model": model,
-                "SpeechT5ForSpeechToText": {
-                    "speecht5": speech_to_text,
-                    "text_decoder_postnet": text_postnet,
-                },
-                "SpeechT5ForSpeechToSpeech": {
-                    "speecht5": speech_to_speech,
-                    "speech_decoder_postnet": speech_postnet,
-                },
-            }
-        ),
-        synonyms={
-            "num_hidden_layers": "encoder_layers",
-            "num_attention_heads": "encoder_attention_heads",
+_CLASSES = composed(
+    {
+        "SpeechT5ForTextToSpeech": {
+            "speecht5": _joined(_from_text, _to_speech),
+            "speech_decoder_postnet": speech_postnet,
         },
-    ),
-    base_prefix="speecht5",
-    category="audio",
+        "SpeechT5Model": _joined(lambda c: _encoder(c, "out"), lambda c: _decoder(c, "out")),
+        "SpeechT5ForSpeechToText": {
+            "speecht5": _joined(_from_speech, _to_text),
+            "text_decoder_postnet": text_postnet,
+        },
+        "SpeechT5ForSpeechToSpeech": {
+            "speecht5": _joined(_from_speech, _to_speech),
+            "speech_decoder_postnet": speech_postnet,
+        },
+    }
 )
+_SYNONYMS = {
+    "num_hidden_layers": "encoder_layers", "num_attention_heads": "encoder_attention_heads",
+}  # fmt: skip
+_COMPLETED = with_defaults(_DEFAULTS, _CLASSES, synonyms=_SYNONYMS)
+register("speecht5", _COMPLETED, base_prefix="speecht5", category="audio")
 
 
 def vocoder(c: ModelConfig) -> Module:
-    """HiFi-GAN (Kong et al. 2020) from mel frames; their mean and scale are buffers."""
-    up, blocks, last = upsampling(c)
-    mels, first = c.dim("model_in_dim", default=80), c.dim("upsample_initial_channel")
-    return Module(
-        "SpeechT5HifiGan",
-        mean=Buffer(mels),
-        scale=Buffer(mels),
-        conv_pre=Conv(mels, first, EDGE_KERNEL, dims=1),
-        upsampler=ModuleList(up),
-        resblocks=Layers(blocks),
-        conv_post=Conv(last, 1, EDGE_KERNEL, dims=1),
-        component=Component.CONV,
-        part="audio",
-    )
+    """From mel frames; their mean and scale are buffers."""
+    mels = c.dim("model_in_dim", default=80)
+    return hifigan(c, "SpeechT5HifiGan", mels, mean=Buffer(mels), scale=Buffer(mels))
 
 
 _VOCODER = {
-    "upsample_initial_channel": 512, "upsample_rates": (4, 4, 4, 4),
-    "upsample_kernel_sizes": (8, 8, 8, 8), "resblock_kernel_sizes": (3, 7, 11),
-    "resblock_dilation_sizes": ((1, 3, 5),) * 3,
+    **HIFIGAN, "upsample_rates": (4, 4, 4, 4), "upsample_kernel_sizes": (8, 8, 8, 8),
 }  # fmt: skip
 
-register(
-    # The released vocoder's config calls itself hifigan.
-    ("speecht5_hifigan", "hifigan"),
-    with_defaults(_VOCODER, {"SpeechT5HifiGan": vocoder}),
-    base="SpeechT5HifiGan",
-    category="audio",
-)
+# The released vocoder's config calls itself hifigan.
+_HIFIGAN = with_defaults(_VOCODER, {"SpeechT5HifiGan": vocoder})
+register(("speecht5_hifigan", "hifigan"), _HIFIGAN, base="SpeechT5HifiGan", category="audio")

@@ -9,7 +9,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import with_defaults
+from ..layers.sound import HIFIGAN, hifigan
 from ..layers.speech import weight_normed
+from ..layers.vision import clip_attention
 from ..trees.catalog import register
 from ..trees.modules import (
     Conv,
@@ -17,21 +19,19 @@ from ..trees.modules import (
     Embedding,
     LayerNorm,
     Layers,
-    Linear,
     Module,
     ModuleList,
     Weight,
 )  # fmt: skip
 
 _DEFAULTS = {
+    **HIFIGAN,
     "vocab_size": 38, "hidden_size": 192, "num_hidden_layers": 6, "num_attention_heads": 2,
     "window_size": 4, "ffn_dim": 768, "ffn_kernel_size": 3, "flow_size": 192,
     "spectrogram_bins": 513, "num_speakers": 1, "speaker_embedding_size": 0,
-    "upsample_initial_channel": 512, "upsample_rates": (8, 8, 2, 2),
-    "upsample_kernel_sizes": (16, 16, 4, 4), "resblock_kernel_sizes": (3, 7, 11),
-    "resblock_dilation_sizes": ((1, 3, 5),) * 3, "depth_separable_channels": 2,
-    "depth_separable_num_layers": 3, "duration_predictor_flow_bins": 10,
-    "duration_predictor_kernel_size": 3, "duration_predictor_num_flows": 4,
+    "depth_separable_channels": 2, "depth_separable_num_layers": 3,
+    "duration_predictor_flow_bins": 10, "duration_predictor_kernel_size": 3,
+    "duration_predictor_num_flows": 4,
     "duration_predictor_filter_channels": 256, "prior_encoder_num_flows": 4,
     "prior_encoder_num_wavenet_layers": 4, "posterior_encoder_num_wavenet_layers": 16,
     "wavenet_kernel_size": 5,
@@ -63,17 +63,11 @@ def attention(c: ModelConfig) -> Module:
     h, heads = _hidden(c), c.dim("num_attention_heads")
     bias, window = c.flag("use_bias", default=True), c.dim("window_size", minimum=0)
     size = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    table = Weight(1, window * 2 + 1, size, kind="relative_position") if window else None
-    return Module(
-        "VitsAttention",
-        emb_rel_k=table,
-        emb_rel_v=table,
-        k_proj=Linear(h, h, bias=bias, kind="key"),
-        v_proj=Linear(h, h, bias=bias, kind="value"),
-        q_proj=Linear(h, h, bias=bias, kind="query"),
-        out_proj=Linear(h, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+    block = clip_attention("VitsAttention", h, bias=bias)
+    if window:
+        table = Weight(1, window * 2 + 1, size, kind="relative_position")
+        block.children = {"emb_rel_k": table, "emb_rel_v": table, **block.children}
+    return block
 
 
 def text_encoder(c: ModelConfig) -> Module:
@@ -206,56 +200,6 @@ def plain_durations(c: ModelConfig) -> Module:
     )
 
 
-# ---- waveform
-
-
-def residual_blocks(c: ModelConfig, channels: Dim) -> list[Module]:
-    """One block per kernel size, with two convolutions for each of its dilations."""
-    kernels, dilations = c.dims("resblock_kernel_sizes"), c.raw("resblock_dilation_sizes")
-    if not isinstance(dilations, (list, tuple)) or not all(
-        isinstance(group, (list, tuple)) for group in dilations
-    ):
-        raise c.error("resblock_dilation_sizes", dilations, "a list of lists")
-    built = []
-    for kernel, group in zip(kernels, dilations, strict=False):
-        convs = ModuleList([_conv(channels, channels, kernel)] * len(group))
-        built.append(Module("HifiGanResidualBlock", convs1=convs, convs2=convs))
-    return built
-
-
-def upsampling(c: ModelConfig) -> tuple[list[Module], list[Module], Dim]:
-    """Transposed convolutions that halve the channels, the blocks behind them, channels left."""
-    rates, kernels = c.dims("upsample_rates"), c.dims("upsample_kernel_sizes")
-    channels, up, blocks = c.dim("upsample_initial_channel"), list[Module](), list[Module]()
-    for rate, kernel in zip(rates, kernels, strict=False):
-        half = channels // 2
-        up.append(Conv(channels, half, kernel, dims=1, stride=rate, transposed=True))
-        blocks += residual_blocks(c, half)
-        channels = half
-    if not up:
-        raise c.error("upsample_rates", "empty", "one rate per transposed convolution")
-    return up, blocks, channels
-
-
-#: Kernel of the first and the last convolution of HiFi-GAN (VitsHifiGan).
-EDGE_KERNEL = 7
-
-
-def decoder(c: ModelConfig) -> Module:
-    up, blocks, last = upsampling(c)
-    first, speaker = c.dim("upsample_initial_channel"), _speaker(c)
-    return Module(
-        "VitsHifiGan",
-        conv_pre=_conv(c.dim("flow_size"), first, EDGE_KERNEL),
-        upsampler=ModuleList(up),
-        resblocks=Layers(blocks),
-        conv_post=_conv(last, 1, EDGE_KERNEL, bias=False),
-        cond=_conv(speaker, first) if speaker else None,
-        component=Component.CONV,
-        part="audio",
-    )
-
-
 def model(c: ModelConfig) -> Module:
     stochastic = c.flag("use_stochastic_duration_prediction", default=True)
     speakers = c.dim("num_speakers")
@@ -263,7 +207,7 @@ def model(c: ModelConfig) -> Module:
         "VitsModel",
         text_encoder=text_encoder(c),
         flow=flow(c),
-        decoder=decoder(c),
+        decoder=hifigan(c, "VitsHifiGan", c.dim("flow_size"), bias=False, voice=_speaker(c)),
         duration_predictor=stochastic_durations(c) if stochastic else plain_durations(c),
         embed_speaker=Embedding(speakers, c.dim("speaker_embedding_size"), kind="segment")
         if speakers > 1
@@ -272,9 +216,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "vits",
-    with_defaults(_DEFAULTS, {"VitsModel": model}),
-    base_prefix="vits",
-    category="audio",
-)
+_CLASSES = with_defaults(_DEFAULTS, {"VitsModel": model})
+register("vits", _CLASSES, base_prefix="vits", category="audio")

@@ -6,34 +6,25 @@ means, and codebooks over both, Higgs Audio's in fewer dimensions. Codebooks are
 averaging, not by gradients.
 """
 
-import math
-
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim, named
-from ..layers.composing import renamed, with_defaults
+from ..core.dims import Dim
+from ..layers import sound
+from ..layers.composing import defaulted, renamed
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Conv,
-    Linear,
-    Module,
-    ModuleList,
-)
+from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 from . import dac
 
 _DEFAULTS = {
     "kernel_size": 3, "channel_ratios": (1, 1), "strides": (1, 1), "block_dilations": (1, 1),
     "unit_kernel_size": 3, "codebook_size": 1024, "sample_rate": 16000,
 }  # fmt: skip
-#: What the config class lays under the section of the sound.
+#: What the config class lays under the section of the heard.
 _ACOUSTIC = {
     "encoder_hidden_size": 64, "downsampling_ratios": (8, 5, 4, 2), "decoder_hidden_size": 1024,
     "upsampling_ratios": (8, 5, 4, 2), "hidden_size": 256,
 }  # fmt: skip
 _BANDWIDTHS = (0.5, 1, 1.5, 2, 4)
-_MAX_QUANTIZERS = 1_000
 #: Models of speech whose width is 768 unless their section says otherwise.
 _SPEECH = ("hubert", "wav2vec2", "wavlm")
 
@@ -93,61 +84,38 @@ def semantic_decoder(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def _quantizers(c: ModelConfig, hop: int) -> Dim:
-    """As many codebooks as the widest bandwidth carries: kbit/s over frames/s times bits."""
-    bandwidths = c.raw("target_bandwidths")
-    bandwidths = _BANDWIDTHS if bandwidths is None else bandwidths
-    widest = bandwidths[-1] if isinstance(bandwidths, (list, tuple)) and bandwidths else None
-    if isinstance(widest, bool) or not isinstance(widest, (int, float)) or not 0 <= widest < 1e9:
-        raise c.error("target_bandwidths", bandwidths, "a list of numbers")
-    frames = -(-int(c.dim("sample_rate")) // hop)
-    bits = (int(c.dim("codebook_size", minimum=2)) - 1).bit_length()
-    count = int(1000 * widest // (frames * bits))
-    if count > _MAX_QUANTIZERS:
-        raise c.error("target_bandwidths", widest, f"at most {_MAX_QUANTIZERS} quantizers' worth")
-    return named(
-        count, "num_quantizers", "1000 * widest bandwidth // (frames per second * bits per code)"
-    )
-
-
-def _quantizer(c: ModelConfig, states: Dim, hop: int, *, projected: bool) -> Module:
+def _quantizer(c: ModelConfig, states: Dim, samples: int, *, projected: bool) -> Module:
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=states)
-    codebook = Module(
-        "XcodecEuclideanCodebook",
-        inited=Buffer(1),
-        cluster_size=Buffer(size),
-        embed=Buffer(size, width),
-        embed_avg=Buffer(size, width),
-    )
+    codebook = sound.codebook("XcodecEuclideanCodebook", size, width)
     layer = Module(
         "XcodecVectorQuantization",
         codebook=codebook,
         project_in=Linear(states, width) if projected else None,
         project_out=Linear(width, states) if projected else None,
     )
+    count = sound.quantizers(c, samples, _BANDWIDTHS)
     return Module(
         "XcodecResidualVectorQuantization",
-        quantizers=ModuleList([layer] * int(_quantizers(c, hop))),
+        quantizers=ModuleList([layer] * int(count)),
         component=Component.EMBEDDING,
     )
 
 
 def model(c: ModelConfig, *, projected: bool = False) -> Module:
-    sound = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC)
-    if sound.model_type not in (None, "dac"):
-        raise sound.error("model_type", sound.model_type, "dac")
-    sound = dac.completed(sound)
+    heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC)
+    if heard.model_type not in (None, "dac"):
+        raise heard.error("model_type", heard.model_type, "dac")
+    heard = dac.completed(heard)
     meant = c.section("semantic_model_config")
     if meant.model_type not in (None, *_SPEECH):
         raise meant.error("model_type", meant.model_type, f"one of {', '.join(_SPEECH)}")
-    h, seen = dac.hidden(sound), meant.dim("hidden_size", default=768)
-    hop = math.prod(int(ratio) for ratio in sound.dims("downsampling_ratios"))
-    decoder = dac.decoder(sound)
+    h, seen = dac.hidden(heard), meant.dim("hidden_size", default=768)
+    decoder = dac.decoder(heard)
     decoder.children["tanh"] = Activation("Identity")
     kind = Component.PROJECTOR
     return Module(
         "XcodecModel",
-        acoustic_encoder=dac.encoder(sound, h),
+        acoustic_encoder=dac.encoder(heard, h),
         acoustic_decoder=decoder,
         encoder_semantic=semantic_encoder(c, seen),
         decoder_semantic=semantic_decoder(c, seen),
@@ -155,7 +123,7 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
         fc=Linear(h + seen, h + seen, component=kind),
         fc1=Linear(h + seen, seen, component=kind),
         fc2=Linear(h + seen, h, component=kind),
-        quantizer=_quantizer(c, h + seen, hop, projected=projected),
+        quantizer=_quantizer(c, h + seen, sound.hop(heard), projected=projected),
         part="audio",
     )
 
@@ -169,6 +137,5 @@ def _higgs(c: ModelConfig) -> Module:
 _LATER = "HiggsAudioV2Tokenizer"
 _HIGGS = {**_DEFAULTS, "codebook_dim": 64, "sample_rate": 24000}
 
-register_part("xcodec", "XcodecModel", with_defaults(_DEFAULTS, {"_": model})["_"], "audio")
-_later = with_defaults(_HIGGS, {"_": _higgs})["_"]
-register_part("higgs_audio_v2_tokenizer", f"{_LATER}Model", _later, "audio")
+register_part("xcodec", "XcodecModel", defaulted(_DEFAULTS, model), "audio")
+register_part("higgs_audio_v2_tokenizer", f"{_LATER}Model", defaulted(_HIGGS, _higgs), "audio")

@@ -5,14 +5,13 @@ Descript's encoder (dac.py) for the sound, Wav2Vec2-BERT for what it means, numb
 levels in place of codebooks, and a transformer that makes the spectrum of the sound.
 """
 
-import math
-from collections.abc import Callable
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads
-from ..layers.composing import renamed, with_defaults
+from ..layers.blocks import grouped_attention, grouped_heads
+from ..layers.composing import defaulted, renamed
+from ..layers.sound import hop
+from ..layers.vision import plain_mlp
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
@@ -53,13 +52,7 @@ def _layer(c: ModelConfig, h: Dim) -> Module:
     return Module(
         "Xcodec2DecoderLayer",
         self_attn=grouped_attention("Xcodec2Attention", h, heads, bias=bias),
-        mlp=Module(
-            "Xcodec2MLP",
-            activation_fn=activation(c.text("hidden_act", default="silu")),
-            fc1=Linear(h, inner, bias=False, kind="up"),
-            fc2=Linear(inner, h, bias=False, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=plain_mlp("Xcodec2MLP", h, inner, act=c.text("hidden_act", default="silu"), bias=False),
         input_layernorm=norm,
         post_attention_layernorm=norm,
     )
@@ -112,11 +105,6 @@ def _quantizer(c: ModelConfig) -> Module:
     )
 
 
-def hop(c: ModelConfig) -> int:
-    """Samples of a frame."""
-    return math.prod(int(ratio) for ratio in c.dims("downsampling_ratios"))
-
-
 def model(c: ModelConfig, samples: int) -> Module:
     """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
     meant = c.section("semantic_model_config", default={"num_hidden_layers": 16})
@@ -145,9 +133,9 @@ def _resampled(c: ModelConfig) -> Module:
     return renamed(model(c, samples), "Xcodec2", "NeuCodec")
 
 
-def _register(model_type: str, name: str, build: Callable[[ModelConfig], Module]) -> None:
-    register_part(model_type, name, with_defaults(_DEFAULTS, {name: build})[name], "audio")
+def _plain(c: ModelConfig) -> Module:
+    return model(c, hop(c))
 
 
-_register("xcodec2", "Xcodec2Model", lambda c: model(c, hop(c)))
-_register("neucodec", "NeuCodecModel", _resampled)
+register_part("xcodec2", "Xcodec2Model", defaulted(_DEFAULTS, _plain), "audio")
+register_part("neucodec", "NeuCodecModel", defaulted(_DEFAULTS, _resampled), "audio")

@@ -57,6 +57,11 @@ def with_defaults(
     return {name: completed(build) for name, build in classes.items()}
 
 
+def defaulted(defaults: Mapping[str, Any], build: Builder) -> Builder:
+    """The same for one class, of a type that has no other."""
+    return lambda c: build(c.with_defaults(**defaults))
+
+
 def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[str, Builder]:
     """The same classes under another prefix: for models that differ in nothing but the name."""
 
