@@ -3,16 +3,17 @@
 Whisper's encoder, two linear layers, and a Qwen2 decoder, joined as in voxtral.py.
 """
 
-from ..layers.whisper_encoder import width
-from .voxtral import Listener, register_listener
+from functools import partial
 
-register_listener(
-    Listener(
-        "AudioFlamingo3",
-        "audioflamingo3",
-        "qwen2",
-        width,
-        lambda c: c.flag("projector_bias", default=True),
-        {},
-    )
+from ..layers.whisper_encoder import width
+from .voxtral import register_listener
+
+#: What Music Flamingo has as well.
+listener = partial(
+    register_listener,
+    text="qwen2",
+    seen=width,
+    bias=lambda c: c.flag("projector_bias", default=True),
+    text_defaults={},
 )
+listener("audioflamingo3", "AudioFlamingo3")

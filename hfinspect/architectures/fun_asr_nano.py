@@ -8,9 +8,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import decoder, lm_head
+from ..layers.multimodal import decoder, register_worded
 from ..layers.vision import plain_mlp
-from ..trees.catalog import register_pair, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
 from .granite_speech import projecting
 
@@ -96,11 +96,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    text = decoder(c, "qwen3", defaults=TEXT)
-    tied = "model.language_model.embed_tokens.weight" if c.tied(default=True) else None
-    return Module("FunAsrNanoForConditionalGeneration", model=model(c), lm_head=lm_head(text, tied))
-
-
 register_part("fun_asr_nano_encoder", "FunAsrNanoEncoder", encoder, "audio")
-register_pair("fun_asr_nano", "FunAsrNano", generation, model, "multimodal")
+register_worded("fun_asr_nano", "FunAsrNano", model, tied=True)

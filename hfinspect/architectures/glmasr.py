@@ -7,8 +7,8 @@ layers, and a Llama decoder.
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, projector
-from ..trees.catalog import builder, register
+from ..layers.multimodal import decoder, language_model, projector, register_headed
+from ..trees.catalog import builder
 from ..trees.modules import Linear, Module
 
 _NAME = "GlmAsr"
@@ -23,7 +23,7 @@ def _inner(c: ModelConfig) -> Dim:
     return c.dim("intermediate_size", default=5120)
 
 
-def parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
+def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     said = {"text_config": {**_TEXT, **c.section("text_config").values}}
     text = decoder(ModelConfig({**c.values, **said}, c.path), "llama")
     audio = c.section("audio_config")
@@ -39,17 +39,4 @@ def parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
     }
 
 
-def generation(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}ForConditionalGeneration", dict(parts(c, head=True)))
-
-
-def base(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}Model", dict(parts(c, head=False)))
-
-
-register(
-    "glmasr",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
-    category="multimodal",
-)
+register_headed("glmasr", _NAME, parts, "audio_tower")

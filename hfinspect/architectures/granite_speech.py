@@ -8,8 +8,8 @@ file of its own (adapter_model.safetensors), not in the checkpoint.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model
-from ..trees.catalog import auto_model, register
+from ..layers.multimodal import decoder, language_model, register_headed
+from ..trees.catalog import auto_model
 from ..trees.modules import (
     Activation,
     BatchNorm,
@@ -126,31 +126,13 @@ def projector(c: ModelConfig, hidden: Dim) -> Module:
     )
 
 
-def _whole(c: ModelConfig, name: str, *, head: bool) -> Module:
+def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     text = decoder(c, "granite")
-    return Module(
-        name,
-        encoder=encoder(c.section("encoder_config")),
-        projector=projector(c, text.hidden),
-        language_model=language_model(text, head=head, tied=c.tied(default=True)),
-    )
+    return {
+        "encoder": encoder(c.section("encoder_config")),
+        "projector": projector(c, text.hidden),
+        "language_model": language_model(text, head=head, tied=c.tied(default=True)),
+    }
 
 
-def generation(c: ModelConfig) -> Module:
-    return _whole(c, f"{_NAME}ForConditionalGeneration", head=True)
-
-
-def base(c: ModelConfig) -> Module:
-    return _whole(c, f"{_NAME}Model", head=False)
-
-
-register(
-    "granite_speech",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    aliases={
-        **LLAVA_ALIASES,
-        "model.encoder.": "encoder.",
-        "model.projector.": "projector.",
-    },
-    category="multimodal",
-)
+register_headed("granite_speech", _NAME, parts, "encoder", "projector")

@@ -3,12 +3,10 @@
 Granite Speech; the projector may be given the outputs of several layers side by side.
 """
 
-from collections.abc import Callable
-
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
-from ..layers.multimodal import LLAVA_ALIASES
-from ..trees.catalog import Builder, register, register_part
+from ..layers.multimodal import register_headed
+from ..trees.catalog import register_part
 from ..trees.modules import Module
 from . import granite_speech
 
@@ -27,25 +25,15 @@ def _checked(c: ModelConfig) -> None:
         raise joining.error("encoder_hidden_size", int(wide), f"{int(width)}, the width of all")
 
 
-def _of(build: Callable[[ModelConfig], Module]) -> Builder:
-    def whole(c: ModelConfig) -> Module:
-        _checked(c)
-        return renamed(build(c), "GraniteSpeech", _NAME)
-
-    return whole
-
-
 def encoder(c: ModelConfig) -> Module:
     return renamed(granite_speech.encoder(c), "GraniteSpeech", _NAME)
 
 
+def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
+    _checked(c)
+    found = granite_speech.parts(c, head)
+    return {at: renamed(part, "GraniteSpeech", _NAME) for at, part in found.items()}
+
+
 register_part("granite_speech_plus_encoder", f"{_NAME}CTCEncoder", encoder, "audio")
-register(
-    "granite_speech_plus",
-    {
-        f"{_NAME}ForConditionalGeneration": _of(granite_speech.generation),
-        f"{_NAME}Model": _of(granite_speech.base),
-    },
-    aliases={**LLAVA_ALIASES, "model.encoder.": "encoder.", "model.projector.": "projector."},
-    category="multimodal",
-)
+register_headed("granite_speech_plus", _NAME, _parts, "encoder", "projector")

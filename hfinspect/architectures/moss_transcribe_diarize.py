@@ -5,9 +5,9 @@ Whisper's encoder (a trace), a projector over several frames side by side, and a
 
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.multimodal import decoder, lm_head, projector
+from ..layers.multimodal import decoder, projector, register_worded
 from ..layers.whisper_encoder import width
-from ..trees.catalog import builder, register_pair
+from ..trees.catalog import builder
 from ..trees.modules import LayerNorm, Linear, Module
 
 _NAME = "MossTranscribeDiarize"
@@ -48,13 +48,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    to = "model.language_model.embed_tokens.weight" if c.tied() else None
-    return Module(
-        f"{_NAME}ForConditionalGeneration",
-        model=model(c),
-        lm_head=lm_head(decoder(c, "qwen3", defaults=_TEXT), to),
-    )
-
-
-register_pair("moss_transcribe_diarize", _NAME, generation, model, "multimodal")
+register_worded("moss_transcribe_diarize", _NAME, model, tied=True)

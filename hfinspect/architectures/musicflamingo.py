@@ -3,17 +3,6 @@
 Audio Flamingo 3 (audioflamingo3.py) with rotary positions over time, which are no tensors.
 """
 
-from ..layers.whisper_encoder import width
-from .voxtral import Listener, register_listener
+from .audioflamingo3 import listener
 
-register_listener(
-    Listener(
-        "MusicFlamingo",
-        "musicflamingo",
-        "qwen2",
-        width,
-        lambda c: c.flag("projector_bias", default=True),
-        {},
-        tower="AudioFlamingo3",
-    )
-)
+listener("musicflamingo", "MusicFlamingo", tower="AudioFlamingo3")

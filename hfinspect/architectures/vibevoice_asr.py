@@ -5,13 +5,12 @@ decoder of text whose head is never tied. File names and their other spellings: 
 """
 
 from ..core.config import ModelConfig
-from ..layers.multimodal import LLAVA_ALIASES, decoder, language_model, projector
-from ..trees.catalog import register
+from ..layers.multimodal import decoder, language_model, projector, register_headed
 from ..trees.modules import Linear, Module, RMSNorm
 from .vibevoice_acoustic_tokenizer import ENCODER, section
 
 
-def _parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
+def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     text = decoder(c, "qwen2")
     built: dict[str, Module] = {}
     given: dict[str, Module] = {}
@@ -31,21 +30,5 @@ def _parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
     }
 
 
-def generation(c: ModelConfig) -> Module:
-    return Module("VibeVoiceAsrForConditionalGeneration", dict(_parts(c, head=True)))
-
-
-def model(c: ModelConfig) -> Module:
-    return Module("VibeVoiceAsrModel", dict(_parts(c, head=False)))
-
-
-register(
-    "vibevoice_asr",
-    {"VibeVoiceAsrForConditionalGeneration": generation, "VibeVoiceAsrModel": model},
-    aliases={
-        **LLAVA_ALIASES,
-        "model.acoustic_tokenizer_encoder.": "acoustic_tokenizer_encoder.",
-        "model.semantic_tokenizer_encoder.": "semantic_tokenizer_encoder.",
-    },
-    category="multimodal",
-)
+_TOWERS = ("acoustic_tokenizer_encoder", "semantic_tokenizer_encoder")
+register_headed("vibevoice_asr", "VibeVoiceAsr", _parts, *_TOWERS)

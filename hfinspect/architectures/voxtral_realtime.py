@@ -6,12 +6,11 @@ Mistral's decoder with a narrow gate per layer, which the delay sets.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import to_words
-from ..layers.multimodal import LLAVA_ALIASES
+from ..layers.multimodal import register_headed, two_layer_projector
 from ..layers.windows import windows
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import builder, register_part
 from ..trees.modules import Activation, Linear, Module, RMSNorm
 from .llama import LLAMA
 
@@ -66,42 +65,22 @@ def _text(c: ModelConfig) -> ModelConfig:
     return ModelConfig({**_DEFAULTS, **given.values}, given.path)
 
 
-def _parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
+def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     text, audio = _text(c), c.section("audio_config")
     h, width = _TEXT.width(text), audio.dim("hidden_size", "d_model", default=1280)
+    frames = c.dim("downsample_factor", default=4)
     decoder = Module("VoxtralRealtimeTextForCausalLM", model=_TEXT.model(text), part="text")
     if head:
-        decoder.children["lm_head"] = to_words(
-            h,
-            text.dim("vocab_size"),
-            "language_model.model.embed_tokens.weight" if c.tied(default=True) else None,
-        )
+        to = "language_model.model.embed_tokens.weight" if c.tied(default=True) else None
+        decoder.children["lm_head"] = to_words(h, text.dim("vocab_size"), to)
     return {
         "audio_tower": builder(f"{_NAME}Encoder")(audio),
         "language_model": decoder,
-        "multi_modal_projector": Module(
-            f"{_NAME}MultiModalProjector",
-            linear_1=Linear(width * c.dim("downsample_factor", default=4), h, bias=False),
-            act=activation(c.text("projector_hidden_act", default="gelu")),
-            linear_2=Linear(h, h, bias=False),
-            component=Component.PROJECTOR,
-            part="projector",
+        "multi_modal_projector": two_layer_projector(
+            f"{_NAME}MultiModalProjector", c, width * frames, h, bias=False
         ),
     }
 
 
-def generation(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}ForConditionalGeneration", dict(_parts(c, head=True)))
-
-
-def base(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}Model", dict(_parts(c, head=False)))
-
-
-register(
-    "voxtral_realtime",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    aliases={**LLAVA_ALIASES, "model.audio_tower.": "audio_tower."},
-    category="multimodal",
-)
+register_headed("voxtral_realtime", _NAME, _parts, "audio_tower")
 register_part("voxtral_realtime_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

@@ -301,6 +301,25 @@ def register_worded(
     return register_pair(model_type, name, whole, model, "multimodal", ending=ending)
 
 
+def register_headed(
+    model_type: str | tuple[str, ...],
+    name: str,
+    parts: Callable[[ModelConfig, bool], Mapping[str, Module]],
+    *towers: str,
+) -> Family:
+    """Add a composite that files spell in LLaVA's way: ``{name}ForConditionalGeneration``, whose
+    ``parts`` have a decoder with a head, and ``{name}Model``, whose have one without. ``towers``
+    are further parts that stand in ``model`` where a file spells it as it is in memory."""
+
+    def made(class_name: str, head: bool) -> Builder:
+        return lambda c: Module(class_name, {**parts(c, head)})
+
+    headed = {f"{name}ForConditionalGeneration": True, f"{name}Model": False}
+    classes = {class_name: made(class_name, head) for class_name, head in headed.items()}
+    aliases = {**LLAVA_ALIASES, **{f"model.{tower}.": f"{tower}." for tower in towers}}
+    return register(model_type, classes, aliases=aliases, category="multimodal")
+
+
 def projector(name: str, **parts: Module | Parameter | None) -> Module:
     """A module between tower and decoder."""
     return Module(name, parts, component=Component.PROJECTOR, part="projector")

@@ -1,15 +1,11 @@
-"""The layer of Whisper's encoder, which audio towers of many models share."""
+"""Whisper's encoder, which audio towers of many models share."""
 
 from __future__ import annotations
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import (
-    LayerNorm,
-    Linear,
-    Module,
-)
+from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
 
 
@@ -36,4 +32,21 @@ def encoder_layer(name: str, c: ModelConfig) -> Module:
         fc1=Linear(d, inner, component=Component.MLP, kind="up"),
         fc2=Linear(inner, d, component=Component.MLP, kind="down"),
         final_layer_norm=LayerNorm(d),
+    )
+
+
+def encoder(name: str, c: ModelConfig, *, pooled: bool = False) -> Module:
+    """Two convolutions over mel features, learned positions and the layers; ``pooled``: frames
+    are averaged in pairs."""
+    d, positions = width(c), c.dim("max_source_positions", default=1500)
+    layers = c.count("encoder_layers", "num_hidden_layers", default=32)
+    return Module(
+        f"{name}Encoder",
+        conv1=Conv(c.dim("num_mel_bins", default=128), d, 3, dims=1),
+        conv2=Conv(d, d, 3, dims=1, stride=2),
+        embed_positions=Embedding(positions, d, kind="position"),
+        layers=Layers.of(layers, encoder_layer(name, c)),
+        layer_norm=LayerNorm(d),
+        avg_pooler=Activation("AvgPool1d") if pooled else None,
+        part="audio",
     )
