@@ -18,8 +18,7 @@ _NAME = "Align"
 
 def vision_model(c: ModelConfig) -> Module:
     tower = efficientnet.model(c)
-    encoder = tower["encoder"]
-    assert isinstance(encoder, Module)
+    encoder = tower.inside("encoder")
     for name in ("top_conv", "top_bn", "top_activation"):
         del encoder.children[name]
     renamed(tower, "EfficientNet", f"{_NAME}Vision")

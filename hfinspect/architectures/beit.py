@@ -227,8 +227,7 @@ def backbone(c: ModelConfig) -> Module:
     inner = model(c, pooling=False)
     # A norm after the layers, where there is one, keeps the prefix that files leave out elsewhere.
     kept: dict[str, Module | Parameter] = {"layernorm": inner.children.pop("layernorm")}
-    encoder = inner["encoder"]
-    assert isinstance(encoder, Module)
+    encoder = inner.inside("encoder")
     if "relative_position_bias" in encoder.children:  # and so does the table that layers share
         table = encoder.children.pop("relative_position_bias")
         kept["encoder"] = Module("BeitEncoder", relative_position_bias=table)

@@ -149,8 +149,7 @@ def causal(c: ModelConfig) -> Module:
     base = model(c)
     if c.tied(default=False):
         # Here the table is left out and the head is kept.
-        encoder = base["local_encoder"]
-        assert isinstance(encoder, Module)
+        encoder = base.inside("local_encoder")
         section = c.section("encoder_config")
         encoder.children["embed_tokens"] = Embedding(
             section.dim("vocab_size", default=260),

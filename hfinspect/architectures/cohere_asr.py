@@ -47,8 +47,7 @@ def _spelled(root: Module) -> Module:
     for module in each_module(root):
         names = _SPELLED.get(module.class_name, {})
         if module.class_name == "ParakeetEncoderSubsamplingConv2D":
-            made = module["linear"]
-            assert isinstance(made, Module)
+            made = module.inside("linear")
             made.component = Component.EMBEDDING
         module.children = {names.get(key, key): child for key, child in module.children.items()}
         if module.class_name == f"{_NAME}CrossAttention":

@@ -434,8 +434,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
         return Module(f"{name}MLP", layers=ModuleList(linear), component=Component.HEAD)
 
     base = model(name, c)
-    inner = base["decoder"]
-    assert isinstance(inner, Module)
+    inner = base.inside("decoder")
     inner.children |= heads()
     tops = heads("model.decoder" if c.tied(default=True) else None)
     return Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")

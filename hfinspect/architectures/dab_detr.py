@@ -130,8 +130,7 @@ def model(c: ModelConfig) -> Module:
 def object_detection(c: ModelConfig) -> Module:
     """The boxes' head is the decoder's as well, unless the config unties them."""
     d, base = _d(c), model(c)
-    decoder = base["decoder"]
-    assert isinstance(decoder, Module)
+    decoder = base.inside("decoder")
     tied = "bbox_predictor" if c.tied(default=True) else None
     decoder.children["bbox_embed"] = _mlp(d, d, d, 4, tied_to=tied)
     return Module(

@@ -45,8 +45,7 @@ def _under(build: Builder) -> Builder:
 def segmentation(c: ModelConfig) -> Module:
     """BEiT's, whose pooled maps have names instead of numbers here."""
     root = beit.semantic_segmentation(c)
-    head = root["decode_head"]
-    assert isinstance(head, Module)
+    head = root.inside("decode_head")
     h = c.dim("hidden_size", default=768)
     block = Module(f"{_NAME}PyramidPoolingBlock", conv=beit.conv_layer(h, h, 1))
     scales = len(c.dims("pool_scales", default=(1, 2, 3, 6)))

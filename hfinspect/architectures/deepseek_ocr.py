@@ -117,8 +117,7 @@ def text_section(c: ModelConfig) -> ModelConfig:
 def causal_lm(config: ModelConfig) -> Module:
     c = text_section(config)
     text = language_model(c)
-    base = text["model"]
-    assert isinstance(base, Module)
+    base = text.inside("model")
     width = c.dim("hidden_size", default=4096)
     joining = config.section("projector_config").with_defaults(
         projector_type="linear", input_dim=2048, n_embed=int(width)

@@ -61,8 +61,7 @@ def _sam(out: Dim) -> Module:
 
 def causal_lm(config: ModelConfig) -> Module:
     c = text_section(config)
-    base = language_model(c)["model"]
-    assert isinstance(base, Module)
+    base = language_model(c).inside("model")
     width, seen = c.dim("hidden_size", default=4096), QWEN2.dim("hidden_size")
     joining = config.section("projector_config").with_defaults(
         projector_type="linear", input_dim=int(seen), n_embed=int(width)

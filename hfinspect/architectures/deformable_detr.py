@@ -91,10 +91,7 @@ def object_detection(c: ModelConfig) -> Module:
     two, refined = c.flag("two_stage", default=False), c.flag("with_box_refine", default=False)
     count = int(c.count("decoder_layers", default=6)) + two
     root = Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
-    base = root["model"]
-    assert isinstance(base, Module)
-    decoder = base["decoder"]
-    assert isinstance(decoder, Module)
+    decoder = root.inside("model", "decoder")
 
     def labels(tied_to: str | None) -> Module:
         return label_scores(c, d, tied_to)

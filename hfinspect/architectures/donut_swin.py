@@ -17,8 +17,7 @@ def model(c: ModelConfig) -> Module:
     assert family is not None
     tree = family.classes["SwinModel"](c)
     del tree.children["layernorm"]
-    embeddings = tree["embeddings"]
-    assert isinstance(embeddings, Module)
+    embeddings = tree.inside("embeddings")
     table = embeddings.children.get("position_embeddings")
     if isinstance(table, Parameter):
         one, patches, width = table.shape

@@ -142,10 +142,7 @@ def generation(c: ModelConfig) -> Module:
     if florence2_released.is_released(c):
         return florence2_released.conditional_generation(c)
     model = base(c)
-    text = model["language_model"]
-    assert isinstance(text, Module)
-    shared = text["shared"]
-    assert isinstance(shared, Module)
+    shared = model.inside("language_model", "shared")
     table = shared["weight"]
     assert isinstance(table, Parameter)
     vocab, hidden = table.shape

@@ -138,10 +138,7 @@ def base(c: ModelConfig) -> Module:
 
 def composite(name: str, model: Module, *, tied: bool) -> Module:
     """``model`` and a head over its words."""
-    text = model["language_model"]
-    assert isinstance(text, Module)
-    words = text["embed_tokens"]
-    assert isinstance(words, Module)
+    words = model.inside("language_model", "embed_tokens")
     table = words["weight"]
     assert isinstance(table, Parameter)
     vocab, hidden = table.shape

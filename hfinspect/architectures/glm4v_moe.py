@@ -30,8 +30,7 @@ _TEXT = LLAMA.like(
 
 def text_model(c: ModelConfig) -> Module:
     built = _TEXT.model(c)
-    norm = built["norm"]
-    assert isinstance(norm, Module)
+    norm = built.inside("norm")
     norm.class_name = "Glm4vMoeRMSNorm"
     return built
 

@@ -118,8 +118,7 @@ def projector(c: ModelConfig, h: int) -> Module:
 
 def _parts(c: ModelConfig, *, headed: bool = False) -> dict[str, Module]:
     language = auto_model(c.section("text_config", default=_TEXT), default_type="qwen2")
-    table = language["embed_tokens"]
-    assert isinstance(table, Module)
+    table = language.inside("embed_tokens")
     weight = table["weight"]
     assert not isinstance(weight, Module)
     vocab, h = weight.shape

@@ -70,8 +70,7 @@ _LAYER = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2"}
 
 
 def _layers(base: Module) -> Module:
-    layers = base["layers"]
-    assert isinstance(layers, Module)
+    layers = base.inside("layers")
     for layer in {id(layer): layer for layer in layers.children.values()}.values():
         assert isinstance(layer, Module)
         attention, mlp = layer["self_attn"], layer["mlp"]
@@ -116,8 +115,7 @@ def _flow_net(c: ModelConfig) -> Module:
         made = head[name]
         assert isinstance(made, Module)
         made.component = Component.EMBEDDING
-    blocks = head["res_blocks"]
-    assert isinstance(blocks, Module)
+    blocks = head.inside("res_blocks")
     head.children["res_blocks"] = ModuleList(
         block for block in blocks.children.values() if isinstance(block, Module)
     )
@@ -128,8 +126,7 @@ def generation(c: ModelConfig) -> Module:
     base, latent = model(c), c.dim("latent_dim", default=32)
     if c.flag("attention_bias", default=False):
         raise c.error("attention_bias", True, "false: the names of files have no place for it")
-    frames = base["audio_latent_proj"]
-    assert isinstance(frames, Module)
+    frames = base.inside("audio_latent_proj")
     frames.component = Component.EMBEDDING
 
     def condition(**parts: str) -> Module:

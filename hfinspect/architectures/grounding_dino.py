@@ -194,8 +194,7 @@ def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     shared = tied and c.flag("decoder_bbox_embed_share", default=True)
     count = int(c.count("decoder_layers", default=6))
     base = model(c, inside=True, proposes=proposes)
-    inner = base["decoder"]
-    assert isinstance(inner, Module)
+    inner = base.inside("decoder")
 
     def head(tied_to: str | None) -> Module:
         return predictor(_NAME, (d, d, d, 4), tied_to)

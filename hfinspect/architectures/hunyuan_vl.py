@@ -182,8 +182,7 @@ def tower_alone(c: ModelConfig) -> Module:
     """All names are those of transformers' own attributes."""
     tower = vision_model(c, c.dim("text_hidden_size", default=3072))
     respelled(tower, _NORMS | _ALONE)
-    merger = tower["patch_merger"]
-    assert isinstance(merger, Module)
+    merger = tower.inside("patch_merger")
     squares = merger.children.pop("proj")
     assert isinstance(squares, Module)
     merger.children |= {"proj_conv": squares["0"], "proj_out": squares["2"]}

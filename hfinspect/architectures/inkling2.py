@@ -97,8 +97,7 @@ def vision_model(c: ModelConfig) -> Module:
 
 def generation(c: ModelConfig) -> Module:
     causal = inkling2_text.causal(c.section("text_config"))
-    model = causal["model"]
-    assert isinstance(model, Module)
+    model = causal.inside("model")
     return Module(
         f"{_NAME}ForConditionalGeneration",
         model=Module(
@@ -112,8 +111,7 @@ def generation(c: ModelConfig) -> Module:
 def tower_in_memory(c: ModelConfig) -> Module:
     """With transformers' own names for the parts of the tower."""
     tower = vision_model(c)
-    backbone = tower["backbone"]
-    assert isinstance(backbone, Module)
+    backbone = tower.inside("backbone")
     spelled = {"ln_pre": "pre_layernorm"}
     merger = Module(
         f"{_NAME}VisionMerger",

@@ -53,8 +53,7 @@ def layout_embeddings(c: ModelConfig) -> Module:
 
 def attention(c: ModelConfig) -> Module:
     block, small = encoders.attention(c, _NAME), hidden(c) // _ratio(c)
-    projections = block["self"]
-    assert isinstance(projections, Module)
+    projections = block.inside("self")
     for kind in ("query", "key", "value"):
         projections.children[f"layout_{kind}"] = Linear(small, small, kind=kind)
     block.children["layout_output"] = encoders.self_output(_narrow(c), _NAME)

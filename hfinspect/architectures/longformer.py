@@ -14,8 +14,7 @@ from .roberta import ROBERTA
 
 def _attention(c: ModelConfig) -> Module:
     block, h = encoders.attention(c, "Longformer"), hidden(c)
-    projections = block["self"]
-    assert isinstance(projections, Module)
+    projections = block.inside("self")
     for kind in ("query", "key", "value"):
         projections.children[f"{kind}_global"] = Linear(h, h, kind=kind)
     return block

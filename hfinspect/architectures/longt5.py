@@ -34,12 +34,10 @@ def _encoder_block(c: ModelConfig, *, positions: bool) -> Module:
         raise c.error("encoder_attention_type", kind, " or ".join(_KINDS))
     layer_class, attribute, attention_class = _KINDS[kind]
     block = t5.block(c, decoder=False, positions=positions)
-    parts = block["layer"]
-    assert isinstance(parts, Module)
+    parts = block.inside("layer")
     first, last = parts.children["0"], parts.children["1"]
     assert isinstance(first, Module) and isinstance(last, Module)
-    attention = first["SelfAttention"]
-    assert isinstance(attention, Module)
+    attention = first.inside("SelfAttention")
     attention.class_name = attention_class
     if kind == "transient-global":
         width = c.dim("d_model", "hidden_size", default=512)
@@ -63,8 +61,7 @@ def _encoder_block(c: ModelConfig, *, positions: bool) -> Module:
 def _stack(c: ModelConfig, *, decoder: bool, tied_to: str, layers: Dim | None = None) -> Module:
     stack = t5.stack(c, decoder=decoder, layers=layers)
     stack.children["embed_tokens"] = t5.table(c, tied_to=tied_to)
-    blocks = stack["block"]
-    assert isinstance(blocks, Module)
+    blocks = stack.inside("block")
     count = len(blocks.children)
     if not decoder and count:
         rest = [_encoder_block(c, positions=False)] * (count - 1)

@@ -53,8 +53,7 @@ def swin_model(c: ModelConfig) -> Module:
         offsets = module.children.get("relative_position_index")
         if isinstance(offsets, Parameter):
             module.children["relative_position_index"] = replace(offsets, saved=True)
-    embeddings = model["embeddings"]
-    assert isinstance(embeddings, Module)
+    embeddings = model.inside("embeddings")
     if "position_embeddings" in embeddings.children:
         patches = patch_count(pair(c, "image_size", default=224), pair(c, "patch_size", default=4))
         embeddings.children["position_embeddings"] = Weight(

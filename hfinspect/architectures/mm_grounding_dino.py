@@ -31,11 +31,9 @@ def object_detection(c: ModelConfig) -> Module:
     shared = tied and c.flag("decoder_cls_embed_share", default=True)
     count = int(c.count("decoder_layers", default=6))
     root = renamed(grounding_dino.object_detection(c, proposes=True), "GroundingDino", _NAME)
-    base = root["model"]
-    assert isinstance(base, Module)
+    base = root.inside("model")
     base.children["encoder_output_class_embed"] = _labels()
-    decoder = base["decoder"]
-    assert isinstance(decoder, Module)
+    decoder = base.inside("decoder")
     kept = [f"class_embed.{0 if shared else i}" for i in range(count)]
     decoder.children["class_embed"] = ModuleList(_labels(name if tied else None) for name in kept)
     root.children["class_embed"] = ModuleList(

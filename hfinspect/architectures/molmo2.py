@@ -89,8 +89,7 @@ def text_alone(c: ModelConfig) -> Module:
     base = respelled(text_model(c), {"blocks": "layers", "ln_f": "norm"})
     more = c.dim("additional_vocab_size", default=128, minimum=0)
     rows, h = c.dim("vocab_size", default=151936) + more, _hidden(c)
-    table = base["wte"]
-    assert isinstance(table, Module)
+    table = base.inside("wte")
     table.children = {
         "embedding": Weight((rows + 1) // 2, h, kind="token"),
         "new_embedding": Weight(rows // 2, h, kind="token"),

@@ -28,10 +28,8 @@ def _melody(root: Module) -> Module:
 def _layers(root: Module) -> Iterator[Module]:
     model = root["model"] if "model" in root.children else root
     assert isinstance(model, Module)
-    decoder = model["decoder"]
-    assert isinstance(decoder, Module)
-    layers = decoder["layers"]
-    assert isinstance(layers, Module)
+    decoder = model.inside("decoder")
+    layers = decoder.inside("layers")
     for layer in layers.children.values():
         assert isinstance(layer, Module)
         yield layer

@@ -18,10 +18,8 @@ _ENCODER = "nemotron_asr_streaming_encoder"
 
 def _layer(c: ModelConfig) -> Module:
     block = parakeet.layer(c)
-    conv = block["conv"]
-    assert isinstance(conv, Module)
-    depthwise = conv["depthwise_conv"]
-    assert isinstance(depthwise, Module)
+    conv = block.inside("conv")
+    depthwise = conv.inside("depthwise_conv")
     depthwise.class_name = f"{_NAME}EncoderCausalConv1d"
     conv.children["norm"] = LayerNorm(c.dim("hidden_size"))
     return block

@@ -21,14 +21,10 @@ _DEFAULTS = {
 
 def _apart(c: ModelConfig, root: Module) -> None:
     """q, k and v as three matrices in every layer (the layers are one object)."""
-    block = root["encoder"]
-    assert isinstance(block, Module)
-    rows = block["layer"]
-    assert isinstance(rows, Module)
+    rows = root.inside("encoder", "layer")
     for layer in {id(row): row for row in rows.children.values()}.values():
         assert isinstance(layer, Module)
-        attention = layer["attention"]
-        assert isinstance(attention, Module)
+        attention = layer.inside("attention")
         h = hidden(c)
         kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
         attention.children = {
@@ -44,8 +40,7 @@ def model(c: ModelConfig, *, pooling: bool = False) -> Module:
     if not c.flag("pack_qkv", default=True):
         _apart(c, root)
     if c.text("position_embedding_type", default="rope") == "absolute":
-        tables = root["embeddings"]
-        assert isinstance(tables, Module)
+        tables = root.inside("embeddings")
         positions = c.dim("max_position_embeddings")
         tables.children["position_embeddings"] = Embedding(positions, hidden(c), kind="position")
     return root
@@ -56,8 +51,7 @@ def _pooled(c: ModelConfig) -> Module:
 
 
 def _head(c: ModelConfig) -> Module:
-    head = builder("GteForMaskedLM")(c)["lm_head"]
-    assert isinstance(head, Module)
+    head = builder("GteForMaskedLM")(c).inside("lm_head")
     head = renamed(head, "GteLMHead", "NewLMPredictionHead")
     table = "new.embeddings.word_embeddings.weight" if c.tied() else None
     vocab = c.dim("vocab_size")

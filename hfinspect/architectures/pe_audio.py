@@ -61,8 +61,7 @@ def stack(name: str, c: ModelConfig, embedder: Module) -> Module:
     found = _like(name).model(c)
     h = c.dim("hidden_size")
     del found.children["embed_tokens"]
-    layers = found["layers"]
-    assert isinstance(layers, Module)
+    layers = found.inside("layers")
     for layer in layers.children.values():
         assert isinstance(layer, Module)
         layer.class_name = f"{name}EncoderLayer"

@@ -31,12 +31,10 @@ STYLE = Seq2Seq(
 
 def model(c: ModelConfig, *, at: str = "") -> Module:
     tree = seq2seq.model(c, STYLE, at=at)
-    encoder = tree["encoder"]
-    assert isinstance(encoder, Module)
+    encoder = tree.inside("encoder")
     tokens = c.dim("num_global_tokens", default=32)
     encoder.children["embed_global"] = Embedding(tokens, seq2seq.width(c, STYLE))
-    layers = encoder["layers"]
-    assert isinstance(layers, Module)
+    layers = encoder.inside("layers")
     for layer in layers.children.values():
         assert isinstance(layer, Module)
         layer.children["global_self_attn_layer_norm"] = seq2seq.norm(c, STYLE)

@@ -21,8 +21,7 @@ def _vision(c: ModelConfig) -> ModelConfig:
 def vision_model(c: ModelConfig) -> Module:
     """As in memory: InternVL's layers without the module around them."""
     tower = renamed(internvl.vision_model(_vision(c)), "InternVL", "QianfanOCR")
-    layers = tower["encoder"]
-    assert isinstance(layers, Module)
+    layers = tower.inside("encoder")
     embeddings, norm = tower["embeddings"], tower["layernorm"]
     return Module(
         "QianfanOCRVisionModel",
@@ -38,8 +37,7 @@ def _tower(c: ModelConfig) -> Module:
     tower = vision_model(c)
     embeddings, layers = tower["embeddings"], tower["layers"]
     assert isinstance(embeddings, Module) and isinstance(layers, Module)
-    patches = embeddings["patch_embeddings"]
-    assert isinstance(patches, Module)
+    patches = embeddings.inside("patch_embeddings")
     embeddings.children["patch_embeddings"] = patches["projection"]
     old = {
         "cls_token": "class_embedding",

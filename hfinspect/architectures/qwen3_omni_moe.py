@@ -36,8 +36,7 @@ def audio_model(c: ModelConfig) -> Module:
     for _ in range(3):
         mel = (mel + 1) // 2
     layer = encoder_layer(f"{NAME}Audio", c)
-    keys = layer["self_attn"]
-    assert isinstance(keys, Module)
+    keys = layer.inside("self_attn")
     keys.children["k_proj"] = Linear(d, d, kind="key")
     return Module(
         f"{NAME}AudioEncoder",

@@ -206,10 +206,7 @@ def object_detection(name: str, c: ModelConfig, *, second: bool) -> Module:
         ]
         return {"class_embed": ModuleList(labels), "bbox_embed": ModuleList(boxes)}
 
-    base = root["model"]
-    assert isinstance(base, Module)
-    decoder = base["decoder"]
-    assert isinstance(decoder, Module)
+    decoder = root.inside("model", "decoder")
     decoder.children |= heads()
     if second:
         root.children |= heads("model.decoder" if c.tied(default=True) else None)

@@ -19,15 +19,13 @@ def model(c: ModelConfig) -> Module:
     root.class_name = "GPT2CustomModel"
     if c.text("attention_head_type", default="multiquery") != "multiquery":
         return root
-    rows = root["h"]
-    assert isinstance(rows, Module)
+    rows = root.inside("h")
     h = c.dim("n_embd", "hidden_size", default=768)
     heads = c.dim("n_head", "num_attention_heads", default=12)
     head = c.divided(h, heads, "n_embd", "n_head")
     for block in {id(row): row for row in rows.children.values()}.values():
         assert isinstance(block, Module)
-        attention = block["attn"]
-        assert isinstance(attention, Module)
+        attention = block.inside("attn")
         del attention.children["c_attn"]
         attention.children = {
             "q_attn": Conv1D(h, h, kind="query"),

@@ -28,8 +28,7 @@ def _layers(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     built = renamed(sew.model(c), "SEW", "SEWD")
-    encoder = built["encoder"]
-    assert isinstance(encoder, Module)
+    encoder = built.inside("encoder")
     upsample, pool = encoder["upsample"], encoder["pool"]
     assert isinstance(upsample, Module)
     built.children["encoder"] = Module(

@@ -22,8 +22,7 @@ def generation(c: ModelConfig) -> Module:
         ModelConfig({**c.values, "tie_word_embeddings": tied}, c.path)
     )
     parts = Module("Gemma3Model", inner.children)
-    text = parts["language_model"]
-    assert isinstance(text, Module)
+    text = parts.inside("language_model")
     text.class_name = "Gemma3TextModel"  # what stands there in memory
     parts.scope = True
     head = None if tied else text.children.pop("lm_head", None)

@@ -63,8 +63,7 @@ def _sparse(c: ModelConfig) -> Module:
 
 def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> Module:
     block = t5.block(c, decoder=decoder, positions=positions)
-    parts = block["layer"]
-    assert isinstance(parts, Module)
+    parts = block.inside("layer")
     *attention, last = parts.children.values()
     assert isinstance(last, Module)
     rest = {name: child for name, child in last.children.items() if name != "DenseReluDense"}

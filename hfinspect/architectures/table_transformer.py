@@ -15,11 +15,9 @@ _NAME = "TableTransformer"
 def _normed(root: Module, c: ModelConfig) -> Module:
     model = root["model"] if "model" in root.children else root
     assert isinstance(model, Module)
-    encoder = model["encoder"]
-    assert isinstance(encoder, Module)
+    encoder = model.inside("encoder")
     encoder.children["layernorm"] = LayerNorm(detr.width(c))
-    backbone = model["backbone"]
-    assert isinstance(backbone, Module)
+    backbone = model.inside("backbone")
     backbone.class_name = "DetrConvModel"
     if "position_embedding" in model.children:
         backbone.children["position_embedding"] = model.children.pop("position_embedding")

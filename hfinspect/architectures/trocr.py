@@ -28,8 +28,7 @@ def _style(c: ModelConfig) -> Seq2Seq:
 def causal_lm(c: ModelConfig) -> Module:
     style = _style(c)
     decoder = seq2seq.stack(c, style, 1)
-    layers = decoder["layers"]
-    assert isinstance(layers, Module)
+    layers = decoder.inside("layers")
     seen: Dim | None = c.optional_dim("cross_attention_hidden_size")
     for layer in layers.children.values():
         assert isinstance(layer, Module)

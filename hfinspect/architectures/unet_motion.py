@@ -114,8 +114,7 @@ def _moving(
     c: ModelConfig, block: Module, width: Dim, heads: Dim, depth: Any, *, twice: bool = True
 ) -> Module:
     """A rung with a motion module next to each residual block."""
-    resnets = block["resnets"]
-    assert isinstance(resnets, Module)
+    resnets = block.inside("resnets")
     count = len(resnets.children)
     each = list(depth) if isinstance(depth, tuple) else [depth] * count
     if len(each) != count:

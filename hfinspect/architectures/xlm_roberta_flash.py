@@ -36,8 +36,7 @@ def is_flash(c: ModelConfig) -> bool:
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:
     root = renamed(jina_embeddings_v3.model(c, pooling=pooling), "JinaEmbeddingsV3", _NAME)
     if c.text("position_embedding_type", default="rotary") == "absolute":
-        tables = root["embeddings"]
-        assert isinstance(tables, Module)
+        tables = root.inside("embeddings")
         positions = c.dim("max_position_embeddings")
         tables.children["position_embeddings"] = Embedding(positions, hidden(c), kind="position")
         del root.children["rotary_emb"]

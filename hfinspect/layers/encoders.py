@@ -119,8 +119,7 @@ def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
 def attention_after_norm(c: ModelConfig, name: str, at: str, *, cross: bool = False) -> Module:
     """The same with a norm before it, under the name ``at``, and none after the residual."""
     block = attention(c, name, cross=cross)
-    output_of_heads = block["output"]
-    assert isinstance(output_of_heads, Module)
+    output_of_heads = block.inside("output")
     del output_of_heads.children["LayerNorm"]
     block.children[at] = norm(c)
     return block

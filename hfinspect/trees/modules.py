@@ -113,6 +113,16 @@ class Module:
             raise without_part(self, name)
         return found
 
+    def inside(self, *path: str) -> Module:
+        """The module at a path of attribute names below this one. Raises as ``[]`` does."""
+        at = self
+        for name in path:
+            found = at[name]
+            if not isinstance(found, Module):
+                raise without_part(at, name)
+            at = found
+        return at
+
 
 def each_module(root: Module) -> Iterator[Module]:
     """``root`` and every module in it once, in no order; equal layers are one object."""
