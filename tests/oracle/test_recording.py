@@ -150,3 +150,63 @@ def test_sections_of_the_first_config_are_small_and_counts_stay_those_of_lists()
     made = {"text": {"layers": 2, "kinds": ["full"] * 2, "stages": 2, "widths": [8, 16, 32, 64]}}
     assert _without_stages(small, full, made) == {"text": {"layers": 2}}
     assert _without_stages(small, full, full) == {"text": {}}
+
+
+class Mixing(Patches):
+    """Layers that attend fully at each n-th place, where no list says which, and that are sparse
+    from another place on; no config class lists the n."""
+
+    def sections(self, kind: str, name: str) -> dict[str, str]:
+        return {}
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int", "dense": "int", "num_hidden_layers": "int", "layer_types": "list"}
+
+    def looked_at(self, kind: str, name: str, given: Any) -> set[str]:
+        return set(self.optional(kind, name))
+
+    def words(self, kind: str, class_name: str) -> dict[str, set[str]]:
+        return {"layer_types": {"full"}}
+
+    def unlisted(self, kind: str, name: str) -> dict[str, list[Any]]:
+        return {"every": [16, True]}
+
+    def hidden(self, kind: str, name: str) -> dict[str, Any]:
+        return {"every": 4}
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        every = given.get("every", 4)
+        found = {"width": 8, "dense": 1, "num_hidden_layers": 2, "layer_types": None, **given}
+        found.pop("every", None)
+        places = range(1, found["num_hidden_layers"] + 1)
+        kinds = ["linear" if i % every else "full" for i in places]
+        found["layer_types"] = found["layer_types"] or kinds
+        if len(found["layer_types"]) != found["num_hidden_layers"]:
+            raise ValueError("a kind for each layer")
+        return found
+
+    def as_saved(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return self.full(kind, name, given)
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        given = {**base, "width": rng.randint(1, 99), "num_hidden_layers": rng.randint(1, 9)}
+        return {**given, "dense": rng.randint(0, 9), "every": rng.randint(1, 5)}
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        full, found = self.full(kind, name, given), {}
+        for i, one in enumerate(full["layer_types"]):
+            found[f"layers.{i}.{one}"] = (full["width"],)
+            found[f"layers.{i}.{'mlp' if i < full['dense'] else 'moe'}"] = (2 * full["width"],)
+        return found
+
+    loaded_names = saved_names
+
+
+def test_layers_may_be_of_two_kinds_at_once_and_their_kinds_computed() -> None:
+    library = cast("Library", Mixing())
+    found = Recording(library, "mixing", "MixingModel", released={"num_hidden_layers": 9}).solve()
+    assert found.defaults["layer_types"]["of"]["count"] == "num_hidden_layers"
+    assert {"num_hidden_layers", "every"}.isdisjoint(
+        k for k, g in found.guards.items() if "is" in g
+    )
+    assert found.gated.equal > 50

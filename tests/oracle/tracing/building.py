@@ -118,8 +118,7 @@ class Builds:
                 self.cache[key] = f"{type(error).__name__}: {str(error).strip()[:200]}"
                 return self.cache[key]
             env = flattened(full, self.sections)
-            for key, default in self.hidden.items():
-                env.setdefault(key, default)
+            env = {**self.hidden, **env}
             plain = flattened(self._filled(given), self.sections)
             env.update({k: v for k, v in plain.items() if v is not None})
             written = {k for k, v in plain.items() if v is not None}

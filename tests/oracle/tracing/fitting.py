@@ -382,14 +382,14 @@ class Fitter:
                 pass
         try:
             picked = self._pick(members, 0, list(self._conditions_of(members)))
+            found["pick"] = [
+                [when, self.node([Item(b, m) for b, _, _, m in chosen])] for when, chosen in picked
+            ]
+            return found
         except NoFit:
             if same:
                 raise
-            return {**found, **self._each(members, count)}
-        found["pick"] = [
-            [when, self.node([Item(b, m) for b, _, _, m in chosen])] for when, chosen in picked
-        ]
-        return found
+        return {**found, **self._each(members, count)}
 
     # ---- lists of stages
 
@@ -428,6 +428,8 @@ class Fitter:
         """What the members of a list of stages are."""
         outer = self._of_stages
         ends: list[Written] = [["==", place, 0], ["<", ["+", place, 1], count]]
+        if not self.staged.conditions:  # layers, of which two kinds may go their own ways
+            ends += [_at(place, condition) for condition in self._conditions_of(members)]
         self._of_stages = [
             (condition, [self._truth(condition, b) for b in range(len(self.values))])
             for condition in (*ends, *(c for c, _ in outer), *self.staged.conditions)
@@ -534,6 +536,14 @@ class Fitter:
         yield from (["==", "i", place] for place in range(1, 4))
 
 
+def _at(place: str, condition: Written) -> Written:
+    """A condition on a member's place for what is inside it."""
+    if isinstance(condition, list):
+        end = [place] if condition[0] == "kind" else []
+        return [_at(place, part) for part in condition] + end
+    return place if condition == "i" else condition
+
+
 def _form(keeps: Any) -> Any:
     """What rows of fields have in common that differ in numbers alone."""
     if type(keeps) is int:
@@ -582,5 +592,5 @@ def _unsorted(vector: Sequence[bool | None], sorts: Mapping[int, set[Any]]) -> i
 
 
 def _where(items: list[Item]) -> str:
-    node = items[0].node
+    node = next((item.node for item in items if item.node is not None), None)
     return node.class_name if isinstance(node, (Node, Part)) else str(node)[:80]

@@ -357,9 +357,19 @@ class Recording(Experiments):
             and any(
                 isinstance(v, list) and len(v) == self.base.env[key]
                 and other.rpartition(".")[0] == key.rpartition(".")[0]
+                and not self._follows(other, key)
                 for other, v in self.base.env.items()
             )
         }  # fmt: skip
+
+    def _follows(self, key: str, count: str) -> bool:
+        """Whether the class makes a list as long as another count says."""
+        return any(
+            s.env[count] == len(s.env[key])
+            for s in self.cache.values()
+            if isinstance(s, Seen) and not s.says(key) and isinstance(s.env.get(key), list)
+            and s.env.get(count) != self.base.env[count]
+        )  # fmt: skip
 
     def _zeros(self, trace: Trace, guards: Mapping[str, Any]) -> None:
         """Which keys may be 0: where that builds and the trace agrees."""
@@ -406,6 +416,9 @@ class Recording(Experiments):
     def _widest(self, held: set[str]) -> tuple[Trace, dict[str, list[Any]]]:
         """The fit with as few guarded keys as possible."""
         keys = [k for k in self.effective() if k not in held]
+        # Counts of layers and lists of their kinds vary together or not at all.
+        deep = self.shrunk()
+        keys.sort(key=lambda k: 0 if k in deep else 1 if k in self.listed else 2)
 
         def attempt(free: list[str]) -> Trace | None:
             guarded = [k for k in self.effective() if k not in free]
