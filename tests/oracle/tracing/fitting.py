@@ -399,7 +399,10 @@ class Fitter:
         if place is None:
             raise _here("members of a list")
         items = [Item(self._stage(b, place, i), member) for b, i, _, member in members]
-        return {"place": place, "pick": [[None, self._inside(items, place, count)]]}
+        near: list[Written] = []
+        if not self.staged.conditions:  # layers, of which two kinds may go their own ways
+            near = [_at(place, condition) for condition in self._conditions_of(members)]
+        return {"place": place, "pick": [[None, self._inside(items, place, count, near)]]}
 
     def _maps(self, items: list[Item]) -> dict[str, Any]:
         """A module for each map that a backbone hands on."""
@@ -424,15 +427,15 @@ class Fitter:
                 return {**whole, "names": True, "pick": [[when, inside]]}
         raise _here("maps that are handed on")
 
-    def _inside(self, items: list[Item], place: str, count: Written) -> Any:
+    def _inside(
+        self, items: list[Item], place: str, count: Written, near: Sequence[Written] = ()
+    ) -> Any:
         """What the members of a list of stages are."""
         outer = self._of_stages
         ends: list[Written] = [["==", place, 0], ["<", ["+", place, 1], count]]
-        if not self.staged.conditions:  # layers, of which two kinds may go their own ways
-            ends += [_at(place, condition) for condition in self._conditions_of(members)]
         self._of_stages = [
             (condition, [self._truth(condition, b) for b in range(len(self.values))])
-            for condition in (*ends, *(c for c, _ in outer), *self.staged.conditions)
+            for condition in (*ends, *near, *(c for c, _ in outer), *self.staged.conditions)
         ]
         try:
             return self.node(items)
