@@ -193,7 +193,8 @@ class Mixing(Patches):
         return {**given, "dense": rng.randint(0, 9), "every": rng.randint(1, 5)}
 
     def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
-        full, found = self.full(kind, name, given), {}
+        full = self.full(kind, name, given)
+        found: dict[str, tuple[int, ...]] = {}
         for i, one in enumerate(full["layer_types"]):
             found[f"layers.{i}.{one}"] = (full["width"],)
             found[f"layers.{i}.{'mlp' if i < full['dense'] else 'moe'}"] = (2 * full["width"],)
