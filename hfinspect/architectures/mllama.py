@@ -5,12 +5,15 @@ layers look at the image instead of the text (cross-attention, gated). The embed
 more than the head; heads are never tied.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.blocks import Heads, grouped_attention, size
+from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.heads import to_words
-from ..layers.multimodal import LLAVA_ALIASES
+from ..layers.multimodal import LLAVA_ALIASES, linear_projector
 from ..layers.vision import patch_conv, plain_mlp
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
@@ -18,9 +21,7 @@ from ..trees.modules import (
     Embedding,
     LayerNorm,
     Layers,
-    Linear,
     Module,
-    RMSNorm,
     Weight,
 )
 
@@ -32,8 +33,22 @@ _CROSS = (3, 8, 13, 18, 23, 28, 33, 38)
 # ---- vision
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1280)
+_width = size("hidden_size", default=1280)
+
+
+def vision_layer(c: ModelConfig, *, gated: bool) -> Module:
+    h, inner = _width(c), c.dim("intermediate_size", default=5120)
+    eps = c.number("norm_eps", default=1e-5)
+    heads = c.dim("attention_heads", "num_attention_heads", default=16)
+    return Module(
+        "MllamaVisionEncoderLayer",
+        gate_attn=Weight(1, kind="gate", component=Component.ATTENTION) if gated else None,
+        gate_ffn=Weight(1, kind="gate", component=Component.MLP) if gated else None,
+        self_attn=grouped_attention("MllamaVisionAttention", h, Heads(heads, heads, h // heads)),
+        mlp=plain_mlp("MllamaVisionMLP", h, inner, act=c.text("hidden_act", default="gelu")),
+        input_layernorm=LayerNorm(h, eps=eps),
+        post_attention_layernorm=LayerNorm(h, eps=eps),
+    )
 
 
 def _ratios(c: ModelConfig) -> Dim:
@@ -48,23 +63,6 @@ def _ratios(c: ModelConfig) -> Dim:
 def _positions(c: ModelConfig) -> Dim:
     side = c.dim("image_size", default=448) // c.dim("patch_size", default=14)
     return side * side + 1
-
-
-def vision_layer(c: ModelConfig, *, gated: bool) -> Module:
-    h, inner = _width(c), c.dim("intermediate_size", default=5120)
-    eps = c.number("norm_eps", default=1e-5)
-    heads = c.dim("attention_heads", "num_attention_heads", default=16)
-    return Module(
-        "MllamaVisionEncoderLayer",
-        gate_attn=Weight(1, kind="gate", component=Component.ATTENTION) if gated else None,
-        gate_ffn=Weight(1, kind="gate", component=Component.MLP) if gated else None,
-        self_attn=grouped_attention(
-            "MllamaVisionAttention", h, Heads(heads, heads, h // heads), bias=False
-        ),
-        mlp=plain_mlp("MllamaVisionMLP", h, inner, act=c.text("hidden_act", default="gelu")),
-        input_layernorm=LayerNorm(h, eps=eps),
-        post_attention_layernorm=LayerNorm(h, eps=eps),
-    )
 
 
 def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
@@ -114,117 +112,79 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+def text_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Llama's, or one that looks at the image, with two gates and norms of queries and keys."""
+    block = pre_norm(d, c, kind)
+    block.class_name = f"Mllama{kind}AttentionDecoderLayer"
+    if kind == "Cross":
+        block.children = {
+            "cross_attn_attn_gate": Weight(1, component=Component.ATTENTION, kind="gate"),
+            "cross_attn_mlp_gate": Weight(1, component=Component.MLP, kind="gate"),
+            "cross_attn": grouped(d.like(d.name, qk_norm=True), c),
+            **{
+                name: block[name] for name in ("input_layernorm", "mlp", "post_attention_layernorm")
+            },
+        }
+    attend = block["cross_attn" if kind == "Cross" else "self_attn"]
+    assert isinstance(attend, Module)
+    attend.class_name = f"MllamaText{kind}Attention"
+    return block
 
 
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(size, eps=eps, class_name="MllamaTextRMSNorm")
+def text_kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+    crossing = set(c.dims("cross_attention_layers", default=_CROSS, minimum=0))
+    return ["Cross" if i in crossing else "Self" for i in range(layers)]
 
 
-def text_layer(c: ModelConfig, *, cross: bool) -> Module:
-    h = _hidden(c)
-    query = c.dim("num_attention_heads", default=32)
-    heads = Heads(query, c.dim("num_key_value_heads", default=8), h // query)
-    mlp = gated_mlp(
-        "MllamaTextMLP",
-        h,
-        c.dim("intermediate_size", default=14336),
-        act=c.text("hidden_act", default="silu"),
-    )
-    if not cross:
-        return Module(
-            "MllamaSelfAttentionDecoderLayer",
-            self_attn=grouped_attention("MllamaTextSelfAttention", h, heads),
-            mlp=mlp,
-            input_layernorm=_norm(c, h),
-            post_attention_layernorm=_norm(c, h),
-        )
-    return Module(
-        "MllamaCrossAttentionDecoderLayer",
-        cross_attn_attn_gate=Weight(1, component=Component.ATTENTION, kind="gate"),
-        cross_attn_mlp_gate=Weight(1, component=Component.MLP, kind="gate"),
-        cross_attn=grouped_attention(
-            "MllamaTextCrossAttention",
-            h,
-            heads,
-            norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-        ),
-        input_layernorm=_norm(c, h),
-        mlp=mlp,
-        post_attention_layernorm=_norm(c, h),
-    )
+TEXT = Decoder(
+    "MllamaText", vocab_size=128256, hidden_size=4096, intermediate_size=14336,
+    num_hidden_layers=40, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=None,
+    layer=text_layer, kinds=text_kinds, rotary=False,
+)  # fmt: skip
 
 
 def text_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    crossing = {int(i) for i in c.dims("cross_attention_layers", default=_CROSS, minimum=0)}
-    kinds = {cross: text_layer(c, cross=cross) for cross in (False, True)}
-    count = int(c.count("num_hidden_layers", default=40))
-    return Module(
-        "MllamaTextModel",
-        # Eight rows for special tokens of images.
-        embed_tokens=Embedding(c.dim("vocab_size", default=128256) + 8, h),
-        layers=Layers(kinds[i in crossing] for i in range(count)),
-        norm=_norm(c, h),
-        rotary_emb=Activation("MllamaRotaryEmbedding"),
-    )
+    """Eight more words, for special tokens of images."""
+    base = TEXT.model(c)
+    base.children["embed_tokens"] = Embedding(TEXT.size(c, "vocab_size") + 8, TEXT.width(c))
+    base.children["rotary_emb"] = Activation("MllamaRotaryEmbedding")
+    return base
 
 
-def causal_lm(config: ModelConfig) -> Module:
-    c = config.section("text_config") if config.has("text_config") else config
-    return Module("MllamaForCausalLM", model=text_model(c), lm_head=_head(c))
-
-
-def _head(c: ModelConfig) -> Module:
-    vocab = c.dim("vocab_size", default=128256)
-    return to_words(_hidden(c), vocab)
+def causal(c: ModelConfig, *, head: bool = True) -> Module:
+    text = c.section("text_config") if c.has("text_config") else c
+    words = to_words(TEXT.width(text), TEXT.size(text, "vocab_size")) if head else None
+    return Module("MllamaForCausalLM", model=text_model(text), lm_head=words)
 
 
 # ---- together
 
 
-def parts(c: ModelConfig, *, head: bool) -> dict[str, Module]:
+def whole(c: ModelConfig, name: str, *, head: bool) -> Module:
     text, vision = c.section("text_config"), c.section("vision_config")
-    return {
-        "vision_model": vision_model(vision),
-        "language_model": Module(
-            "MllamaForCausalLM",
-            model=text_model(text),
-            lm_head=_head(text) if head else None,
-        ),
-        "multi_modal_projector": Linear(
-            vision.dim("vision_output_dim", default=7680),
-            _hidden(text),
-            component=Component.PROJECTOR,
-        ),
-    }
-
-
-def _whole(name: str, c: ModelConfig, *, head: bool) -> Module:
-    found = parts(c, head=head)
-    found["multi_modal_projector"].part = "projector"
-    return Module(name, dict(found))
-
-
-def generation(c: ModelConfig) -> Module:
-    return _whole("MllamaForConditionalGeneration", c, head=True)
-
-
-def base(c: ModelConfig) -> Module:
-    return _whole("MllamaModel", c, head=False)
+    width = vision.dim("vision_output_dim", default=7680)
+    return Module(
+        name,
+        vision_model=vision_model(vision),
+        language_model=causal(text, head=head),
+        multi_modal_projector=linear_projector(width, TEXT.width(text)),
+    )
 
 
 register(
     "mllama",
-    {"MllamaForConditionalGeneration": generation, "MllamaModel": base},
+    {
+        "MllamaForConditionalGeneration": partial(
+            whole, name="MllamaForConditionalGeneration", head=True
+        ),
+        "MllamaModel": partial(whole, name="MllamaModel", head=False),
+    },
     aliases={**LLAVA_ALIASES, "model.vision_model.": "vision_model."},
     category="multimodal",
 )
 register(
     "mllama_text_model",
-    {"MllamaForCausalLM": causal_lm, "MllamaTextModel": text_model},
+    {"MllamaForCausalLM": causal, "MllamaTextModel": text_model},
     base_prefix="model",
     category="text decoder",
 )

@@ -5,24 +5,22 @@ thinker's states into speech codes, and a vocoder (qwen2_5_omni_token2wav.py). F
 of the first release: ``thinker.model`` is the decoder, towers stand next to it.
 """
 
+from collections.abc import Callable, Mapping
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
-from ..layers.heads import to_words
+from ..core.records import dataclass
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import Decoder
 from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register, register_part
+from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from .qwen2 import QWEN2
 from .qwen2_5_omni_token2wav import token2wav
-from .qwen2_vl import ALIASES, merger, patch_embed
+from .qwen2_vl import ALIASES, merger, mlp, patch_embed
 
 _NAME = "Qwen2_5Omni"
-
-
-def _norm(size: Dim, c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
-
 
 # ---- thinker
 
@@ -47,15 +45,12 @@ def audio_model(c: ModelConfig) -> Module:
 def vision_model(c: ModelConfig) -> Module:
     """Qwen2.5-VL's tower with q, k and v apart."""
     h, inner = c.dim("hidden_size", default=3584), c.dim("intermediate_size", default=3420)
-    act = c.text("hidden_act", default="silu")
-
-    def norm() -> Module:
-        return RMSNorm(h, eps=1e-6, class_name=f"{_NAME}RMSNorm")
-
+    norm = RMSNorm(h, eps=1e-6, class_name=f"{_NAME}RMSNorm")
+    out = c.dim("out_hidden_size", default=3584)
     block = Module(
         f"{_NAME}VisionBlock",
-        norm1=norm(),
-        norm2=norm(),
+        norm1=norm,
+        norm2=norm,
         attn=Module(
             f"{_NAME}VisionAttention",
             q=Linear(h, h, kind="query"),
@@ -64,117 +59,120 @@ def vision_model(c: ModelConfig) -> Module:
             proj=Linear(h, h, kind="output"),
             component=Component.ATTENTION,
         ),
-        mlp=gated_mlp(f"{_NAME}MLP", h, inner, bias=True, act=act),
+        mlp=gated_mlp(f"{_NAME}MLP", h, inner, bias=True, act=c.text("hidden_act", default="silu")),
     )
-    out = c.dim("out_hidden_size", default=3584)
     return Module(
         f"{_NAME}VisionEncoder",
         patch_embed=patch_embed("Qwen2_5_VisionPatchEmbed", c, h),
         rotary_pos_emb=Activation(f"{_NAME}VisionRotaryEmbedding"),
         blocks=Layers.of(c.count("depth", "num_hidden_layers", default=32), block),
-        merger=merger(f"{_NAME}PatchMerger", c, h, out, norm()),
+        merger=merger(f"{_NAME}PatchMerger", c, h, out, norm),
         part="vision",
     )
 
 
-def decoder_layer(c: ModelConfig, h: Dim, heads: Heads) -> Module:
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=grouped_attention(f"{_NAME}Attention", h, heads, bias=True, out_bias=False),
-        mlp=gated_mlp(
-            "Qwen2MLP",
-            h,
-            c.dim("intermediate_size", default=18944),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(h, c),
-        post_attention_layernorm=_norm(h, c),
-    )
+TEXT = QWEN2.like(
+    _NAME, vocab_size=152064, hidden_size=3584, intermediate_size=18944, num_hidden_layers=28,
+    num_attention_heads=28, num_key_value_heads=4, mlp=mlp, windows=None,
+)  # fmt: skip
 
 
-def text_model(c: ModelConfig, class_name: str) -> Module:
-    h = c.dim("hidden_size", default=3584)
-    layer = decoder_layer(c, h, grouped_heads(c, h, heads=28, kv=4))
-    return Module(
-        class_name,
-        embed_tokens=Embedding(c.dim("vocab_size", default=152064), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=28), layer),
-        norm=_norm(h, c),
-        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-    )
+@dataclass(frozen=True)
+class Thinker:
+    """What hears, sees and writes: its towers and its decoder, which ``named`` finishes."""
+
+    name: str
+    audio: Builder
+    vision: Builder
+    text: Decoder
+    named: Callable[[Module], Module] = lambda decoder: decoder
+
+    def _towers(self, c: ModelConfig) -> dict[str, Module]:
+        return {
+            "audio_tower": self.audio(c.section("audio_config")),
+            "visual": self.vision(c.section("vision_config")),
+        }
+
+    def only_text(self, c: ModelConfig) -> Module:
+        """The decoder alone."""
+        return self.named(self.text.named(f"{self.name}ThinkerTextModel", c))
+
+    def model(self, c: ModelConfig) -> Module:
+        """Without a head."""
+        decoder = self.only_text(c.section("text_config"))
+        return Module(f"{self.name}ThinkerModel", {**self._towers(c), "language_model": decoder})
+
+    def generation(self, config: ModelConfig, at: str = "") -> Module:
+        """With a head; ``at`` is where the whole keeps it."""
+        c = config.section("thinker_config") if config.has("thinker_config") else config
+        text = c.section("text_config")
+        to = f"{at}model.embed_tokens.weight" if c.tied(default=False) else None
+        return Module(
+            f"{self.name}ThinkerForConditionalGeneration",
+            {
+                **self._towers(c),
+                "model": self.named(self.text.named(f"{self.name}ThinkerModel", text)),
+                "lm_head": self.text.words(text, to),
+            },
+        )
+
+    def whole(self, c: ModelConfig, **speaking: Builder) -> Module:
+        """With what speaks: attribute name -> builder of the section ``<name>_config``."""
+        parts = speaking if c.flag("enable_audio_output", default=True) else {}
+        made = {name: build(c.section(f"{name}_config")) for name, build in parts.items()}
+        return Module(
+            f"{self.name}ForConditionalGeneration",
+            {
+                "thinker": self.generation(c.section("thinker_config"), "thinker."),
+                **made,
+            },
+        )
+
+    def register(self, model_type: str, aliases: Mapping[str, str]) -> None:
+        """Add it to the catalog on its own."""
+        register(
+            model_type,
+            {
+                f"{self.name}ThinkerForConditionalGeneration": self.generation,
+                f"{self.name}ThinkerModel": self.model,
+            },
+            aliases={**aliases, "thinker.": ""},
+            category="multimodal",
+            base=None,
+        )
 
 
-def thinker(c: ModelConfig, *, at: str = "") -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        text.dim("hidden_size", default=3584),
-        text.dim("vocab_size", default=152064),
-        f"{at}model.embed_tokens.weight" if c.tied(default=False) else None,
-    )
-    return Module(
-        f"{_NAME}ThinkerForConditionalGeneration",
-        audio_tower=audio_model(c.section("audio_config")),
-        visual=vision_model(c.section("vision_config")),
-        model=text_model(text, f"{_NAME}ThinkerModel"),
-        lm_head=head,
-    )
-
-
-def thinker_model(c: ModelConfig) -> Module:
-    """Without a head."""
-    return Module(
-        f"{_NAME}ThinkerModel",
-        audio_tower=audio_model(c.section("audio_config")),
-        visual=vision_model(c.section("vision_config")),
-        language_model=only_text(c.section("text_config")),
-    )
-
-
-def only_text(c: ModelConfig) -> Module:
-    return text_model(c, f"{_NAME}ThinkerTextModel")
-
+_THINKER = Thinker(_NAME, audio_model, vision_model, TEXT)
 
 # ---- talker and all together
 
+#: A decoder over speech codes whose inputs are as wide as the thinker, itself narrower.
+TALKER = TEXT.like(_NAME, vocab_size=8448, head_dim=128)
+
+
+def _wide(c: ModelConfig) -> Dim:
+    return c.dim("embedding_size", default=3584)
+
 
 def talker_model(c: ModelConfig) -> Module:
-    """A decoder over speech codes whose inputs are as wide as the thinker, itself narrower."""
-    h, wide = c.dim("hidden_size", default=3584), c.dim("embedding_size", default=3584)
-    layer = decoder_layer(c, h, grouped_heads(c, h, heads=28, kv=4, head_dim=128))
-    return Module(
-        f"{_NAME}TalkerModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=8448), wide),
-        layers=Layers.of(c.count("num_hidden_layers", default=28), layer),
-        norm=_norm(h, c),
-        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-        part="audio",
-    )
+    base = TALKER.named(f"{_NAME}TalkerModel", c)
+    base.children["embed_tokens"] = Embedding(TALKER.size(c, "vocab_size"), _wide(c))
+    base.part = "audio"
+    return base
 
 
 def talker(c: ModelConfig) -> Module:
-    h, wide = c.dim("hidden_size", default=3584), c.dim("embedding_size", default=3584)
-    vocab = c.dim("vocab_size", default=8448)
     return Module(
         f"{_NAME}TalkerForConditionalGeneration",
-        thinker_to_talker_proj=Linear(wide, h, component=Component.PROJECTOR),
+        thinker_to_talker_proj=Linear(_wide(c), TALKER.width(c), component=Component.PROJECTOR),
         model=talker_model(c),
-        codec_head=to_words(h, vocab),
+        codec_head=TALKER.words(c),
         part="audio",
     )
 
 
 def whole(c: ModelConfig) -> Module:
-    speaks = c.flag("enable_audio_output", default=True)
-    return Module(
-        f"{_NAME}ForConditionalGeneration",
-        thinker=thinker(c.section("thinker_config"), at="thinker."),
-        talker=talker(c.section("talker_config")) if speaks else None,
-        token2wav=token2wav(c.section("token2wav_config")) if speaks else None,
-    )
-
-
-def only_thinker(c: ModelConfig) -> Module:
-    return thinker(c.section("thinker_config") if c.has("thinker_config") else c)
+    return _THINKER.whole(c, talker=talker, token2wav=token2wav)
 
 
 register(
@@ -185,16 +183,7 @@ register(
     aliases={f"thinker.{theirs}": f"thinker.{ours}" for theirs, ours in ALIASES.items()},
     category="multimodal",
 )
-register(
-    "qwen2_5_omni_thinker",
-    {
-        f"{_NAME}ThinkerForConditionalGeneration": only_thinker,
-        f"{_NAME}ThinkerModel": thinker_model,
-    },
-    aliases={**ALIASES, "model.audio_tower.": "audio_tower.", "thinker.": ""},
-    category="multimodal",
-    base=None,
-)
+_THINKER.register("qwen2_5_omni_thinker", {**ALIASES, "model.audio_tower.": "audio_tower."})
 register(
     "qwen2_5_omni_talker",
     {f"{_NAME}TalkerForConditionalGeneration": talker, f"{_NAME}TalkerModel": talker_model},
@@ -202,7 +191,12 @@ register(
     base=None,
 )
 register(
-    "qwen2_5_omni_text", {f"{_NAME}ThinkerTextModel": only_text}, category="text decoder", base=None
+    "qwen2_5_omni_text",
+    {f"{_NAME}ThinkerTextModel": _THINKER.only_text},
+    category="text decoder",
+    base=None,
 )
+
+
 register_part("qwen2_5_omni_audio_encoder", f"{_NAME}AudioEncoder", audio_model, "audio")
 register_part("qwen2_5_omni_vision_encoder", f"{_NAME}VisionEncoder", vision_model, "vision")

@@ -5,12 +5,12 @@ within windows only. File names and the two spellings of the config as in qwen2_
 """
 
 from ..core.config import ModelConfig
-from ..layers.blocks import gated_mlp
+from ..layers.blocks import fused_attention, gated_mlp
 from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Layers, Module, RMSNorm
 from .qwen2_vl import (
     ALIASES,
-    fused_attention,
+    TEXT,
     head,
     merger,
     patch_embed,
@@ -55,7 +55,7 @@ def generation(c: ModelConfig) -> Module:
     return Module(
         "Qwen2_5_VLForConditionalGeneration",
         visual=vision_model(c.section("vision_config")),
-        model=text_model(_NAME, text_section(c), "Qwen2_5_VLModel"),
+        model=TEXT.like(_NAME).named("Qwen2_5_VLModel", text_section(c)),
         lm_head=head(c, "model.embed_tokens.weight"),
     )
 

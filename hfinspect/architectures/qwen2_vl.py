@@ -9,9 +9,8 @@ that time have the text model's keys at the top.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.blocks import Heads, fused_attention, gated_mlp, grouped_attention
 from ..layers.decoders import Decoder
-from ..layers.heads import to_words
 from ..layers.vision import plain_mlp, scaled
 from ..layers.windows import switched_windows
 from ..trees.catalog import register, register_part
@@ -50,7 +49,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return grouped_attention(f"{d.name}Attention", d.width(c), heads, bias=True, out_bias=False)
 
 
-def _mlp(d: Decoder, c: ModelConfig) -> Module:
+def mlp(d: Decoder, c: ModelConfig) -> Module:
     return gated_mlp("Qwen2MLP", d.width(c), d.inner(c), act=d.act(c))
 
 
@@ -64,17 +63,14 @@ TEXT = LLAMA.like(
     num_key_value_heads=8,
     rms_norm_eps=1e-5,
     attention=_attention,
-    mlp=_mlp,
+    mlp=mlp,
     windows=lambda c: switched_windows(c, 4096, 80),
 )
 
 
-def text_model(name: str, c: ModelConfig, class_name: str | None = None) -> Module:
-    """The decoder whose classes begin with ``name``; its own is ``class_name``, else ends with
-    TextModel."""
-    base = TEXT.like(name).model(c)
-    base.class_name = class_name or f"{name}TextModel"
-    return base
+def text_model(name: str, c: ModelConfig) -> Module:
+    """The decoder whose classes begin with ``name``."""
+    return TEXT.like(name).named(f"{name}TextModel", c)
 
 
 # ---- vision
@@ -93,16 +89,6 @@ def patch_embed(class_name: str, c: ModelConfig, width: int) -> Module:
     )  # fmt: skip
 
 
-def fused_attention(class_name: str, width: Dim) -> Module:
-    """q, k and v in one matrix."""
-    return Module(
-        class_name,
-        qkv=Linear(width, 3 * width, kind="qkv"),
-        proj=Linear(width, width, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
 def merger(class_name: str, c: ModelConfig, width: Dim, out: Dim, norm: Module) -> Module:
     """Neighbouring patches side by side, through an MLP, to the text's width."""
     side = c.dim("spatial_merge_size", default=2)
@@ -118,26 +104,24 @@ def merger(class_name: str, c: ModelConfig, width: Dim, out: Dim, norm: Module) 
 
 def vision_model(c: ModelConfig) -> Module:
     width = c.dim("embed_dim", default=1280)
+    inner, act = (
+        scaled(c, width, "mlp_ratio", default=4),
+        c.text("hidden_act", default="quick_gelu"),
+    )
+    out, norm = c.dim("hidden_size", default=3584), LayerNorm(width, eps=1e-6)
     block = Module(
         "Qwen2VLVisionBlock",
-        norm1=LayerNorm(width, eps=1e-6),
-        norm2=LayerNorm(width, eps=1e-6),
+        norm1=norm,
+        norm2=norm,
         attn=fused_attention("VisionAttention", width),
-        mlp=plain_mlp(
-            "VisionMlp",
-            width,
-            scaled(c, width, "mlp_ratio", default=4),
-            act=c.text("hidden_act", default="quick_gelu"),
-        ),
+        mlp=plain_mlp("VisionMlp", width, inner, act=act),
     )
     return Module(
         "Qwen2VisionTransformerPretrainedModel",
         patch_embed=patch_embed("PatchEmbed", c, width),
         rotary_pos_emb=Activation("Qwen2VLVisionRotaryEmbedding"),
         blocks=Layers.of(c.count("depth", "num_hidden_layers", default=32), block),
-        merger=merger(
-            "PatchMerger", c, width, c.dim("hidden_size", default=3584), LayerNorm(width, eps=1e-6)
-        ),
+        merger=merger("PatchMerger", c, width, out, norm),
         part="vision",
     )
 
@@ -146,33 +130,25 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def head(c: ModelConfig, tied_to: str) -> Module:
-    text = text_section(c)
-    return to_words(
-        text.dim("hidden_size", default=8192),
-        text.dim("vocab_size", default=152064),
-        tied_to if tied(c) else None,
-    )
+    return TEXT.words(text_section(c), tied_to if tied(c) else None)
 
 
 def generation(c: ModelConfig) -> Module:
     return Module(
         "Qwen2VLForConditionalGeneration",
         visual=vision_model(c.section("vision_config")),
-        model=text_model("Qwen2VL", text_section(c), "Qwen2VLModel"),
+        model=TEXT.named("Qwen2VLModel", text_section(c)),
         lm_head=head(c, "model.embed_tokens.weight"),
-    )
-
-
-def base(c: ModelConfig) -> Module:
-    return Module(
-        "Qwen2VLModel",
-        visual=vision_model(c.section("vision_config")),
-        language_model=text_model("Qwen2VL", text_section(c)),
     )
 
 
 def only_text(c: ModelConfig) -> Module:
     return text_model("Qwen2VL", text_section(c))
+
+
+def base(c: ModelConfig) -> Module:
+    vision = vision_model(c.section("vision_config"))
+    return Module("Qwen2VLModel", visual=vision, language_model=only_text(c))
 
 
 register(

@@ -8,11 +8,11 @@ what speaks (qwen3_omni_moe_talker_code_predictor.py). File names are those of t
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_heads
-from ..layers.experts import sparse_block, sparse_layers
-from ..layers.heads import to_words
+from ..layers.blocks import activation
+from ..layers.decoders import Decoder
+from ..layers.experts import sparse_block, sparse_kinds
 from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -22,10 +22,10 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    RMSNorm,
 )
+from .qwen2_5_omni import Thinker
 from .qwen3_5 import patch_embed, vision_block
-from .qwen3_omni_moe_talker_code_predictor import NAME, attention, code2wav, talker, talker_model
+from .qwen3_omni_moe_talker_code_predictor import NAME, code2wav, end_named, talker, talker_model
 
 
 def audio_model(c: ModelConfig) -> Module:
@@ -84,87 +84,32 @@ def vision_model(c: ModelConfig) -> Module:
     )
 
 
-def _norm(c: ModelConfig, size: Dim, name: str = "ThinkerTextRMSNorm") -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6), class_name=f"{NAME}{name}")
+def _experts(c: ModelConfig) -> Dim:
+    return c.count("num_experts", default=128)
 
 
-def text_model(c: ModelConfig, class_name: str = "ThinkerTextModel") -> Module:
-    h, act = c.dim("hidden_size", default=2048), c.text("hidden_act", default="silu")
-    count = c.count("num_experts", default=128)
-    routed = sparse_layers(c, int(c.count("num_hidden_layers", default=28)), count)
-
-    def mlp(sparse: bool) -> Module:
-        if not sparse:
-            inner = c.dim("intermediate_size", default=18944)
-            return gated_mlp(f"{NAME}ThinkerTextMLP", h, inner, act=act)
-        return sparse_block(
-            f"{NAME}ThinkerText",
-            h,
-            c.dim("moe_intermediate_size", default=768),
-            count=count,
-            per_token=c.dim("num_experts_per_tok", default=8),
-            shared=None,
-            act=act,
-        )
-
-    def layer(sparse: bool) -> Module:
-        heads = grouped_heads(c, h, heads=28, kv=4)
-        return Module(
-            f"{NAME}ThinkerTextDecoderLayer",
-            self_attn=attention(c, h, heads, "ThinkerTextAttention", "ThinkerTextRMSNorm"),
-            mlp=mlp(sparse),
-            input_layernorm=_norm(c, h),
-            post_attention_layernorm=_norm(c, h),
-        )
-
-    built = {sparse: layer(sparse) for sparse in set(routed)}
-    return Module(
-        f"{NAME}{class_name}",
-        embed_tokens=Embedding(c.dim("vocab_size", default=3584), h),
-        layers=Layers(built[sparse] for sparse in routed),
-        norm=_norm(c, h, "TextRMSNorm"),
-        rotary_emb=Activation(f"{NAME}ThinkerTextRotaryEmbedding"),
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    return sparse_block(
+        d.name,
+        d.width(c),
+        c.dim("moe_intermediate_size", default=768),
+        count=_experts(c),
+        per_token=c.dim("num_experts_per_tok", default=8),
+        shared=None,
+        act=d.act(c),
     )
 
 
-def thinker(c: ModelConfig, *, at: str = "") -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        text.dim("hidden_size", default=2048),
-        text.dim("vocab_size", default=3584),
-        f"{at}model.embed_tokens.weight" if c.tied(default=False) else None,
-    )
-    return Module(
-        f"{NAME}ThinkerForConditionalGeneration",
-        audio_tower=audio_model(c.section("audio_config")),
-        visual=vision_model(c.section("vision_config")),
-        model=text_model(text, "ThinkerModel"),
-        lm_head=head,
-    )
-
-
-def thinker_model(c: ModelConfig) -> Module:
-    """Without a head."""
-    return Module(
-        f"{NAME}ThinkerModel",
-        audio_tower=audio_model(c.section("audio_config")),
-        visual=vision_model(c.section("vision_config")),
-        language_model=text_model(c.section("text_config"), "ThinkerTextModel"),
-    )
+TEXT = Decoder(
+    f"{NAME}ThinkerText", vocab_size=3584, hidden_size=2048, intermediate_size=18944,
+    num_hidden_layers=28, num_attention_heads=28, num_key_value_heads=4, qk_norm=True, moe=_moe,
+    kinds=lambda _d, c, layers: sparse_kinds(c, layers, _experts(c)),
+)  # fmt: skip
+_THINKER = Thinker(NAME, audio_model, vision_model, TEXT, end_named)
 
 
 def whole(c: ModelConfig) -> Module:
-    speaks = c.flag("enable_audio_output", default=True)
-    return Module(
-        f"{NAME}ForConditionalGeneration",
-        thinker=thinker(c.section("thinker_config"), at="thinker."),
-        talker=talker(c.section("talker_config")) if speaks else None,
-        code2wav=code2wav(c.section("code2wav_config")) if speaks else None,
-    )
-
-
-def only_thinker(c: ModelConfig) -> Module:
-    return thinker(c.section("thinker_config") if c.has("thinker_config") else c)
+    return _THINKER.whole(c, talker=talker, code2wav=code2wav)
 
 
 def talker_alone(c: ModelConfig) -> Module:
@@ -172,17 +117,8 @@ def talker_alone(c: ModelConfig) -> Module:
 
 
 register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", whole, "multimodal")
-register(
-    "qwen3_omni_moe_thinker",
-    {
-        f"{NAME}ThinkerForConditionalGeneration": only_thinker,
-        f"{NAME}ThinkerModel": thinker_model,
-    },
-    aliases={"thinker.": ""},
-    category="multimodal",
-    base=None,
-)
-register_part("qwen3_omni_moe_text", f"{NAME}ThinkerTextModel", text_model, "text decoder")
+_THINKER.register("qwen3_omni_moe_thinker", {})
+register_part("qwen3_omni_moe_text", f"{NAME}ThinkerTextModel", _THINKER.only_text, "text decoder")
 register_part("qwen3_omni_moe_audio_encoder", f"{NAME}AudioEncoder", audio_model, "audio")
 register_part("qwen3_omni_moe_vision_encoder", f"{NAME}VisionEncoder", vision_model, "vision")
 register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", talker_alone, "audio")

@@ -4,12 +4,14 @@ A talker with experts writes the first code of a frame, a small decoder the othe
 transformer with convolutions (Code2Wav) turns all into a waveform.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, grouped_heads
+from ..layers.composing import renamed
+from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import sparse_block, stacked_experts
-from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -20,68 +22,52 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    RMSNorm,
     Weight,
 )
 
 NAME = "Qwen3OmniMoe"
 
 
-def _norm(c: ModelConfig, size: Dim, name: str, eps: float = 1e-6) -> Module:
-    found = c.number("rms_norm_eps", default=eps)
-    return RMSNorm(size, eps=found, class_name=f"{NAME}{name}")
-
-
-def attention(c: ModelConfig, hidden: Dim, heads: Heads, name: str, norm: str | None) -> Module:
-    return grouped_attention(
-        f"{NAME}{name}",
-        hidden,
-        heads,
-        bias=c.flag("attention_bias", default=False),
-        norms=(lambda: {"q_norm": _norm(c, heads.dim, norm), "k_norm": _norm(c, heads.dim, norm)})
-        if norm
-        else None,
-    )
+def end_named(decoder: Module, name: str = f"{NAME}TextRMSNorm") -> Module:
+    """The norm behind the layers is of another class than those in them."""
+    norm = decoder["norm"]
+    assert isinstance(norm, Module)
+    norm.class_name = name
+    return decoder
 
 
 # ---- talker
 
 
-def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
-    """Files of the whole have a tensor an expert; a save of it alone has them ``stacked``."""
-    h, name = c.dim("hidden_size", default=1024), f"{NAME}TalkerText"
-    inner, per_token = (
-        c.dim("moe_intermediate_size", default=384),
-        c.dim("num_experts_per_tok", default=8),
-    )
+def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> Module:
+    h, name = d.width(c), f"{NAME}TalkerText"
+    inner = c.dim("moe_intermediate_size", default=384)
     count = c.count("num_experts", "num_local_experts", default=128)
+    per_token = c.dim("num_experts_per_tok", default=8)
+    # Read by the class, though its config has no default for it.
+    shared = c.dim("shared_expert_intermediate_size")
     block = sparse_block(
-        name,
-        h,
-        inner,
-        count=count,
-        per_token=per_token,
-        # Read by the class, though its config has no default for it.
-        shared=c.dim("shared_expert_intermediate_size"),
-        act=c.text("hidden_act", default="silu"),
+        name, h, inner, count=count, per_token=per_token, shared=shared, act=d.act(c)
     )
     if stacked:
         block.children["experts"] = stacked_experts(f"{name}Experts", count, per_token, h, inner)
-    heads = grouped_heads(c, h, heads=16, kv=2)
-    layer = Module(
-        f"{NAME}TalkerDecoderLayer",
-        self_attn=attention(c, h, heads, "ThinkerTextAttention", "ThinkerTextRMSNorm"),
-        mlp=block,
-        input_layernorm=_norm(c, h, "ThinkerTextRMSNorm"),
-        post_attention_layernorm=_norm(c, h, "ThinkerTextRMSNorm"),
-    )
-    return Module(
-        f"{NAME}TalkerModel",
-        layers=Layers.of(c.count("num_hidden_layers", default=20), layer),
-        norm=_norm(c, h, "TextRMSNorm"),
-        rotary_emb=Activation(f"{NAME}TalkerRotaryEmbedding"),
-        codec_embedding=Embedding(c.dim("vocab_size", default=3072), h),
-    )
+    return block
+
+
+TALKER = Decoder(
+    f"{NAME}ThinkerText", vocab_size=3072, hidden_size=1024, num_hidden_layers=20,
+    num_attention_heads=16, num_key_value_heads=2, qk_norm=True, moe=_moe,
+)  # fmt: skip
+
+
+def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
+    """Files of the whole have a tensor an expert; a save of it alone has them ``stacked``."""
+    d = TALKER.like(TALKER.name, moe=partial(_moe, stacked=stacked))
+    base = end_named(d.named(f"{NAME}TalkerModel", c))
+    base.children["codec_embedding"] = base.children.pop("embed_tokens")
+    for own in ("DecoderLayer", "RotaryEmbedding"):
+        renamed(base, f"{NAME}ThinkerText{own}", f"{NAME}Talker{own}")
+    return base
 
 
 def _resize(c: ModelConfig) -> Module:
@@ -97,13 +83,12 @@ def _resize(c: ModelConfig) -> Module:
 
 def talker(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    h, vocab = text.dim("hidden_size", default=1024), text.dim("vocab_size", default=3072)
     return Module(
         f"{NAME}TalkerForConditionalGeneration",
         model=talker_model(text),
         text_projection=_resize(c),
         hidden_projection=_resize(c),
-        codec_head=to_words(h, vocab),
+        codec_head=TALKER.words(text),
         code_predictor=code_predictor(c.section("code_predictor_config")),
         part="audio",
     )
@@ -111,37 +96,34 @@ def talker(c: ModelConfig) -> Module:
 
 # ---- code predictor
 
+PREDICTOR = Decoder(
+    NAME, vocab_size=2048, hidden_size=1024, intermediate_size=3072, num_hidden_layers=5,
+    num_attention_heads=16, num_key_value_heads=8, head_dim=128, qk_norm=True,
+)  # fmt: skip
+
+
+def _predicted(c: ModelConfig) -> int:
+    """The codes of a frame but for the first; each has a table and a head of its own."""
+    return int(c.count("num_code_groups", default=32, minimum=1)) - 1
+
 
 def code_predictor_model(c: ModelConfig) -> Module:
-    h, vocab = c.dim("hidden_size", default=1024), c.dim("vocab_size", default=2048)
-    more = int(c.count("num_code_groups", default=32, minimum=1)) - 1
-    heads = grouped_heads(c, h, heads=16, kv=8, head_dim=128)
-    inner = c.dim("intermediate_size", default=3072)
-    layer = Module(
-        f"{NAME}TalkerCodePredictorDecoderLayer",
-        self_attn=attention(c, h, heads, "TalkerCodePredictorAttention", "RMSNorm"),
-        mlp=gated_mlp(f"{NAME}MLP", h, inner, act=c.text("hidden_act", default="silu")),
-        input_layernorm=_norm(c, h, "RMSNorm"),
-        post_attention_layernorm=_norm(c, h, "RMSNorm"),
-    )
-    return Module(
-        f"{NAME}TalkerCodePredictorModel",
-        layers=Layers.of(c.count("num_hidden_layers", default=5), layer),
-        norm=_norm(c, h, "RMSNorm"),
-        rotary_emb=Activation(f"{NAME}RotaryEmbedding"),
-        codec_embedding=ModuleList([Embedding(vocab, h)] * more),
-        part="audio",
-    )
+    base = PREDICTOR.named(f"{NAME}TalkerCodePredictorModel", c)
+    table = base.children.pop("embed_tokens")
+    assert isinstance(table, Module)
+    base.children["codec_embedding"] = ModuleList([table] * _predicted(c))
+    base.part = "audio"
+    for own in ("Attention", "DecoderLayer"):
+        renamed(base, f"{NAME}{own}", f"{NAME}TalkerCodePredictor{own}")
+    return base
 
 
 def code_predictor(c: ModelConfig) -> Module:
-    h, vocab = c.dim("hidden_size", default=1024), c.dim("vocab_size", default=2048)
-    more = int(c.count("num_code_groups", default=32, minimum=1)) - 1
-    head = to_words(h, vocab)
+    heads = [PREDICTOR.words(c)] * _predicted(c)
     return Module(
         f"{NAME}TalkerCodePredictorModelForConditionalGeneration",
         model=code_predictor_model(c),
-        lm_head=ModuleList([head] * more, component=Component.HEAD, kind="lm_head"),
+        lm_head=ModuleList(heads, component=Component.HEAD, kind="lm_head"),
         part="audio",
     )
 
@@ -163,26 +145,29 @@ def _snake(width: Dim) -> Module:
     return Module(f"{NAME}SnakeBeta", slopes, component=Component.OTHER)
 
 
-def _transformer(c: ModelConfig, h: Dim) -> Module:
-    heads = grouped_heads(c, h, heads=16, kv=16)
-    inner = c.dim("intermediate_size", default=3072)
+def _scaled(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block, weight = pre_norm(d, c, kind), Weight(d.width(c), kind="scale")
+    block.class_name = f"{d.name}TransformerLayer"
+    scale = Module(f"{d.name}LayerScale", scale=weight, component=Component.OTHER)
+    block.children |= {"self_attn_layer_scale": scale, "mlp_layer_scale": scale}
+    return renamed(block, f"{d.name}MLP", f"{d.name}Mlp")
 
-    weight = Weight(h, kind="scale")
-    scale = Module(f"{NAME}Code2WavLayerScale", scale=weight, component=Component.OTHER)
-    layer = Module(
-        f"{NAME}Code2WavTransformerLayer",
-        self_attn=attention(c, h, heads, "Code2WavAttention", None),
-        mlp=gated_mlp(f"{NAME}Code2WavMlp", h, inner, act=c.text("hidden_act", default="silu")),
-        input_layernorm=_norm(c, h, "Code2WavRMSNorm", 1e-5),
-        post_attention_layernorm=_norm(c, h, "Code2WavRMSNorm", 1e-5),
-        self_attn_layer_scale=scale,
-        mlp_layer_scale=scale,
-    )
-    return Module(
-        f"{NAME}Code2WavTransformerModel",
-        layers=Layers.of(c.count("num_hidden_layers", default=8), layer),
-        norm=_norm(c, h, "RMSNorm", 1e-5),
-        rotary_emb=Activation(f"{NAME}RotaryEmbedding"),
+
+TRANSFORMER = Decoder(
+    f"{NAME}Code2Wav", hidden_size=1024, intermediate_size=3072, num_hidden_layers=8,
+    num_attention_heads=16, num_key_value_heads=16, rms_norm_eps=1e-5, layer=_scaled,
+)  # fmt: skip
+
+
+def _transformer(c: ModelConfig, h: Dim) -> Module:
+    return end_named(
+        Module(
+            f"{NAME}Code2WavTransformerModel",
+            layers=TRANSFORMER.layers(c),
+            norm=TRANSFORMER.norm(TRANSFORMER, c, h),
+            rotary_emb=Activation(f"{NAME}RotaryEmbedding"),
+        ),
+        f"{NAME}RMSNorm",
     )
 
 

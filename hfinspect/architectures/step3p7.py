@@ -17,8 +17,18 @@ from collections.abc import Callable, Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides
+from ..layers.blocks import (
+    Heads,
+    gated_mlp,
+    grouped_attention,
+    layer_overrides,
+    rms_norms,
+    size,
+    two_layer_mlp,
+)
+from ..layers.experts import router
 from ..layers.heads import lm_head, to_words
+from ..layers.multimodal import linear_projector
 from ..layers.vision import pair, patch_conv, patch_count
 from ..layers.windows import windows
 from ..trees.catalog import register, register_part
@@ -30,40 +40,48 @@ from ..trees.modules import (
     Linear,
     Module,
     Parameter,
-    RMSNorm,
     Weight,
 )
 
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
+_vocab = size("vocab_size", default=128815)
+_norm = rms_norms("Step3p7RMSNorm", 1e-5)
+#: The parts of a layer that hold its experts.
+Sparse = Callable[[ModelConfig], dict[str, Module]]
 
 
-def _norm(c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="Step3p7RMSNorm")
+def _predicted(c: ModelConfig) -> int:
+    """How many layers more files hold, for further tokens."""
+    return int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
 
 
 def _per_layer(c: ModelConfig, key: str, usual: list[str]) -> Sequence[str]:
     """One word per layer; a list may go on with those of multi-token prediction."""
     found = c.strings(key, default=usual)
-    more = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
-    if len(found) not in (len(usual), len(usual) + more):
+    if len(found) not in (len(usual), len(usual) + _predicted(c)):
         raise c.error(key, f"{len(found)} entries", f"one for each of {len(usual)} layers")
     return found[: len(usual)]
 
 
-def query_heads(c: ModelConfig, layers: int) -> list[Dim]:
-    """per_layer_config, else num_sliding_attention_heads (once attention_other_setting) in sliding
-    layers."""
+def _usual_and_sliding(c: ModelConfig) -> tuple[Dim, Dim]:
+    """Heads of a layer, and of a sliding one: num_sliding_attention_heads (once
+    attention_other_setting)."""
     usual = c.dim("num_attention_heads", default=64)
+    other = c.section("attention_other_setting").dim("num_attention_heads", default=usual)
+    return usual, c.dim("num_sliding_attention_heads", default=other)
+
+
+def query_heads(c: ModelConfig, layers: int) -> list[Dim]:
+    """per_layer_config, else by the layer's type."""
     if c.has("per_layer_config"):
+        usual = c.dim("num_attention_heads", default=64)
         return [
             layer_overrides(c, i).dim("num_attention_heads", default=usual) for i in range(layers)
         ]
-    other = c.section("attention_other_setting").dim("num_attention_heads", default=usual)
-    sliding = c.dim("num_sliding_attention_heads", default=other)
+    usual, sliding = _usual_and_sliding(c)
     types = _per_layer(c, "layer_types", ["full_attention"] * layers)
     return [sliding if kind == "sliding_attention" else usual for kind in types]
 
@@ -84,9 +102,8 @@ def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
 
 
 def attention(c: ModelConfig, query: Dim) -> Module:
-    h = _hidden(c)
     kv = c.dim("num_attention_groups", "num_key_value_heads", default=8)
-    heads = Heads(query, kv, c.dim("head_dim", default=128))
+    heads, h = Heads(query, kv, c.dim("head_dim", default=128)), _hidden(c)
     block = grouped_attention(
         "Step3p7Attention",
         h,
@@ -98,68 +115,49 @@ def attention(c: ModelConfig, query: Dim) -> Module:
     return block
 
 
-#: The parts of a layer that hold its experts.
-Sparse = Callable[[ModelConfig], dict[str, Module]]
-
-
-def _stacked(*shape: int) -> Module:
-    return Module("Step3p7MoELinear", weight=Weight(*shape))
-
-
 def expert_sizes(c: ModelConfig) -> tuple[Dim, Dim, Dim, Dim]:
     """Width, width inside an expert, experts, and how many of them a token meets."""
-    count = c.count(
-        "moe_num_experts", "n_routed_experts", "num_experts", default=288, minimum=1
-    )  # fmt: skip
+    keys = ("moe_num_experts", "n_routed_experts", "num_experts")
     per_token = c.dim("moe_top_k", "num_experts_per_tok", default=8)
-    return _hidden(c), c.dim("moe_intermediate_size", default=1280), count, per_token
+    inner = c.dim("moe_intermediate_size", default=1280)
+    return _hidden(c), inner, c.count(*keys, default=288, minimum=1), per_token
+
+
+def _mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    bias = c.flag("mlp_bias", default=False)
+    return gated_mlp("Step3p7MLP", _hidden(c), inner, bias=bias, kind=kind)
 
 
 def shared_mlp(c: ModelConfig) -> Module:
-    return gated_mlp(
-        "Step3p7MLP",
-        _hidden(c),
-        c.dim("share_expert_dims", "share_expert_dim", default=1280),
-        bias=c.flag("mlp_bias", default=False),
-        kind="shared_expert",
-    )
+    inner = c.dim("share_expert_dims", "share_expert_dim", default=1280)
+    return _mlp(c, inner, "shared_expert")
 
 
 def sparse_mlp(c: ModelConfig) -> dict[str, Module]:
     h, inner, count, per_token = expert_sizes(c)
-    bias = Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
+    shapes = {
+        "gate_proj": (count, inner, h),
+        "up_proj": (count, inner, h),
+        "down_proj": (count, h, inner),
+    }
+    used = (min(int(per_token), int(count)), int(count))
     routed = {
-        "gate_proj": _stacked(count, inner, h),
-        "up_proj": _stacked(count, inner, h),
-        "down_proj": _stacked(count, h, inner),
+        name: Module("Step3p7MoELinear", weight=Weight(*shape), kind="expert", active=used)
+        for name, shape in shapes.items()
     }
-    for part in routed.values():
-        part.kind = "expert"
-        part.active = (min(int(per_token), int(count)), int(count))
-    gate = Module("Step3p7TopKRouter", weight=Weight(count, h), component=Component.ROUTER)
-    return {
-        "moe": Module(
-            "Step3p7SparseMoeBlock",
-            {"gate": gate, "router_bias": bias, **routed},
-            component=Component.MLP,
-        ),
-        "share_expert": shared_mlp(c),
-    }
+    bias = Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
+    parts = {"gate": router("Step3p7TopKRouter", h, count), "router_bias": bias, **routed}
+    moe = Module("Step3p7SparseMoeBlock", parts, component=Component.MLP)
+    return {"moe": moe, "share_expert": shared_mlp(c)}
 
 
 def layer(c: ModelConfig, query: Dim, kind: str, sparse: Sparse = sparse_mlp) -> Module:
-    bias = c.flag("mlp_bias", default=False)
-    inner = c.dim("intermediate_size", default=11264)
-    mlp = (
-        sparse(c)
-        if kind == "sparse"
-        else {"mlp": gated_mlp("Step3p7MLP", _hidden(c), inner, bias=bias)}
-    )
+    dense = {"mlp": _mlp(c, c.dim("intermediate_size", default=11264))}
     return Module(
         "Step3p7DecoderLayer",
         {
             "self_attn": attention(c, query),
-            **mlp,
+            **(sparse(c) if kind == "sparse" else dense),
             "input_layernorm": _norm(c, _hidden(c)),
             "post_attention_layernorm": _norm(c, _hidden(c)),
         },
@@ -168,20 +166,13 @@ def layer(c: ModelConfig, query: Dim, kind: str, sparse: Sparse = sparse_mlp) ->
 
 def next_token_layers(c: ModelConfig, layers: int) -> list[Module]:
     """Dense layers, with sliding attention where ``layer_types`` does not go on to them."""
-    count = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
+    count, h = _predicted(c), _hidden(c)
     if not count:
         return []
-    h, vocab = _hidden(c), c.dim("vocab_size", default=128815)
-    usual = c.dim("num_attention_heads", default=64)
-    other = c.section("attention_other_setting").dim("num_attention_heads", default=usual)
-    sliding = c.dim("num_sliding_attention_heads", default=other)
+    usual, sliding = _usual_and_sliding(c)
     listed = c.strings("layer_types", default=())[layers : layers + count]
     kinds = listed or ("sliding_attention",) * count
-    head = Module(
-        "SharedHead",
-        norm=_norm(c, h),
-        output=to_words(h, vocab),
-    )
+    head = Module("SharedHead", norm=_norm(c, h), output=to_words(h, _vocab(c)))
 
     def row(query: Dim) -> Module:
         return Module(
@@ -208,22 +199,18 @@ def text_model(
     count = int(c.count("num_hidden_layers", default=45))
     described = list(zip(query_heads(c, count), mlp_types(c, count), strict=True))
     distinct = {entry: layer(c, *entry, sparse) for entry in dict.fromkeys(described)}
-    rows = [distinct[entry] for entry in described]
+    rows = [distinct[entry] for entry in described] + next_token_layers(c, count)
     return Module(
         class_name,
-        embed_tokens=Embedding(c.dim("vocab_size", default=128815), _hidden(c)),
-        layers=Layers(
-            rows + next_token_layers(c, count), windows=windows(c, None, lambda _i, _n: True)
-        ),
+        embed_tokens=Embedding(_vocab(c), _hidden(c)),
+        layers=Layers(rows, windows=windows(c, None, lambda _i, _n: True)),
         norm=_norm(c, _hidden(c)),
     )
 
 
 # ---- vision
 
-
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("width", "hidden_size", default=1536)
+_width = size("width", "hidden_size", default=1536)
 
 
 def vision_layer(c: ModelConfig) -> Module:
@@ -241,12 +228,7 @@ def vision_layer(c: ModelConfig) -> Module:
             out_proj=Linear(h, h, kind="output"),
             component=Component.ATTENTION,
         ),
-        mlp=Module(
-            "Step3p7VisionMLP",
-            c_fc=Linear(h, inner, kind="up"),
-            c_proj=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=two_layer_mlp("Step3p7VisionMLP", h, inner, names=("c_fc", "c_proj")),
         ln_1=LayerNorm(h, eps=eps),
         ln_2=LayerNorm(h, eps=eps),
         ls_1=Module("LayerScale", gamma=Weight(h, kind="scale")),
@@ -274,21 +256,19 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def _projector(c: ModelConfig) -> Module:
-    linear = Linear(
-        _width(c.section("vision_config")) * 4,
-        _hidden(c.section("text_config")),
-        bias=c.flag("projector_bias", default=False),
-        component=Component.PROJECTOR,
-    )
-    linear.part = "projector"
-    return linear
+    width, out = _width(c.section("vision_config")) * 4, _hidden(c.section("text_config"))
+    return linear_projector(width, out, bias=c.flag("projector_bias", default=False))
 
 
-def _text_with_head(c: ModelConfig, outer: ModelConfig) -> dict[str, Module]:
-    vocab = c.dim("vocab_size", default=128815)
-    tied_to = "model.embed_tokens.weight"
-    head = lm_head(outer, _hidden(c), vocab, tied_to=tied_to, tied_default=False)
-    return {"model": text_model(c, "Step3p7Model"), "lm_head": head}
+def flash(c: ModelConfig, *, tying: ModelConfig | None = None) -> Module:
+    """The text tower alone, its keys at the top of the config; ``tying`` decides about the head."""
+    text = c.section("text_config") if c.has("text_config") else c
+    head = lm_head(
+        tying or text, _hidden(text), _vocab(text), tied_to="model.embed_tokens.weight",
+        tied_default=False,
+    )  # fmt: skip
+    whole = {"model": text_model(text, "Step3p7Model"), "lm_head": head}
+    return Module("Step3p7FlashForCausalLM", dict(whole))
 
 
 def conditional_generation(c: ModelConfig) -> Module:
@@ -297,15 +277,9 @@ def conditional_generation(c: ModelConfig) -> Module:
         {
             "vision_model": vision_model(c.section("vision_config")),
             "vit_large_projector": _projector(c),
-            **_text_with_head(c.section("text_config"), c),
+            **flash(c.section("text_config"), tying=c).children,
         },
     )
-
-
-def flash(c: ModelConfig) -> Module:
-    """The text tower alone, its keys at the top of the config."""
-    text = c.section("text_config") if c.has("text_config") else c
-    return Module("Step3p7FlashForCausalLM", _text_with_head(text, text))
 
 
 def model(c: ModelConfig) -> Module:

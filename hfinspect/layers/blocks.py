@@ -12,7 +12,7 @@ from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Linear, Module
+from ..trees.modules import Activation, Linear, Module, RMSNorm
 
 #: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).
 _ACTIVATIONS = {
@@ -30,6 +30,18 @@ _ACTIVATIONS = {
 def activation(name: str | None) -> Module:
     """The activation module that a config's name stands for; tensors it has none."""
     return Activation(_ACTIVATIONS.get(name or "", name or "Identity"))
+
+
+def size(*keys: str, default: int) -> Callable[[ModelConfig], Dim]:
+    """What reads the size under ``keys``; ``default`` is the config class's own."""
+    return lambda c: c.dim(*keys, default=default)
+
+
+def rms_norms(class_name: str, eps: float) -> Callable[[ModelConfig, int], Module]:
+    """What makes a family's norms of a width; ``eps`` is its default of ``rms_norm_eps``."""
+    return lambda c, width: RMSNorm(
+        width, eps=c.number("rms_norm_eps", default=eps), class_name=class_name
+    )
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,41 @@ def grouped_attention(
         },
         component=Component.ATTENTION,
         keeps=(KeysValues(kv_width, kv_width, heads=heads.kv),),
+    )
+
+
+def fused_attention(
+    class_name: str, hidden: int, *, bias: bool = True, out_bias: bool = True, out: str = "proj",
+    **norms: Module,
+) -> Module:  # fmt: skip
+    """Queries, keys and values in one matrix, and the output: 4·H² weights. ``norms`` are those of
+    each head's queries and keys."""
+    return Module(
+        class_name,
+        {
+            "qkv": Linear(hidden, 3 * hidden, bias=bias, kind="qkv"),
+            out: Linear(hidden, hidden, bias=out_bias, kind="output"),
+            **norms,
+        },
+        component=Component.ATTENTION,
+    )
+
+
+def two_layer_mlp(
+    class_name: str, hidden: int, inner: int, *, act: str | None = None, bias: bool = True,
+    names: tuple[str, str] = ("fc1", "fc2"), act_name: str = "act",
+) -> Module:  # fmt: skip
+    """down(act(up(x))): 2·H·I weights; ``names`` are those of the two. Without ``act`` the class
+    keeps no module for it."""
+    up, down = names
+    return Module(
+        class_name,
+        {
+            up: Linear(hidden, inner, bias=bias, kind="up"),
+            act_name: activation(act) if act else None,
+            down: Linear(inner, hidden, bias=bias, kind="down"),
+        },
+        component=Component.MLP,
     )
 
 

@@ -29,7 +29,7 @@ from ..trees.modules import (
 )
 from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
 from .experts import experts, router
-from .heads import decoder_classes
+from .heads import decoder_classes, to_words
 
 Norm = Callable[["Decoder", ModelConfig, int], Module]
 
@@ -324,6 +324,16 @@ class Decoder:
                 "rotary_emb": Activation(f"{self.name}RotaryEmbedding") if self.rotary else None,
             },
         )
+
+    def named(self, class_name: str, c: ModelConfig) -> Module:
+        """The model under another class name."""
+        base = self.model(c)
+        base.class_name = class_name
+        return base
+
+    def words(self, c: ModelConfig, tied_to: str | None = None) -> Module:
+        """The projection to the vocabulary, where its tie is known."""
+        return to_words(self.width(c), self.size(c, "vocab_size"), tied_to)
 
     def classes(self) -> dict[str, Builder]:
         """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``."""

@@ -6,13 +6,13 @@ Source: transformers/modeling_layers.py (GenericForSequenceClassification, ...To
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.catalog import Builder
+from ..trees.catalog import Builder, Family, register
 from ..trees.modules import Activation, Dropout, Linear, Module
 
 Base = Callable[[ModelConfig], Module]
@@ -77,6 +77,23 @@ def causal_lm(
         return Module(name, {prefix: model, head: projection})
 
     return build
+
+
+def register_tower(
+    model_type: str,
+    name: str,
+    model: Builder,
+    *,
+    tied: bool = False,
+    aliases: Mapping[str, str] | None = None,
+) -> Family:
+    """Add the text tower of a composite: ``{name}ForCausalLM`` and ``{name}TextModel``; ``tied`` is
+    the default of the config class."""
+    causal = f"{name}ForCausalLM"
+    classes = {causal: causal_lm(causal, model, tied_default=tied), f"{name}TextModel": model}
+    return register(
+        model_type, classes, base_prefix="model", aliases=aliases, category="text decoder"
+    )
 
 
 def sequence_classification(

@@ -323,3 +323,10 @@ def register_headed(
 def projector(name: str, **parts: Module | Parameter | None) -> Module:
     """A module between tower and decoder."""
     return Module(name, parts, component=Component.PROJECTOR, part="projector")
+
+
+def linear_projector(inputs: int, outputs: int, *, bias: bool = True) -> Module:
+    """One linear layer between tower and decoder."""
+    linear = Linear(inputs, outputs, bias=bias, component=Component.PROJECTOR)
+    linear.part = "projector"
+    return linear
