@@ -146,8 +146,9 @@ def sparse_mlp(c: ModelConfig) -> dict[str, Module]:
         for name, shape in shapes.items()
     }
     bias = Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
-    parts = {"gate": router("Step3p7TopKRouter", h, count), "router_bias": bias, **routed}
-    moe = Module("Step3p7SparseMoeBlock", parts, component=Component.MLP)
+    gate = router("Step3p7TopKRouter", h, count)
+    parts: dict[str, Module | Parameter] = {"gate": gate, "router_bias": bias, **routed}
+    moe = Module("Step3p7SparseMoeBlock", dict(parts), component=Component.MLP)
     return {"moe": moe, "share_expert": shared_mlp(c)}
 
 
