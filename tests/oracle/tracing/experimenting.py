@@ -68,7 +68,7 @@ class Experiments(Builds):
         """What is computed only where a flag or a text is another: the same runs there."""
         for one in self.seen[1:]:
             ((key, _),) = one.changes.items()
-            if isinstance(self.base.env[key], (bool, str, type(None))):
+            if _turns(self.base.env[key]):
                 self._noted(one, paired=isinstance(self.base.env[key], bool))
         vars(self).pop("_sized", None)  # of which there may be more now
 
@@ -270,7 +270,7 @@ class Experiments(Builds):
             turned_to = self.working[key][:2]
             if isinstance(self.base.env[key], float):
                 turned_to = [value for value in turned_to if value == 0]
-            elif not isinstance(self.base.env[key], (bool, str, type(None))):
+            elif not _turns(self.base.env[key]):
                 continue
             for value in turned_to:
                 one = self.changed({key: value})
@@ -391,6 +391,12 @@ def _words_of(name: str, named: Mapping[str, set[str]]) -> set[str]:
         found |= {"full_attention", "sliding_attention"}  # of which other modules may read
         found.update(word for words in named.values() for word in words if _LAYER.search(word))
     return found
+
+
+def _turns(value: Any) -> bool:
+    """Whether other values of a key may be other branches: flags, texts, kinds of layers."""
+    texts = isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
+    return texts or value is None or isinstance(value, (bool, str))
 
 
 def counts(value: Any) -> bool:

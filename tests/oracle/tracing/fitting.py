@@ -276,13 +276,17 @@ class Fitter:
         pairs = [(item.build, *item.node.active) for item in items]
         counts = [(b, n) for b, _, n in pairs]
         count = self.number(counts)
-        chosen = self.number([(b, k) for b, k, n in pairs if k < n] or counts)
+        some = [(b, k) for b, k, n in pairs if k < n] or counts
+
+        def serves(written: Written) -> bool:
+            found = ((evaluated(written, self.values[b]), k, n) for b, k, n in pairs)
+            return all(isinstance(x, int) and min(x, n) == k for x, k, n in found)
+
+        first, most = max(some, key=lambda pair: pair[1])
+        near = (self.expressions[number] for number in self._giving(first).get(most, ()))
+        chosen = next(filter(serves, (self.number(some), *near, most)), None)
         if count is None or chosen is None:
             return None
-        for build, k, n in pairs:
-            found = evaluated(chosen, self.values[build])
-            if type(found) is not int or min(found, n) != k:
-                return None
         return [chosen, count]
 
     def _module(self, items: list[Item], depth: int) -> Any:
