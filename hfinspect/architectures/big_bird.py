@@ -6,19 +6,14 @@ BERT with sparse attention: the same projections, of which query, key and value 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import Part, composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, one_label
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token, pre_training
+from ..layers.encoders import BASE, dropout, hidden
 from ..layers.heads import classifier
-from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Layers, Linear, Module
-
-_NAME = "BigBird"
-_DEFAULTS = {
-    **BASE, "vocab_size": 50358, "max_position_embeddings": 4096, "hidden_act": "gelu_new",
-}  # fmt: skip
+from ..trees.modules import Activation, Dropout, Linear, Module
+from .bert import BERT
 
 
-def attention(c: ModelConfig) -> Module:
+def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, bias = hidden(c), c.flag("use_bias", default=True)
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     full = c.text("attention_type", default="block_sparse") == "original_full"
@@ -29,68 +24,52 @@ def attention(c: ModelConfig) -> Module:
         value=Linear(h, h, bias=bias, kind="value"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)) if full else None,
     )
-    return Module(
-        "BigBirdAttention",
-        {"self": projections, "output": encoders.self_output(c, _NAME)},
-        component=Component.ATTENTION,
-    )
+    attention = encoders.attending(c, e.name, projections)
+    return encoders.layer(c, e.name, attention_block=attention, cross=True)
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    block = encoders.layer(c, _NAME, attention_block=attention(c), cross=True)
-    if encoders.is_cross(c):
-        block.children["crossattention"] = attention(c)
+def _whole(e: Encoder, c: ModelConfig) -> Module:
+    pools = e.pooling != "never"
     pool = Linear(hidden(c), hidden(c), component=Component.HEAD, kind="pooler")
     return Module(
         "BigBirdModel",
-        embeddings=encoders.embeddings(c, _NAME),
-        encoder=Module("BigBirdEncoder", layer=Layers.of(c.count("num_hidden_layers"), block)),
-        pooler=pool if pooling else None,
-        activation=Activation("Tanh") if pooling else None,
+        embeddings=e.embeddings(e, c),
+        encoder=e.encoder(e, c),
+        pooler=pool if pools else None,
+        activation=Activation("Tanh") if pools else None,
     )
 
 
-def _words(c: ModelConfig, *, sentences: bool = False) -> Module:
-    table = "bert.embeddings.word_embeddings.weight"
-    return encoders.bert_mlm_head(c, _NAME, table=table, sentences=sentences)
-
-
 def _answers(c: ModelConfig) -> Module:
+    """A head that ends in an MLP of its own: a part of the head, not of the layers."""
+    mlp = {
+        "intermediate": encoders.intermediate(c, "BigBird"),
+        "output": encoders.output(c, "BigBird"),
+    }
+    for part in mlp.values():
+        part.component = Component.HEAD
     return Module(
         "BigBirdForQuestionAnsweringHead",
-        dropout=dropout(c),
-        intermediate=_in_head(encoders.intermediate(c, _NAME)),
-        output=_in_head(encoders.output(c, _NAME)),
-        qa_outputs=classifier(hidden(c), 2),
+        {"dropout": dropout(c), **mlp, "qa_outputs": classifier(hidden(c), 2)},
         component=Component.HEAD,
         kind="classifier",
     )
 
 
-def _in_head(module: Module) -> Module:
-    # The answers' head ends in an MLP of its own: a part of the head, not of the layers.
-    module.component = Component.HEAD
-    return module
-
-
-_WORDS: dict[str, Part] = {"bert": model, "cls": _words}
-_CLASSES = composed(
-    {
-        "BigBirdForMaskedLM": _WORDS,
-        "BigBirdModel": model,
-        "BigBirdForPreTraining": {"bert": model, "cls": lambda c: _words(c, sentences=True)},
-        "BigBirdForCausalLM": _WORDS,
-        "BigBirdForSequenceClassification": {
-            "bert": model,
-            "classifier": lambda c: encoders.roberta_classifier(c, _NAME),
-        },
-        "BigBirdForMultipleChoice": {"bert": model, "dropout": dropout, "classifier": one_label},
-        "BigBirdForTokenClassification": {"bert": model, "dropout": dropout, "classifier": labels},
-        "BigBirdForQuestionAnswering": {
-            "bert": lambda c: model(c, pooling=False),
-            "qa_classifier": _answers,
-        },
+def _forms(e: Encoder) -> Forms:
+    forms, bare = bert_forms(e), e.like(e.name, e.prefix, pooling="never")
+    return {
+        **forms,
+        "ForPreTraining": pre_training(e)["ForPreTraining"],
+        "ForCausalLM": forms["ForMaskedLM"],
+        "ForSequenceClassification": first_token(e),
+        "ForQuestionAnswering": {e.prefix: bare.model, "qa_classifier": _answers},
     }
-)
 
-register("big_bird", with_defaults(_DEFAULTS, _CLASSES), base_prefix="bert", category="encoder")
+
+BERT.like(
+    "BigBird", "bert", layer=_layer, whole=_whole, pooling="always", forms=_forms,
+    defaults={
+        **BASE, "vocab_size": 50358, "max_position_embeddings": 4096, "hidden_act": "gelu_new",
+    },
+).register("big_bird")  # fmt: skip

@@ -7,16 +7,14 @@ that all layers share.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, usual_model
+from ..layers.encoders import hidden
 from ..layers.heads import classifier
-from ..trees.catalog import register
 from ..trees.modules import Buffer, Dropout, Linear, Module, Sequential, Weight
+from .bert import BERT
 
-_NAME = "Bros"
 
-
-def bbox_embeddings(c: ModelConfig) -> Module:
+def _boxes(c: ModelConfig) -> Module:
     waves = c.dim("dim_bbox_sinusoid_emb_2d", default=hidden(c) // 4)
     single = c.dim(
         "dim_bbox_sinusoid_emb_1d", default=hidden(c) // 4 // c.dim("dim_bbox", default=8)
@@ -33,20 +31,22 @@ def bbox_embeddings(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    table = encoders.embeddings(c, _NAME)
+def _tables(e: Encoder, c: ModelConfig) -> Module:
+    table = encoders.embeddings(c, e.name)
     table.class_name = "BrosTextEmbeddings"
     table.children["position_ids"] = Buffer(1, c.dim("max_position_embeddings"), dtype="I64")
-    return Module(
-        "BrosModel",
-        embeddings=table,
-        bbox_embeddings=bbox_embeddings(c),
-        encoder=encoders.encoder(c, _NAME, cross=True),
-        pooler=encoders.pooler(c, _NAME),
-    )
+    return table
 
 
-def relations(c: ModelConfig) -> Module:
+def _whole(e: Encoder, c: ModelConfig) -> Module:
+    root = usual_model(e, c)
+    root.children = {
+        "embeddings": root["embeddings"], "bbox_embeddings": _boxes(c), **root.children,
+    }  # fmt: skip
+    return root
+
+
+def _relations(c: ModelConfig) -> Module:
     """A query and a key of every token for each kind of relation."""
     h = hidden(c)
     wide = h * c.dim("n_relations", default=1)
@@ -59,38 +59,23 @@ def relations(c: ModelConfig) -> Module:
     )
 
 
-def initial_tokens(c: ModelConfig) -> Module:
+def _initial_tokens(c: ModelConfig) -> Module:
     h = hidden(c)
-    return Sequential(
-        Dropout(0.1),
-        Linear(h, h),
-        Dropout(0.1),
-        classifier(h, c.num_labels),
-        component=Component.HEAD,
-    )
+    named = classifier(h, c.num_labels)
+    return Sequential(Dropout(0.1), Linear(h, h), Dropout(0.1), named, component=Component.HEAD)
 
 
-register(
-    "bros",
-    with_defaults(
-        BASE,
-        composed(
-            {
-                "BrosModel": model,
-                "BrosForTokenClassification": {
-                    "bros": model,
-                    "dropout": dropout,
-                    "classifier": labels,
-                },
-                "BrosSpadeEEForTokenClassification": {
-                    "bros": model,
-                    "initial_token_classifier": initial_tokens,
-                    "subsequent_token_classifier": relations,
-                },
-                "BrosSpadeELForTokenClassification": {"bros": model, "entity_linker": relations},
-            }
-        ),
-    ),
-    base_prefix="bros",
-    category="encoder",
-)
+def _forms(e: Encoder) -> Forms:
+    tokens, links = "initial_token_classifier", "subsequent_token_classifier"
+    return {
+        "ForTokenClassification": bert_forms(e)["ForTokenClassification"],
+        "SpadeEEForTokenClassification": {
+            "bros": e.model, tokens: _initial_tokens, links: _relations,
+        },
+        "SpadeELForTokenClassification": {"bros": e.model, "entity_linker": _relations},
+    }  # fmt: skip
+
+
+BERT.like(
+    "Bros", "bros", pooling="always", embeddings=_tables, whole=_whole, forms=_forms, headless=True
+).register("bros")

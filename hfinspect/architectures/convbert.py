@@ -8,18 +8,17 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
-from ..layers.blocks import activation
-from ..layers.composing import Part, composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, norm, one_label, vocab
-from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..layers.bert_encoders import (
+    Encoder,
+    Forms,
+    generating,
+    narrow_tables,
+    projected,
+    summary_forms,
+)
+from ..layers.encoders import BASE, hidden
 from ..trees.modules import Activation, Conv, Dropout, Linear, Module, Weight
-
-_NAME = "ConvBert"
-
-
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("embedding_size", default=768)
+from .bert import BERT
 
 
 def _heads(c: ModelConfig) -> Dim:
@@ -28,14 +27,13 @@ def _heads(c: ModelConfig) -> Dim:
     return heads // ratio if heads >= ratio else heads // heads
 
 
-def attention(c: ModelConfig) -> Module:
+def _attention(e: Encoder, c: ModelConfig) -> Module:
     h, heads, kernel = hidden(c), _heads(c), c.dim("conv_kernel_size", default=9)
     width = heads * (c.divided(h, heads, "hidden_size", "num_attention_heads") // 2)
-    depthwise = Conv(h, h, kernel, dims=1, groups=h, bias=False)
     separable = Module(
         "SeparableConv1D",
         bias=Weight(width, 1),
-        depthwise=depthwise,
+        depthwise=Conv(h, h, kernel, dims=1, groups=h, bias=False),
         pointwise=Conv(h, width, 1, dims=1, bias=False),
         component=Component.CONV,
     )
@@ -50,100 +48,32 @@ def attention(c: ModelConfig) -> Module:
         unfold=Activation("Unfold"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return Module(
-        "ConvBertAttention",
-        {"self": projections, "output": encoders.self_output(c, _NAME)},
-        component=Component.ATTENTION,
-    )
+    return encoders.attending(c, e.name, projections)
 
 
-def _dense(c: ModelConfig, inputs: Dim, outputs: Dim, kind: str) -> Module:
-    """A linear layer, or one per group: (groups, in / groups, out / groups)."""
+def _grouped(c: ModelConfig, inputs: Dim, outputs: Dim, kind: str) -> Module:
+    """One linear layer per group: (groups, in / groups, out / groups)."""
     groups = c.dim("num_groups", default=1)
-    if groups == 1:
-        return Linear(inputs, outputs, kind=kind)
     inside = c.divided(inputs, groups, "the layer's input", "num_groups")
     outside = c.divided(outputs, groups, "the layer's output", "num_groups")
-    return Module(
-        "GroupedLinearLayer",
-        weight=Weight(groups, inside, outside),
-        bias=Weight(outputs),
-        kind=kind,
-    )
+    weight = Weight(groups, inside, outside)
+    return Module("GroupedLinearLayer", weight=weight, bias=Weight(outputs), kind=kind)
 
 
-def layer(c: ModelConfig) -> Module:
+def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
-    return Module(
-        "ConvBertLayer",
-        attention=attention(c),
-        crossattention=attention(c) if encoders.is_cross(c) else None,
-        intermediate=Module(
-            "ConvBertIntermediate",
-            dense=_dense(c, h, inner, "up"),
-            intermediate_act_fn=activation(c.text("hidden_act")),
-            component=Component.MLP,
-        ),
-        output=Module(
-            "ConvBertOutput",
-            dense=_dense(c, inner, h, "down"),
-            LayerNorm=norm(c),
-            dropout=dropout(c),
-            component=Component.MLP,
-        ),
-    )
+    block = encoders.layer(c, e.name, attention_block=_attention(e, c), cross=True)
+    if c.dim("num_groups", default=1) != 1:
+        for name, pair in (("intermediate", (h, inner, "up")), ("output", (inner, h, "down"))):
+            block.inside(name).children["dense"] = _grouped(c, *pair)
+    return block
 
 
-def model(c: ModelConfig) -> Module:
-    project = Linear(_width(c), hidden(c), component=Component.EMBEDDING, kind="token")
-    return Module(
-        "ConvBertModel",
-        embeddings=encoders.embeddings(c, _NAME, width=_width(c)),
-        embeddings_project=project if _width(c) != hidden(c) else None,
-        encoder=encoders.encoder(c, _NAME, layer(c)),
-    )
+def _forms(e: Encoder) -> Forms:
+    return {**summary_forms(e), "ForMaskedLM": generating(e)}
 
 
-def generator(c: ModelConfig) -> Module:
-    return Module(
-        "ConvBertGeneratorPredictions",
-        activation=activation("gelu"),
-        LayerNorm=norm(c, _width(c)),
-        dense=Linear(hidden(c), _width(c), kind="transform"),
-        component=Component.HEAD,
-    )
-
-
-def lm_head(c: ModelConfig) -> Module:
-    tied_to = "convbert.embeddings.word_embeddings.weight" if c.tied() else None
-    return to_words(_width(c), vocab(c), tied_to, bias=True)
-
-
-_WORDS: dict[str, Part] = {
-    "convbert": model,
-    "generator_predictions": generator,
-    "generator_lm_head": lm_head,
-}
-_CLASSES = composed(
-    {
-        "ConvBertForMaskedLM": _WORDS,
-        "ConvBertModel": model,
-        "ConvBertForSequenceClassification": {
-            "convbert": model,
-            "classifier": lambda c: encoders.roberta_classifier(c, _NAME),
-        },
-        "ConvBertForMultipleChoice": {
-            "convbert": model,
-            "sequence_summary": lambda c: encoders.sequence_summary(c, _NAME),
-            "classifier": one_label,
-        },
-        "ConvBertForTokenClassification": {
-            "convbert": model,
-            "dropout": dropout,
-            "classifier": labels,
-        },
-        "ConvBertForQuestionAnswering": {"convbert": model, "qa_outputs": labels},
-    }
-)
-
-register("convbert", with_defaults(BASE, _CLASSES), base_prefix="convbert", category="encoder")
+BERT.like(
+    "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, embeddings=narrow_tables,
+    layer=_layer, whole=projected, forms=_forms,
+).register("convbert")  # fmt: skip

@@ -8,38 +8,20 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
+from ..layers.bert_encoders import Encoder, Form, Forms, bert_forms, embedding_width
 from ..layers.blocks import activation
-from ..layers.composing import composed, with_defaults
 from ..layers.encoders import dropout, hidden, labels, vocab
 from ..layers.heads import classifier
-from ..trees.catalog import register
-from ..trees.modules import (
-    Buffer,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Weight,
-)  # fmt: skip
+from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Linear, Module, Weight
 
 DEFAULTS = {
-    "vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
-    "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 0,
-    "layer_norm_eps": 1e-7, "hidden_act": "gelu",
+    **encoders.BASE, "vocab_size": 50265, "type_vocab_size": 0, "layer_norm_eps": 1e-7,
 }  # fmt: skip
-_TABLE = "deberta.embeddings.word_embeddings.weight"
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_eps", default=1e-7)
-    return LayerNorm(hidden(c), eps=eps, class_name="DebertaLayerNorm")
-
-
-def width(c: ModelConfig) -> Dim:
-    """Of the embeddings; the hidden size unless said."""
-    return c.dim("embedding_size", default=hidden(c))
+def _norm(e: Encoder, c: ModelConfig) -> Module:
+    name = "DebertaLayerNorm" if e.name == "Deberta" else "LayerNorm"
+    return LayerNorm(hidden(c), eps=c.number("layer_norm_eps", default=1e-12), class_name=name)
 
 
 def position_kinds(c: ModelConfig) -> tuple[str, ...]:
@@ -56,27 +38,27 @@ def relative_positions(c: ModelConfig) -> Dim:
     return found if found >= 1 else c.dim("max_position_embeddings")
 
 
-def embeddings(c: ModelConfig, name: str, norm: Module) -> Module:
-    e, h = width(c), hidden(c)
+def _tables(e: Encoder, c: ModelConfig) -> Module:
+    width, h = embedding_width(c), hidden(c)
     positions, segments = c.dim("max_position_embeddings"), c.dim("type_vocab_size", minimum=0)
     biased = c.flag("position_biased_input", default=True)
     return Module(
-        f"{name}Embeddings",
-        word_embeddings=Embedding(vocab(c), e),
-        position_embeddings=Embedding(positions, e, kind="position") if biased else None,
-        token_type_embeddings=Embedding(segments, e, kind="segment") if segments else None,
-        embed_proj=Linear(e, h, bias=False, kind="token") if e != h else None,
-        LayerNorm=norm,
+        f"{e.name}Embeddings",
+        word_embeddings=Embedding(vocab(c), width),
+        position_embeddings=Embedding(positions, width, kind="position") if biased else None,
+        token_type_embeddings=Embedding(segments, width, kind="segment") if segments else None,
+        embed_proj=Linear(width, h, bias=False, kind="token") if width != h else None,
+        LayerNorm=_norm(e, c),
         dropout=dropout(c),
         position_ids=Buffer(1, positions, dtype="I64", saved=False),
         component=Component.EMBEDDING,
     )
 
 
-def attention(c: ModelConfig) -> Module:
+def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, heads = hidden(c), c.dim("num_attention_heads")
     c.divided(h, heads, "hidden_size", "num_attention_heads")
-    relative, kinds = c.flag("relative_attention", default=False), position_kinds(c)
+    relative = position_kinds(c) if c.flag("relative_attention", default=False) else ()
     talking = c.flag("talking_head", default=False)
     projections = Module(
         "DisentangledSelfAttention",
@@ -85,70 +67,56 @@ def attention(c: ModelConfig) -> Module:
         in_proj=Linear(h, h * 3, bias=False, kind="qkv"),
         head_logits_proj=Linear(heads, heads, bias=False) if talking else None,
         head_weights_proj=Linear(heads, heads, bias=False) if talking else None,
-        pos_proj=Linear(h, h, bias=False, kind="relative_position")
-        if relative and "c2p" in kinds
-        else None,
-        pos_q_proj=Linear(h, h, kind="relative_position") if relative and "p2c" in kinds else None,
+        pos_proj=Linear(h, h, False, kind="relative_position") if "c2p" in relative else None,
+        pos_q_proj=Linear(h, h, kind="relative_position") if "p2c" in relative else None,
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return Module(
-        "DebertaAttention",
-        {"self": projections, "output": encoders.self_output(c, "Deberta", normed=_norm(c))},
-        component=Component.ATTENTION,
-    )
+    attention = encoders.attending(c, e.name, projections, normed=_norm(e, c))
+    block = encoders.layer(c, e.name, attention_block=attention)
+    block.children["output"] = encoders.output(c, e.name, normed=_norm(e, c))
+    return block
 
 
-def layer(c: ModelConfig) -> Module:
-    return Module(
-        "DebertaLayer",
-        attention=attention(c),
-        intermediate=encoders.intermediate(c, "Deberta"),
-        output=encoders.output(c, "Deberta", normed=_norm(c)),
-    )
+def _stack(e: Encoder, c: ModelConfig) -> Module:
+    block = encoders.encoder(c, e.name, e.layer(e, c))
+    if c.flag("relative_attention", default=False):
+        block.children["rel_embeddings"] = relative_table(c, 2 * relative_positions(c))
+    return block
 
 
-def model(c: ModelConfig) -> Module:
-    relative = c.flag("relative_attention", default=False)
-    return Module(
-        "DebertaModel",
-        embeddings=embeddings(c, "Deberta", _norm(c)),
-        encoder=Module(
-            "DebertaEncoder",
-            layer=Layers.of(c.count("num_hidden_layers"), layer(c)),
-            rel_embeddings=relative_table(2 * relative_positions(c), hidden(c))
-            if relative
-            else None,
-        ),
-    )
+def relative_table(c: ModelConfig, positions: Dim) -> Module:
+    """Of all distances, forwards and back."""
+    at, kind = Component.ATTENTION, "relative_position"
+    return Embedding(positions, hidden(c), component=at, kind=kind)
 
 
-def relative_table(positions: Dim, size: Dim) -> Module:
-    return Embedding(positions, size, component=Component.ATTENTION, kind="relative_position")
+def _words(e: Encoder) -> Form:
+    """The head of the released files, or that of the original code, whose words are the
+    embeddings' own."""
+
+    def released(c: ModelConfig) -> Module | None:
+        if not c.flag("legacy", default=True):
+            return None
+        name = f"Legacy{e.name}"
+        return encoders.bert_mlm_head(c, name, table=e.table, width=embedding_width(c))
+
+    def original(c: ModelConfig) -> Module | None:
+        if c.flag("legacy", default=True):
+            return None
+        h = hidden(c)
+        head = Module(
+            f"{e.name}LMPredictionHead",
+            bias=Weight(vocab(c), kind="lm_head"),
+            dense=Linear(h, h, kind="transform"),
+            transform_act_fn=activation(c.text("hidden_act")),
+            LayerNorm=encoders.norm(c),
+        )
+        return Module(f"{e.name}OnlyMLMHead", lm_head=head, component=Component.HEAD)
+
+    return {e.prefix: e.bare, "cls": released, "lm_predictions": original}
 
 
-def legacy_lm_head(c: ModelConfig, name: str) -> Module | None:
-    """``cls``: the head of the released files."""
-    if not c.flag("legacy", default=True):
-        return None
-    return encoders.bert_mlm_head(c, f"Legacy{name}", table=_TABLE, width=width(c))
-
-
-def lm_predictions(c: ModelConfig, name: str) -> Module | None:
-    """``lm_predictions``: the head of the original code; the words are the embeddings' own."""
-    if c.flag("legacy", default=True):
-        return None
-    h = hidden(c)
-    head = Module(
-        f"{name}LMPredictionHead",
-        bias=Weight(vocab(c), kind="lm_head"),
-        dense=Linear(h, h, kind="transform"),
-        transform_act_fn=activation(c.text("hidden_act")),
-        LayerNorm=encoders.norm(c),
-    )
-    return Module(f"{name}OnlyMLMHead", lm_head=head, component=Component.HEAD)
-
-
-def context_pooler(c: ModelConfig) -> Module:
+def _pooler(c: ModelConfig) -> Module:
     pooled = c.dim("pooler_hidden_size", default=hidden(c))
     return Module(
         "ContextPooler",
@@ -159,33 +127,18 @@ def context_pooler(c: ModelConfig) -> Module:
     )
 
 
-def pooled_labels(c: ModelConfig) -> Module:
+def _forms(e: Encoder) -> Forms:
     # Of the hidden size, whatever pooler_hidden_size says (ContextPooler.output_dim).
-    return classifier(hidden(c), c.num_labels)
-
-
-_CLASSES = composed(
-    {
-        "DebertaModel": model,
-        "DebertaForMaskedLM": {
-            "deberta": model,
-            "cls": lambda c: legacy_lm_head(c, "Deberta"),
-            "lm_predictions": lambda c: lm_predictions(c, "Deberta"),
-        },
-        "DebertaForSequenceClassification": {
-            "deberta": model,
-            "pooler": context_pooler,
-            "classifier": pooled_labels,
-            "dropout": dropout,
-        },
-        "DebertaForTokenClassification": {
-            "deberta": model,
-            "dropout": dropout,
-            "classifier": labels,
-        },
-        "DebertaForQuestionAnswering": {"deberta": model, "qa_outputs": labels},
+    labelled = {e.prefix: e.bare, "pooler": _pooler, "classifier": labels, "dropout": dropout}
+    return {
+        **bert_forms(e),
+        "ForMaskedLM": _words(e),
+        "ForSequenceClassification": labelled,
+        "ForMultipleChoice": {**labelled, "classifier": lambda c: classifier(hidden(c), 1)},
     }
-)
 
 
-register("deberta", with_defaults(DEFAULTS, _CLASSES), base_prefix="deberta", category="encoder")
+DEBERTA = Encoder(
+    "Deberta", "deberta", DEFAULTS, pooling="never", embeddings=_tables, layer=_layer,
+    encoder=_stack, forms=_forms, headless=True, lacks=("ForMultipleChoice",),
+).register("deberta")  # fmt: skip

@@ -7,28 +7,12 @@ positions, a norm of their table and a convolution next to the first layer.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import composed, with_defaults
-from ..layers.encoders import dropout, hidden, labels, norm
-from ..layers.heads import classifier
-from ..trees.catalog import register
-from ..trees.modules import Conv, Dropout, Layers, Linear, Module
-from .deberta import (
-    DEFAULTS,
-    context_pooler,
-    embeddings,
-    legacy_lm_head,
-    lm_predictions,
-    pooled_labels,
-    position_kinds,
-    relative_positions,
-    relative_table,
-)
+from ..layers.bert_encoders import Encoder
+from ..layers.encoders import dropout, hidden, norm
+from ..trees.modules import Conv, Dropout, Linear, Module
+from .deberta import DEBERTA, DEFAULTS, position_kinds, relative_positions, relative_table
 
 _NAME = "DebertaV2"
-_DEFAULTS = {
-    **DEFAULTS, "vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24,
-    "num_attention_heads": 24, "intermediate_size": 6144,
-}  # fmt: skip
 
 
 def attention(c: ModelConfig) -> Module:
@@ -46,14 +30,10 @@ def attention(c: ModelConfig) -> Module:
         pos_query_proj=Linear(h, width, kind="relative_position") if "p2c" in kinds else None,
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return Module(
-        "DebertaV2Attention",
-        {"self": projections, "output": encoders.self_output(c, _NAME)},
-        component=Component.ATTENTION,
-    )
+    return encoders.attending(c, _NAME, projections)
 
 
-def convolution(c: ModelConfig) -> Module | None:
+def _convolution(c: ModelConfig) -> Module | None:
     kernel = c.dim("conv_kernel_size", default=0, minimum=0)
     if not kernel:
         return None
@@ -68,58 +48,29 @@ def convolution(c: ModelConfig) -> Module | None:
     )
 
 
-def encoder(c: ModelConfig) -> Module:
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    return encoders.layer(c, e.name, attention_block=attention(c))
+
+
+def _stack(e: Encoder, c: ModelConfig) -> Module:
     buckets = c.dim("position_buckets", default=-1, minimum=-1)
     positions = buckets if buckets > 0 else relative_positions(c)
-    relative = c.flag("relative_attention", default=False)
     normed = [kind.strip() for kind in (c.text("norm_rel_ebd") or "none").lower().split("|")]
+    relative = c.flag("relative_attention", default=False)
     return Module(
         "DebertaV2Encoder",
-        layer=Layers.of(
-            c.count("num_hidden_layers"), encoders.layer(c, _NAME, attention_block=attention(c))
-        ),
-        rel_embeddings=relative_table(positions * 2, hidden(c)) if relative else None,
+        layer=encoders.encoder(c, e.name, e.layer(e, c))["layer"],
+        rel_embeddings=relative_table(c, positions * 2) if relative else None,
         LayerNorm=norm(c) if "layer_norm" in normed else None,
-        conv=convolution(c),
+        conv=_convolution(c),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module("DebertaV2Model", embeddings=embeddings(c, _NAME, norm(c)), encoder=encoder(c))
-
-
-def _one_label(c: ModelConfig) -> Module:
-    return classifier(hidden(c), 1)
-
-
-_POOLED = {
-    "deberta": model,
-    "pooler": context_pooler,
-    "classifier": pooled_labels,
-    "dropout": dropout,
-}
-_CLASSES = composed(
-    {
-        "DebertaV2Model": model,
-        "DebertaV2ForMaskedLM": {
-            "deberta": model,
-            "cls": lambda c: legacy_lm_head(c, _NAME),
-            "lm_predictions": lambda c: lm_predictions(c, _NAME),
-        },
-        "DebertaV2ForSequenceClassification": _POOLED,
-        "DebertaV2ForTokenClassification": {
-            "deberta": model,
-            "dropout": dropout,
-            "classifier": labels,
-        },
-        "DebertaV2ForQuestionAnswering": {"deberta": model, "qa_outputs": labels},
-        "DebertaV2ForMultipleChoice": {**_POOLED, "classifier": _one_label},
-    }
+_DEFAULTS = {
+    **DEFAULTS, "vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24,
+    "num_attention_heads": 24, "intermediate_size": 6144,
+}  # fmt: skip
+DEBERTA_V2 = DEBERTA.like(
+    _NAME, "deberta", defaults=_DEFAULTS, layer=_layer, encoder=_stack, lacks=()
 )
-
-register(
-    "deberta-v2",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base_prefix="deberta",
-    category="encoder",
-)
+DEBERTA_V2.register("deberta-v2")

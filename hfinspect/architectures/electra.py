@@ -6,37 +6,15 @@ BERT's layers behind embeddings that may be narrower; a discriminator that finds
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import encoders
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, generating, narrow_tables, projected
 from ..layers.blocks import activation
-from ..layers.composing import composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, norm, one_label, vocab
-from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..layers.encoders import BASE, dropout, hidden, one_label
 from ..trees.modules import Linear, Module
-
-_TABLE = "electra.embeddings.word_embeddings.weight"
-_DEFAULTS = {
-    **BASE, "embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4,
-    "intermediate_size": 1024,
-}  # fmt: skip
+from .bert import BERT
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("embedding_size")
-
-
-def model(c: ModelConfig) -> Module:
-    project = Linear(_width(c), hidden(c), component=Component.EMBEDDING, kind="token")
-    return Module(
-        "ElectraModel",
-        embeddings=encoders.embeddings(c, "Electra", width=_width(c)),
-        embeddings_project=project if _width(c) != hidden(c) else None,
-        encoder=encoders.encoder(c, "Electra", cross=True),
-    )
-
-
-def discriminator(c: ModelConfig) -> Module:
+def _discriminator(c: ModelConfig) -> Module:
     return Module(
         "ElectraDiscriminatorPredictions",
         dense=Linear(hidden(c), hidden(c)),
@@ -47,22 +25,7 @@ def discriminator(c: ModelConfig) -> Module:
     )
 
 
-def generator(c: ModelConfig) -> Module:
-    return Module(
-        "ElectraGeneratorPredictions",
-        activation=activation("gelu"),
-        LayerNorm=norm(c, _width(c)),
-        dense=Linear(hidden(c), _width(c), kind="transform"),
-        component=Component.HEAD,
-    )
-
-
-def generator_lm_head(c: ModelConfig) -> Module:
-    tied_to = _TABLE if c.tied() else None
-    return to_words(_width(c), vocab(c), tied_to, bias=True)
-
-
-def classification_head(c: ModelConfig) -> Module:
+def _classifier(c: ModelConfig) -> Module:
     return Module(
         "ElectraClassificationHead",
         dense=Linear(hidden(c), hidden(c)),
@@ -74,34 +37,28 @@ def classification_head(c: ModelConfig) -> Module:
     )
 
 
-def sequence_summary(c: ModelConfig) -> Module:
+def _summary(c: ModelConfig) -> Module:
     return encoders.sequence_summary(c, "Electra", project=True, activation_name="gelu")
 
 
-_GENERATOR = {
-    "electra": model,
-    "generator_predictions": generator,
-    "generator_lm_head": generator_lm_head,
-}
-_CLASSES = composed(
-    {
-        "ElectraForPreTraining": {"electra": model, "discriminator_predictions": discriminator},
-        "ElectraModel": model,
-        "ElectraForMaskedLM": _GENERATOR,
-        "ElectraForCausalLM": _GENERATOR,
-        "ElectraForSequenceClassification": {"electra": model, "classifier": classification_head},
-        "ElectraForTokenClassification": {
-            "electra": model,
-            "dropout": dropout,
-            "classifier": labels,
+def _forms(e: Encoder) -> Forms:
+    return {
+        "ForPreTraining": {"electra": e.bare, "discriminator_predictions": _discriminator},
+        **bert_forms(e),
+        "ForMaskedLM": generating(e),
+        "ForCausalLM": generating(e),
+        "ForSequenceClassification": {"electra": e.bare, "classifier": _classifier},
+        "ForMultipleChoice": {
+            "electra": e.bare, "sequence_summary": _summary, "classifier": one_label,
         },
-        "ElectraForQuestionAnswering": {"electra": model, "qa_outputs": labels},
-        "ElectraForMultipleChoice": {
-            "electra": model,
-            "sequence_summary": sequence_summary,
-            "classifier": one_label,
-        },
-    }
-)
+    }  # fmt: skip
 
-register("electra", with_defaults(_DEFAULTS, _CLASSES), base_prefix="electra", category="encoder")
+
+_DEFAULTS = {
+    **BASE, "embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4,
+    "intermediate_size": 1024,
+}  # fmt: skip
+BERT.like(
+    "Electra", "electra", defaults=_DEFAULTS, embeddings=narrow_tables, whole=projected,
+    forms=_forms,
+).register("electra")  # fmt: skip

@@ -6,7 +6,7 @@ and width.
 
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, bert_forms
+from ..layers.bert_encoders import Encoder
 from ..layers.encoders import hidden
 from ..trees.modules import Embedding, Module
 from .bert import BERT
@@ -18,10 +18,7 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     return encoders.embeddings(c, e.name, more=page)
 
 
-def _forms(e: Encoder) -> Forms:
-    return {ending: form for ending, form in bert_forms(e).items() if ending != "ForMultipleChoice"}
-
-
 BERT.like(
-    "LayoutLM", "layoutlm", cross=False, pooling="always", embeddings=_embeddings, forms=_forms
-).register("layoutlm")
+    "LayoutLM", "layoutlm", cross=False, pooling="always", embeddings=_embeddings,
+    lacks=("ForMultipleChoice",),
+).register("layoutlm")  # fmt: skip

@@ -8,18 +8,15 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
-from ..layers.composing import composed, with_defaults
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token
 from ..layers.encoders import BASE, dropout, hidden, labels, norm
-from ..trees.catalog import register
 from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Linear, Module, Weight
-
-_NAME = "LayoutLMv3"
 
 #: With this many labels and more, tokens get a head of two layers (modeling_layoutlmv3.py).
 _MANY_LABELS = 10
 
 
-def embeddings(c: ModelConfig) -> Module:
+def _tables(_e: Encoder, c: ModelConfig) -> Module:
     positions = c.dim("max_2d_position_embeddings", default=1024)
     place = Embedding(positions, c.dim("coordinate_size", default=128), kind="position")
     size = Embedding(positions, c.dim("shape_size", default=128), kind="position")
@@ -40,13 +37,14 @@ def _patch(c: ModelConfig) -> tuple[Dim, Dim]:
     return sizes[0], sizes[-1]
 
 
-def encoder(c: ModelConfig) -> Module:
-    heads, kind = c.dim("num_attention_heads"), "relative_position"
-    module = encoders.encoder(c, _NAME)
-    along = Linear(c.dim("rel_pos_bins", default=32), heads, bias=False,
-                   component=Component.ATTENTION, kind=kind)  # fmt: skip
-    across = Linear(c.dim("rel_2d_pos_bins", default=64), heads, bias=False,
-                    component=Component.ATTENTION, kind=kind)  # fmt: skip
+def _stack(e: Encoder, c: ModelConfig) -> Module:
+    module, heads = encoders.encoder(c, e.name), c.dim("num_attention_heads")
+
+    def biases(key: str, bins: int) -> Module:
+        attention, kind = Component.ATTENTION, "relative_position"
+        return Linear(c.dim(key, default=bins), heads, False, component=attention, kind=kind)
+
+    along, across = biases("rel_pos_bins", 32), biases("rel_2d_pos_bins", 64)
     if c.flag("has_relative_attention_bias", default=True):
         module.children["rel_pos_bias"] = along
     if c.flag("has_spatial_attention_bias", default=True):
@@ -54,14 +52,18 @@ def encoder(c: ModelConfig) -> Module:
     return module
 
 
-def model(c: ModelConfig) -> Module:
+def _whole(e: Encoder, c: ModelConfig) -> Module:
     h, patch = hidden(c), _patch(c)
     side = c.dim("input_size", default=224) // patch[0]
     seen = c.flag("visual_embed", default=True)
-    project = Conv(
-        c.dim("num_channels", default=3), h, patch, component=Component.EMBEDDING, kind="patch"
-    )
-    image: dict[str, Module | None] = {
+    channels = c.dim("num_channels", default=3)
+    project = Conv(channels, h, patch, component=Component.EMBEDDING, kind="patch")
+    table = Component.EMBEDDING
+    first = {
+        "cls_token": Weight(1, 1, h, component=table, kind="class_token"),
+        "pos_embed": Weight(1, side * side + 1, h, component=table, kind="position"),
+    }
+    image = {
         "patch_embed": Module("LayoutLMv3PatchEmbeddings", proj=project, part="vision"),
         "pos_drop": Dropout(0.0),
         "LayerNorm": norm(c),
@@ -71,45 +73,28 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "LayoutLMv3Model",
         {
-            "cls_token": Weight(1, 1, h, component=Component.EMBEDDING, kind="class_token")
-            if seen
-            else None,
-            "pos_embed": Weight(
-                1, side * side + 1, h, component=Component.EMBEDDING, kind="position"
-            )
-            if seen
-            else None,
-            "embeddings": embeddings(c) if c.flag("text_embed", default=True) else None,
+            **(first if seen else {}),
+            "embeddings": e.embeddings(e, c) if c.flag("text_embed", default=True) else None,
             **(image if seen else {}),
-            "encoder": encoder(c),
+            "encoder": e.encoder(e, c),
         },
     )
 
 
-def _head(c: ModelConfig) -> Module:
-    return encoders.roberta_classifier(c, _NAME)
+def _forms(e: Encoder) -> Forms:
+    def tokens(c: ModelConfig) -> Module:
+        few = c.num_labels < _MANY_LABELS
+        return labels(c) if few else encoders.roberta_classifier(c, e.name)
 
-
-def _token_head(c: ModelConfig) -> Module:
-    return labels(c) if c.num_labels < _MANY_LABELS else _head(c)
-
-
-_CLASSES = composed(
-    {
-        "LayoutLMv3ForTokenClassification": {
-            "layoutlmv3": model,
-            "dropout": dropout,
-            "classifier": _token_head,
-        },
-        "LayoutLMv3Model": model,
-        "LayoutLMv3ForQuestionAnswering": {"layoutlmv3": model, "qa_outputs": _head},
-        "LayoutLMv3ForSequenceClassification": {"layoutlmv3": model, "classifier": _head},
+    text = first_token(e)
+    return {
+        "ForTokenClassification": {**bert_forms(e)["ForTokenClassification"], "classifier": tokens},
+        "ForQuestionAnswering": {"layoutlmv3": e.bare, "qa_outputs": text["classifier"]},
+        "ForSequenceClassification": text,
     }
-)
 
-register(
-    "layoutlmv3",
-    with_defaults({**BASE, "vocab_size": 50265, "layer_norm_eps": 1e-5}, _CLASSES),
-    base_prefix="layoutlmv3",
-    category="multimodal",
-)
+
+Encoder(
+    "LayoutLMv3", "layoutlmv3", {**BASE, "vocab_size": 50265, "layer_norm_eps": 1e-5},
+    embeddings=_tables, encoder=_stack, whole=_whole, forms=_forms,
+).register("layoutlmv3", category="multimodal")  # fmt: skip

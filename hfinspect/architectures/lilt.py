@@ -8,12 +8,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
-from ..layers.composing import composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, norm
-from ..trees.catalog import register
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token, usual_model
+from ..layers.encoders import BASE, dropout, hidden, norm
 from ..trees.modules import Embedding, Linear, Module
-
-_NAME = "Lilt"
 
 #: Four edges, height and width share the hidden size (LiltLayoutEmbeddings).
 _COORDINATES = 6
@@ -32,73 +29,50 @@ def _narrow(c: ModelConfig) -> ModelConfig:
     return ModelConfig({**c.values, **shrunk}, c.path)
 
 
-def layout_embeddings(c: ModelConfig) -> Module:
+def _layout(c: ModelConfig) -> Module:
     h, small = hidden(c), hidden(c) // _ratio(c)
-    places = c.dim("max_2d_position_embeddings", default=1024)
+    places, positions = c.dim("max_2d_position_embeddings", default=1024), "position_embeddings"
     table = Embedding(places, h // _COORDINATES, kind="position")
-    positions = c.dim("max_position_embeddings")
+    boxes = Embedding(c.dim("max_position_embeddings"), small, kind="position")
     return Module(
         "LiltLayoutEmbeddings",
-        x_position_embeddings=table,
-        y_position_embeddings=table,
-        h_position_embeddings=table,
-        w_position_embeddings=table,
-        box_position_embeddings=Embedding(positions, small, kind="position"),
-        box_linear_embeddings=Linear(h, small, kind="position"),
-        LayerNorm=norm(c, small),
-        dropout=dropout(c),
+        {
+            **{f"{axis}_{positions}": table for axis in "xyhw"},
+            f"box_{positions}": boxes,
+            "box_linear_embeddings": Linear(h, small, kind="position"),
+            "LayerNorm": norm(c, small),
+            "dropout": dropout(c),
+        },
         component=Component.EMBEDDING,
     )
 
 
-def attention(c: ModelConfig) -> Module:
-    block, small = encoders.attention(c, _NAME), hidden(c) // _ratio(c)
-    projections = block.inside("self")
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    small, narrow = _narrow(c), hidden(c) // _ratio(c)
+    block = encoders.layer(c, e.name)
+    attention = block.inside("attention")
     for kind in ("query", "key", "value"):
-        projections.children[f"layout_{kind}"] = Linear(small, small, kind=kind)
-    block.children["layout_output"] = encoders.self_output(_narrow(c), _NAME)
+        attention.inside("self").children[f"layout_{kind}"] = Linear(narrow, narrow, kind=kind)
+    attention.children["layout_output"] = encoders.self_output(small, e.name)
+    block.children["layout_intermediate"] = encoders.intermediate(small, e.name)
+    block.children["layout_output"] = encoders.output(small, e.name)
     return block
 
 
-def layer(c: ModelConfig) -> Module:
-    small = _narrow(c)
-    return Module(
-        "LiltLayer",
-        attention=attention(c),
-        intermediate=encoders.intermediate(c, _NAME),
-        output=encoders.output(c, _NAME),
-        layout_intermediate=encoders.intermediate(small, _NAME),
-        layout_output=encoders.output(small, _NAME),
-    )
+def _whole(e: Encoder, c: ModelConfig) -> Module:
+    root = usual_model(e, c)
+    root.inside("embeddings").class_name = "LiltTextEmbeddings"
+    root.children = {
+        "embeddings": root["embeddings"], "layout_embeddings": _layout(c), **root.children,
+    }  # fmt: skip
+    return root
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    embeddings = encoders.embeddings(c, _NAME)
-    embeddings.class_name = "LiltTextEmbeddings"
-    return Module(
-        "LiltModel",
-        embeddings=embeddings,
-        layout_embeddings=layout_embeddings(c),
-        encoder=encoders.encoder(c, _NAME, layer(c)),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
-    )
+def _forms(e: Encoder) -> Forms:
+    return {**bert_forms(e), "ForSequenceClassification": first_token(e)}
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
-
-
-def _head(c: ModelConfig) -> Module:
-    return encoders.roberta_classifier(c, _NAME)
-
-
-_CLASSES = composed(
-    {
-        "LiltModel": model,
-        "LiltForSequenceClassification": {"lilt": _bare, "classifier": _head},
-        "LiltForTokenClassification": {"lilt": _bare, "dropout": dropout, "classifier": labels},
-        "LiltForQuestionAnswering": {"lilt": _bare, "qa_outputs": labels},
-    }
-)
-
-register("lilt", with_defaults(BASE, _CLASSES), base_prefix="lilt", category="encoder")
+Encoder(
+    "Lilt", "lilt", BASE, layer=_layer, whole=_whole, forms=_forms, headless=True,
+    lacks=("ForMaskedLM", "ForMultipleChoice"),
+).register("lilt")  # fmt: skip

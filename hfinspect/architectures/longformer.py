@@ -6,7 +6,6 @@ the window of the others costs no tensors.
 
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, roberta_forms
 from ..layers.encoders import BASE, hidden
 from ..trees.modules import Linear, Module
 from .roberta import ROBERTA
@@ -14,14 +13,9 @@ from .roberta import ROBERTA
 
 def _attention(c: ModelConfig) -> Module:
     block, h = encoders.attention(c, "Longformer"), hidden(c)
-    projections = block.inside("self")
     for kind in ("query", "key", "value"):
-        projections.children[f"{kind}_global"] = Linear(h, h, kind=kind)
+        block.inside("self").children[f"{kind}_global"] = Linear(h, h, kind=kind)
     return block
-
-
-def _forms(e: Encoder) -> Forms:
-    return {ending: form for ending, form in roberta_forms(e).items() if ending != "ForCausalLM"}
 
 
 ROBERTA.like(
@@ -29,5 +23,5 @@ ROBERTA.like(
     "longformer",
     defaults=BASE,
     layer=lambda e, c: encoders.layer(c, e.name, attention_block=_attention(c)),
-    forms=_forms,
+    lacks=("ForCausalLM",),
 ).register("longformer")

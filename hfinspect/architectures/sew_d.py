@@ -4,11 +4,12 @@ SEW (sew.py) whose layers are DeBERTa v2's: content and position apart.
 """
 
 from ..core.config import ModelConfig
-from ..layers import encoders, speech_heads
+from ..layers import speech_heads
 from ..layers.composing import composed, renamed, with_defaults
 from ..trees.catalog import register
-from ..trees.modules import Layers, Module
-from . import deberta_v2, sew
+from ..trees.modules import Module
+from . import sew
+from .deberta_v2 import DEBERTA_V2
 
 _DEFAULTS = {
     **sew.DEFAULTS, "layer_norm_eps": 1e-7, "hidden_act": "gelu_python",
@@ -18,10 +19,7 @@ _DEFAULTS = {
 
 
 def _layers(c: ModelConfig) -> Module:
-    block = encoders.layer(c, "DebertaV2", attention_block=deberta_v2.attention(c))
-    body = deberta_v2.encoder(c)
-    body.children["layer"] = Layers.of(c.count("num_hidden_layers"), block)
-    body = renamed(body, "DebertaV2", "SEWD")
+    body = renamed(DEBERTA_V2.encoder(DEBERTA_V2, c), "DebertaV2", "SEWD")
     body.class_name = "SEWDTransformerEncoder"
     return body
 
@@ -29,8 +27,7 @@ def _layers(c: ModelConfig) -> Module:
 def model(c: ModelConfig) -> Module:
     built = renamed(sew.model(c), "SEW", "SEWD")
     encoder = built.inside("encoder")
-    upsample, pool = encoder["upsample"], encoder["pool"]
-    assert isinstance(upsample, Module)
+    upsample, pool = encoder.inside("upsample"), encoder["pool"]
     built.children["encoder"] = Module(
         "SEWDEncoder",
         pos_conv_embed=encoder["pos_conv_embed"],

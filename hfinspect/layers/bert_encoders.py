@@ -1,8 +1,8 @@
 """BERT's descendants, each written as another with differences: ``BERT.like("Ernie", "ernie")``.
 
 An ``Encoder`` says what such families differ in. Where a field does not say enough, a plain
-function takes the place of ``embeddings``, ``layer``, ``encoder`` or ``words``: it gets the encoder
-and the config, and returns a module.
+function takes the place of ``embeddings``, ``layer``, ``encoder``, ``words`` or the ``whole``: it
+gets the encoder and the config, and returns a module.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.catalog import Builder, register
-from ..trees.modules import Embedding, Module
+from ..trees.modules import Embedding, Linear, Module
 from . import encoders
+from .blocks import activation
 from .composing import Part, composed, with_defaults
-from .encoders import dropout, labels, one_label
+from .encoders import dropout, hidden, labels, norm, one_label, vocab
+from .heads import classifier, to_words
 
 Make = Callable[["Encoder", ModelConfig], Module]
-#: Ending of a class name -> what its ``__init__`` makes.
-Forms = Mapping[str, Mapping[str, Part]]
+#: What the ``__init__`` of a class makes, and such classes by the endings of their names.
+Form = Mapping[str, Part]
+Forms = Mapping[str, Form]
 
 
 # ---- parts, as BERT has them
@@ -47,6 +52,16 @@ def later_positions(e: Encoder, c: ModelConfig) -> Module:
     return block
 
 
+def embedding_width(c: ModelConfig) -> Dim:
+    """Of the embeddings: ``embedding_size``, the hidden size unless said."""
+    return c.dim("embedding_size", default=hidden(c))
+
+
+def narrow_tables(e: Encoder, c: ModelConfig) -> Module:
+    """BERT's tables, as wide as the embeddings are."""
+    return encoders.embeddings(c, e.name, width=embedding_width(c))
+
+
 def bert_layer(e: Encoder, c: ModelConfig) -> Module:
     """Attention and MLP, each with a norm after it; cross-attention where ``cross``."""
     return encoders.layer(c, e.name, cross=e.cross)
@@ -67,7 +82,52 @@ def roberta_words(e: Encoder, c: ModelConfig) -> Module:
     return encoders.roberta_lm_head(c, e.name, table=e.table)
 
 
+def usual_model(e: Encoder, c: ModelConfig) -> Module:
+    """Embeddings, layers and pooler."""
+    return Module(
+        f"{e.name}Model",
+        embeddings=e.embeddings(e, c),
+        encoder=e.encoder(e, c),
+        pooler=None if e.pooling == "never" else encoders.pooler(c, e.name),
+    )
+
+
+def projected(e: Encoder, c: ModelConfig) -> Module:
+    """Embeddings, a projection where they are not as wide as the layers, and the layers."""
+    e_width, h = embedding_width(c), hidden(c)
+    project = Linear(e_width, h, component=Component.EMBEDDING, kind="token")
+    return Module(
+        f"{e.name}Model",
+        embeddings=e.embeddings(e, c),
+        embeddings_project=project if e_width != h else None,
+        encoder=e.encoder(e, c),
+    )
+
+
 # ---- classes
+
+
+def first_token(e: Encoder) -> Form:
+    """RoBERTa's classifier of texts: two linear layers on the first token."""
+    return {e.prefix: e.bare, "classifier": lambda c: encoders.roberta_classifier(c, e.name)}
+
+
+def generating(e: Encoder) -> Form:
+    """ELECTRA's generator: a transform to the width of the embeddings, then the words."""
+
+    def transform(c: ModelConfig) -> Module:
+        return Module(
+            f"{e.name}GeneratorPredictions",
+            activation=activation("gelu"),
+            LayerNorm=norm(c, embedding_width(c)),
+            dense=Linear(hidden(c), embedding_width(c), kind="transform"),
+            component=Component.HEAD,
+        )
+
+    def words(c: ModelConfig) -> Module:
+        return to_words(embedding_width(c), vocab(c), e.table if c.tied() else None, bias=True)
+
+    return {e.prefix: e.bare, "generator_predictions": transform, "generator_lm_head": words}
 
 
 def bert_forms(e: Encoder) -> Forms:
@@ -85,24 +145,38 @@ def bert_forms(e: Encoder) -> Forms:
 def roberta_forms(e: Encoder) -> Forms:
     """RoBERTa's heads: that of the words under another name, and one for the first token."""
     p = e.prefix
-
-    def first_token(c: ModelConfig) -> Module:
-        return encoders.roberta_classifier(c, e.name)
-
-    words: Mapping[str, Part] = {p: e.bare, "lm_head": e.part(e.words)}
+    words: Form = {p: e.bare, "lm_head": e.part(e.words)}
     return {
         **bert_forms(e),
         "ForMaskedLM": words,
         "ForCausalLM": words,
-        "ForSequenceClassification": {p: e.bare, "classifier": first_token},
+        "ForSequenceClassification": first_token(e),
     }
+
+
+def summary_forms(e: Encoder) -> Forms:
+    """BERT's heads, but that of texts takes the first token, that of choices a summary."""
+
+    def summary(c: ModelConfig) -> Module:
+        return encoders.sequence_summary(c, e.name)
+
+    return {
+        **bert_forms(e),
+        "ForSequenceClassification": first_token(e),
+        "ForMultipleChoice": {
+            e.prefix: e.bare, "sequence_summary": summary, "classifier": one_label,
+        },
+    }  # fmt: skip
 
 
 def pre_training(e: Encoder) -> Forms:
     """The two heads that BERT was trained with: words and order of sentences."""
 
     def both(c: ModelConfig) -> Module:
-        return encoders.bert_mlm_head(c, e.name, table=e.table, sentences=True)
+        head = e.words(e, c)
+        head.class_name = f"{e.name}PreTrainingHeads"
+        head.children["seq_relationship"] = classifier(hidden(c), 2)
+        return head
 
     def order(c: ModelConfig) -> Module:
         return encoders.next_sentence_head(c, e.name)
@@ -123,7 +197,8 @@ class Encoder:
 
     ``defaults`` are those of the config class. ``cross``: a decoder's layers attend to another
     model's states. ``pooling``: whether the model ends in a pooler; ``stripped``: not under heads
-    that look at every token. ``forms`` are its further classes.
+    that look at every token. ``headless``: a config without a class means the model. ``forms`` are
+    its further classes, but for those with the endings that it ``lacks``.
     """
 
     name: str
@@ -135,7 +210,10 @@ class Encoder:
     layer: Make = bert_layer
     encoder: Make = stack
     words: Make = bert_words
+    whole: Make = usual_model
+    headless: bool = False
     forms: Callable[[Encoder], Forms] = bert_forms
+    lacks: tuple[str, ...] = ()
 
     def like(self, name: str, prefix: str, **differences: Any) -> Encoder:
         """The same family but for its names and the fields given."""
@@ -151,13 +229,8 @@ class Encoder:
         return lambda c: make(self, c)
 
     def model(self, c: ModelConfig) -> Module:
-        """``{name}Model``: embeddings, layers and pooler."""
-        return Module(
-            f"{self.name}Model",
-            embeddings=self.embeddings(self, c),
-            encoder=self.encoder(self, c),
-            pooler=None if self.pooling == "never" else encoders.pooler(c, self.name),
-        )
+        """``{name}Model``."""
+        return self.whole(self, c)
 
     def bare(self, c: ModelConfig) -> Module:
         """The model as heads that look at every token keep it."""
@@ -169,16 +242,23 @@ class Encoder:
         forms: dict[str, Builder | Mapping[str, Part]] = {
             f"{self.name}{ending}": form
             for ending, form in {**self.forms(self), **(more or {})}.items()
+            if ending not in self.lacks
         }
-        forms[f"{self.name}Model"] = self.model
-        return with_defaults(self.defaults, composed(forms))
+        model: dict[str, Builder] = {f"{self.name}Model": self.model}
+        ordered = {**model, **forms} if self.headless else {**forms, **model}
+        return with_defaults(self.defaults, composed(ordered))
 
     def register(
-        self, model_type: str, *, more: Forms | None = None, source: str = "transformers"
+        self,
+        model_type: str,
+        *,
+        more: Forms | None = None,
+        source: str = "transformers",
+        category: str = "encoder",
     ) -> Encoder:
         """Add the family to the catalog, with ``more`` classes; returns it."""
         register(
             model_type, self.classes(more), base=f"{self.name}Model", base_prefix=self.prefix,
-            category="encoder", source=source,
+            category=category, source=source,
         )  # fmt: skip
         return self

@@ -109,9 +109,16 @@ def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
         value=Linear(h, h, kind="value"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
+    return attending(c, name, projections)
+
+
+def attending(
+    c: ModelConfig, name: str, projections: Module, *, normed: Module | None = None
+) -> Module:
+    """Projections of one's own, BERT's output behind them, with another norm where ``normed``."""
     return Module(
         f"{name}Attention",
-        {"self": projections, "output": self_output(c, name)},
+        {"self": projections, "output": self_output(c, name, normed=normed)},
         component=Component.ATTENTION,
     )
 
@@ -119,8 +126,7 @@ def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
 def attention_after_norm(c: ModelConfig, name: str, at: str, *, cross: bool = False) -> Module:
     """The same with a norm before it, under the name ``at``, and none after the residual."""
     block = attention(c, name, cross=cross)
-    output_of_heads = block.inside("output")
-    del output_of_heads.children["LayerNorm"]
+    del block.inside("output").children["LayerNorm"]
     block.children[at] = norm(c)
     return block
 
@@ -150,11 +156,13 @@ def layer(
     c: ModelConfig, name: str, *, attention_block: Module | None = None, cross: bool = False
 ) -> Module:
     """Attention and the MLP; ``cross``: and between them cross-attention in decoders whose config
-    wants it. Many classes have none whatever their config says."""
+    wants it, the ``attention_block`` once more if there is one. Many classes have none whatever
+    their config says."""
+    crossing = attention_block or attention(c, name, cross=True)
     return Module(
         f"{name}Layer",
         attention=attention_block or attention(c, name),
-        crossattention=attention(c, name, cross=True) if cross and is_cross(c) else None,
+        crossattention=crossing if cross and is_cross(c) else None,
         intermediate=intermediate(c, name),
         output=output(c, name),
     )
@@ -249,16 +257,10 @@ def bert_predictions(
     )
 
 
-def bert_mlm_head(
-    c: ModelConfig, name: str, *, table: str, sentences: bool = False, width: Dim | None = None
-) -> Module:
-    """``cls``: predictions, and with ``sentences`` whether one follows the other."""
-    return Module(
-        f"{name}PreTrainingHeads" if sentences else f"{name}OnlyMLMHead",
-        predictions=bert_predictions(c, name, table=table, width=width),
-        seq_relationship=classifier(hidden(c), 2) if sentences else None,
-        component=Component.HEAD,
-    )
+def bert_mlm_head(c: ModelConfig, name: str, *, table: str, width: Dim | None = None) -> Module:
+    """``cls``: predictions."""
+    predictions = bert_predictions(c, name, table=table, width=width)
+    return Module(f"{name}OnlyMLMHead", predictions=predictions, component=Component.HEAD)
 
 
 def next_sentence_head(c: ModelConfig, name: str) -> Module:

@@ -64,12 +64,7 @@ def causal_lm(
 
     def build(c: ModelConfig) -> Module:
         model = base(c)
-        table: Module = model
-        for name_within in embedding.split("."):
-            found = table[name_within]
-            assert isinstance(found, Module)
-            table = found
-        weight = table["weight"]
+        weight = model.inside(*embedding.split("."))["weight"]
         assert not isinstance(weight, Module)
         vocab, width = weight.shape
         tied_to = f"{prefix}.{embedding}.weight"
