@@ -5,6 +5,8 @@ Positions of a query come from its box, which each layer of the decoder moves; c
 positions are projected apart. The activation has a tensor: PReLU's slope.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -12,7 +14,7 @@ from ..layers.composing import renamed
 from ..layers.convolutions import rectifier
 from ..layers.deformable import label_scores, predictor
 from ..layers.vision import clip_attention
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
 from . import detr
 
@@ -42,22 +44,15 @@ def encoder_layer(c: ModelConfig) -> Module:
     d = _d(c)
     heads = c.dim("encoder_attention_heads", default=8)
     c.divided(d, heads, "hidden_size", "encoder_attention_heads")
-    return Module(
-        f"{_NAME}EncoderLayer",
-        {
-            "self_attn": clip_attention("DetrAttention", d),
-            "self_attn_layer_norm": LayerNorm(d),
-            **_forward(c, "encoder"),
-        },
-    )
+    look = {"self_attn": clip_attention("DetrAttention", d), "self_attn_layer_norm": LayerNorm(d)}
+    return Module(f"{_NAME}EncoderLayer", {**look, **_forward(c, "encoder")})
 
 
 def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
     """The positions of the queries are projected in the first layer alone, unless kept."""
     d, kept = _d(c), c.flag("keep_query_pos", default=False)
-    c.divided(
-        d, c.dim("decoder_attention_heads", default=8), "hidden_size", "decoder_attention_heads"
-    )
+    heads = c.dim("decoder_attention_heads", default=8)
+    c.divided(d, heads, "hidden_size", "decoder_attention_heads")
     parts: dict[str, Module] = {
         f"{side}_attn_{name}": Linear(d, d, kind=kind)
         for name, kind in _PARTS.items()
@@ -84,10 +79,7 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     )
 
 
-def _mlp(*sizes: int, tied_to: str | None = None) -> Module:
-    made = predictor(_NAME, sizes, tied_to)
-    made.class_name = f"{_NAME}MLP"
-    return made
+_mlp = partial(predictor, _NAME, ending="MLP")
 
 
 def model(c: ModelConfig) -> Module:
@@ -110,7 +102,7 @@ def model(c: ModelConfig) -> Module:
         input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
         encoder=Module(
             f"{_NAME}Encoder",
-            query_scale=_mlp(d, d, d),
+            query_scale=_mlp((d, d, d)),
             layers=Layers.of(c.count("encoder_layers", default=6), encoder_layer(c)),
             norm=LayerNorm(d) if normed else None,
         ),
@@ -118,9 +110,9 @@ def model(c: ModelConfig) -> Module:
             f"{_NAME}Decoder",
             layers=Layers([decoder_layer(c, first=True), *[rest] * (count - 1)] if count else []),
             layernorm=LayerNorm(d),
-            query_scale=_mlp(d, d, d),
-            ref_point_head=_mlp(2 * d, d, d),
-            ref_anchor_head=_mlp(d, d, 2),
+            query_scale=_mlp((d, d, d)),
+            ref_point_head=_mlp((2 * d, d, d)),
+            ref_anchor_head=_mlp((d, d, 2)),
         ),
         patterns=Embedding(patterns, d, kind="detection_token") if patterns else None,
         part="vision",
@@ -130,21 +122,15 @@ def model(c: ModelConfig) -> Module:
 def object_detection(c: ModelConfig) -> Module:
     """The boxes' head is the decoder's as well, unless the config unties them."""
     d, base = _d(c), model(c)
-    decoder = base.inside("decoder")
     tied = "bbox_predictor" if c.tied(default=True) else None
-    decoder.children["bbox_embed"] = _mlp(d, d, d, 4, tied_to=tied)
+    base.inside("decoder").children["bbox_embed"] = _mlp((d, d, d, 4), tied)
     return Module(
         f"{_NAME}ForObjectDetection",
         model=base,
         class_embed=label_scores(c, d),
-        bbox_predictor=_mlp(d, d, d, 4),
+        bbox_predictor=_mlp((d, d, d, 4)),
         part="vision",
     )
 
 
-register(
-    "dab-detr",
-    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="vision",
-)
+register_pair("dab-detr", _NAME, object_detection, model, "vision", ending="ForObjectDetection")

@@ -9,6 +9,7 @@ from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.deformable import (
     deformable_attention,
+    detector_layer,
     label_scores,
     levels,
     positions,
@@ -34,17 +35,13 @@ _NAME = "DeformableDetr"
 
 def layer(c: ModelConfig, *, decoder: bool) -> Module:
     d, side = width(c), "decoder" if decoder else "encoder"
-    inner = c.dim(f"{side}_ffn_dim", default=1024)
     deformed = deformable_attention(c, _NAME, int(decoder))
-    return Module(
+    return detector_layer(
         f"{_NAME}{side.capitalize()}Layer",
-        self_attn=clip_attention(f"{_NAME}SelfAttention", d) if decoder else deformed,
-        self_attn_layer_norm=LayerNorm(d),
-        encoder_attn=deformed if decoder else None,
-        encoder_attn_layer_norm=LayerNorm(d) if decoder else None,
-        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
-        final_layer_norm=LayerNorm(d),
+        d,
+        c.dim(f"{side}_ffn_dim", default=1024),
+        clip_attention(f"{_NAME}SelfAttention", d) if decoder else deformed,
+        deformed if decoder else None,
     )
 
 

@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
+from ..layers.deformable import detector_layer, positions, predictor, width
 from ..layers.vision import clip_attention
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -25,7 +26,6 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
-    ModuleList,
     Parameter,
     Sequential,
 )
@@ -35,12 +35,9 @@ from ..trees.modules import (
 
 #: Blocks per stage, and by how much a block's output is wider than its inside.
 RESNETS = {
-    "resnet18": ((2, 2, 2, 2), 1),
-    "resnet34": ((3, 4, 6, 3), 1),
-    "resnet50": ((3, 4, 6, 3), 4),
-    "resnet101": ((3, 4, 23, 3), 4),
-    "resnet152": ((3, 8, 36, 3), 4),
-}
+    "resnet18": ((2, 2, 2, 2), 1), "resnet34": ((3, 4, 6, 3), 1), "resnet50": ((3, 4, 6, 3), 4),
+    "resnet101": ((3, 4, 23, 3), 4), "resnet152": ((3, 8, 36, 3), 4),
+}  # fmt: skip
 
 
 def _block(inputs: Dim, inner: Dim, expansion: int, *, first: bool) -> Module:
@@ -87,23 +84,13 @@ def timm_resnet(c: ModelConfig, channels: Dim) -> tuple[Module, tuple[Dim, ...]]
     return Module("FeatureListNet", dict(children)), tuple(sizes)
 
 
-def width(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=256)
-
-
 # ---- backbone
 
 
 def frozen_norm(features: int, name: str = "Detr") -> Module:
     """A batch norm of which nothing is trained: four buffers."""
-    return Module(
-        f"{name}FrozenBatchNorm2d",
-        weight=Buffer(features),
-        bias=Buffer(features),
-        running_mean=Buffer(features),
-        running_var=Buffer(features),
-        component=Component.NORM,
-    )
+    buffers = {key: Buffer(features) for key in ("weight", "bias", "running_mean", "running_var")}
+    return Module(f"{name}FrozenBatchNorm2d", buffers, component=Component.NORM)
 
 
 def freeze(module: Module, name: str = "Detr") -> None:
@@ -140,30 +127,13 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
 
 def layer(c: ModelConfig, *, decoder: bool) -> Module:
     d, side = width(c), "decoder" if decoder else "encoder"
-    inner = c.dim(f"{side}_ffn_dim", default=2048)
-    return Module(
-        "DetrDecoderLayer" if decoder else "DetrEncoderLayer",
-        self_attn=clip_attention("DetrSelfAttention", d),
-        self_attn_layer_norm=LayerNorm(d),
-        encoder_attn=clip_attention("DetrCrossAttention", d) if decoder else None,
-        encoder_attn_layer_norm=LayerNorm(d) if decoder else None,
-        activation_fn=activation(c.text("activation_function", default="relu")),
-        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
-        final_layer_norm=LayerNorm(d),
-    )
-
-
-def _positions(c: ModelConfig) -> Module:
-    form, half = c.text("position_embedding_type", default="sine"), width(c) // 2
-    if form == "sine":
-        return Activation("DetrSinePositionEmbedding")
-    if form != "learned":
-        raise c.error("position_embedding_type", form, "sine or learned")
-    return Module(
-        "DetrLearnedPositionEmbedding",
-        row_embeddings=Embedding(50, half, kind="position"),
-        column_embeddings=Embedding(50, half, kind="position"),
+    return detector_layer(
+        f"Detr{side.capitalize()}Layer",
+        d,
+        c.dim(f"{side}_ffn_dim", default=2048),
+        clip_attention("DetrSelfAttention", d),
+        clip_attention("DetrCrossAttention", d) if decoder else None,
+        act=activation(c.text("activation_function", default="relu")),
     )
 
 
@@ -174,7 +144,7 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "DetrModel",
         backbone=network,
-        position_embedding=_positions(c),
+        position_embedding=positions(c, "Detr"),
         query_position_embeddings=Embedding(c.dim("num_queries", default=100), d, kind="position"),
         input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
         encoder=Module("DetrEncoder", layers=Layers.of(deep, layer(c, decoder=False))),
@@ -193,14 +163,13 @@ def model(c: ModelConfig) -> Module:
 def object_detection(c: ModelConfig) -> Module:
     """One class more than the labels: no object."""
     d = width(c)
-    boxes = ModuleList([Linear(d, d), Linear(d, d), Linear(d, 4)])
     return Module(
         "DetrForObjectDetection",
         model=model(c),
         class_labels_classifier=Linear(
             d, c.num_labels + 1, component=Component.HEAD, kind="classifier"
         ),
-        bbox_predictor=Module("DetrMLPPredictionHead", layers=boxes, component=Component.HEAD),
+        bbox_predictor=predictor("Detr", (d, d, d, 4)),
         part="vision",
     )
 

@@ -13,16 +13,17 @@ from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
 from ..layers.deformable import (
     deformable_attention,
+    detector_layer,
     levels,
+    named_attention,
     positions,
     predictor,
     projections,
     width,
 )
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_pair
 from ..trees.modules import (
     Activation,
-    Dropout,
     Embedding,
     LayerNorm,
     Layers,
@@ -53,21 +54,16 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
 # ---- layers
 
 
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-5)
+
+
 def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(width(c), eps=c.number("layer_norm_eps", default=1e-5))
+    return LayerNorm(width(c), eps=_eps(c))
 
 
 def attention(c: ModelConfig) -> Module:
-    d = width(c)
-    return Module(
-        f"{_NAME}MultiheadAttention",
-        query=Linear(d, d, kind="query"),
-        key=Linear(d, d, kind="key"),
-        value=Linear(d, d, kind="value"),
-        out_proj=Linear(d, d, kind="output"),
-        dropout=Dropout(c.number("attention_dropout", default=0.0)),
-        component=Component.ATTENTION,
-    )
+    return named_attention(_NAME, width(c), c.number("attention_dropout", default=0.0))
 
 
 def _forward(d: Dim, inner: Dim) -> dict[str, Module]:
@@ -113,18 +109,12 @@ def encoder_layer(c: ModelConfig) -> Module:
         "layer_norm_after": _norm(c),
         "activation": _act(c),
     }
-    deformed: dict[str, Module] = {
-        "self_attn": deformable_attention(c, _NAME, 0),
-        "self_attn_layer_norm": _norm(c),
-        "activation_fn": _act(c),
-        **_forward(d, inner),
-        "final_layer_norm": _norm(c),
-    }
+    deformed, look = f"{_NAME}DeformableLayer", deformable_attention(c, _NAME, 0)
     return Module(
         f"{_NAME}EncoderLayer",
         text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", dict(enhanced)),
         fusion_layer=fusion_layer(c),
-        deformable_layer=Module(f"{_NAME}DeformableLayer", dict(deformed)),
+        deformable_layer=detector_layer(deformed, d, inner, look, eps=_eps(c), act=_act(c)),
     )
 
 
@@ -212,9 +202,6 @@ def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     )
 
 
-register(
-    "grounding-dino",
-    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="multimodal",
+register_pair(
+    "grounding-dino", _NAME, object_detection, model, "multimodal", ending="ForObjectDetection"
 )

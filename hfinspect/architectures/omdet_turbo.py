@@ -5,15 +5,15 @@ RT-DETR's encoder over Swin's maps, CLIP's text encoder for labels and task, and
 queries attend to the task's words and to points of the maps.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.deformable import predictor, sampling_attention
-from ..layers.vision import scaled
+from ..layers.deformable import detector_layer, named_attention, predictor, sampling_attention
 from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import (
-    Activation,
     Embedding,
     LayerNorm,
     Layers,
@@ -50,17 +50,6 @@ def _maps(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("encoder_in_channels", default=(192, 384, 768))
 
 
-def attention(d: Dim) -> Module:
-    return Module(
-        f"{_NAME}MultiheadAttention",
-        query=Linear(d, d, kind="query"),
-        key=Linear(d, d, kind="key"),
-        value=Linear(d, d, kind="value"),
-        out_proj=Linear(d, d, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
 def vision(c: ModelConfig) -> Module:
     """The backbone; timm's Swin, which stands for none, is not known here."""
     section = c.section("backbone_config", default=BACKBONE)
@@ -85,51 +74,30 @@ def language(c: ModelConfig) -> Module:
     )
 
 
-def fusion(c: ModelConfig) -> Module:
-    """RT-DETR's, with activations of its own."""
-    e, act = _e(c), c.text("csp_activation", default="silu")
-    inner = scaled(c, e, "hidden_expansion", default=1)
-    rep = Module(
-        f"{_NAME}RepVggBlock",
-        conv1=rt_detr.conv_norm(_NAME, inner, inner, 3, None),
-        conv2=rt_detr.conv_norm(_NAME, inner, inner, 1, None),
-        activation=activation(act),
-    )
-    last = rt_detr.conv_norm(_NAME, inner, e, 1, act)
-    return Module(
-        f"{_NAME}CSPRepLayer",
-        conv1=rt_detr.conv_norm(_NAME, 2 * e, inner, 1, act),
-        conv2=rt_detr.conv_norm(_NAME, 2 * e, inner, 1, act),
-        bottlenecks=Sequential(rep, rep, rep),
-        conv3=last if int(inner) != int(e) else Activation("Identity"),
-    )
-
-
 def encoder(c: ModelConfig) -> Module:
     e, inner = _e(c), c.dim("encoder_dim_feedforward", default=2048)
     c.divided(e, c.dim("encoder_attention_heads", default=8), "d_model", "encoder_attention_heads")
-    layer = Module(
-        f"{_NAME}EncoderLayer",
-        self_attn=attention(e),
-        self_attn_layer_norm=_norm(c, e),
-        activation_fn=activation(c.text("encoder_feedforward_activation", default="relu")),
-        fc1=Linear(e, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, e, component=Component.MLP, kind="down"),
-        final_layer_norm=_norm(c, e),
-    )
+    act = activation(c.text("encoder_feedforward_activation", default="relu"))
+    look = named_attention(_NAME, e)
+    layer = detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=_eps(c), act=act)
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
     attended = Module(f"{_NAME}Encoder", layers=layers)
     projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
-    act, fused = c.text("conv_norm_activation", default="gelu"), fusion(c)
-    steps = max(len(_maps(c)) - 1, 0)
+    between = c.text("conv_norm_activation", default="gelu")
     return Module(
         f"{_NAME}HybridEncoder",
-        channel_projection_layers=ModuleList(rt_detr.projection(size, e, 1) for size in _maps(c)),
-        encoder=ModuleList([attended] * len(projected)),
-        lateral_convs=ModuleList([rt_detr.conv_norm(_NAME, e, e, 1, act)] * steps),
-        fpn_blocks=ModuleList([fused] * steps),
-        downsample_convs=ModuleList([rt_detr.conv_norm(_NAME, e, e, 3, act)] * steps),
-        pan_blocks=ModuleList([fused] * steps),
+        {
+            "channel_projection_layers": ModuleList(
+                rt_detr.projection(size, e, 1) for size in _maps(c)
+            ),
+            "encoder": ModuleList([attended] * len(projected)),
+            **rt_detr.mixed(
+                len(_maps(c)) - 1,
+                lateral=rt_detr.conv_norm(_NAME, e, e, 1, between),
+                fused=rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu")),
+                smaller=rt_detr.conv_norm(_NAME, e, e, 3, between),
+            ),
+        },
     )
 
 
@@ -142,7 +110,7 @@ def decoder_layer(c: ModelConfig) -> Module:
     points = heads * levels * c.dim("decoder_num_points", default=4)
     return Module(
         f"{_NAME}DeformableTransformerDecoderLayer",
-        self_attn=attention(d),
+        self_attn=named_attention(_NAME, d),
         norm1=_norm(c, d),
         cross_attn=sampling_attention(_NAME, wide, points),
         norm2=_norm(c, d),
@@ -153,10 +121,7 @@ def decoder_layer(c: ModelConfig) -> Module:
     )
 
 
-def _boxes(*sizes: int) -> Module:
-    made = predictor(_NAME, sizes)
-    made.class_name = f"{_NAME}MLP"
-    return made
+_boxes = partial(predictor, _NAME, ending="MLP")
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -185,14 +150,14 @@ def decoder(c: ModelConfig) -> Module:
         else None,
         layers=Layers.of(count, decoder_layer(c)),
         tgt_embed=Embedding(queries, d, kind="detection_token") if learned else None,
-        query_position_head=_boxes(4, 2 * d, d),
+        query_position_head=_boxes((4, 2 * d, d)),
         encoder_vision_features=Sequential(
             Linear(d, d, component=Component.EMBEDDING), _norm(c, d)
         ),
         encoder_class_head=scores,
-        encoder_bbox_head=_boxes(d, d, d, 4),
+        encoder_bbox_head=_boxes((d, d, d, 4)),
         decoder_class_head=ModuleList([scores] * int(count)),
-        decoder_bbox_head=ModuleList([_boxes(d, d, d, 4)] * int(count)),
+        decoder_bbox_head=ModuleList([_boxes((d, d, d, 4))] * int(count)),
     )
 
 

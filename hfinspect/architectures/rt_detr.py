@@ -5,14 +5,25 @@ A ResNet with a deep stem, an encoder that attends to its coarsest maps only and
 by convolutions, and Deformable DETR's decoder, whose queries are the encoder's best places.
 """
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
-from ..layers.deformable import label_scores, predictor, sampling_attention
+from ..layers.deformable import (
+    detector_layer,
+    label_scores,
+    layer_heads,
+    predictor,
+    sampling_attention,
+    width,
+)
 from ..layers.vision import clip_attention, scaled
-from ..trees.catalog import Builder, register
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
     BatchNorm,
@@ -47,10 +58,9 @@ def conv_norm(
     )
 
 
-def fusion_block(name: str, c: ModelConfig, d: Dim) -> Module:
+def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> Module:
     """Two maps next to each other, three RepVGG blocks, one map."""
     inner = scaled(c, d, "hidden_expansion", default=1.0)
-    act = c.text("activation_function", default="silu")
     rep = Module(
         f"{name}RepVggBlock",
         conv1=conv_norm(name, inner, inner, 3, None),
@@ -67,16 +77,15 @@ def fusion_block(name: str, c: ModelConfig, d: Dim) -> Module:
     )
 
 
-def attention_layer(name: str, c: ModelConfig, d: Dim, inner: Dim) -> Module:
-    eps = c.number("layer_norm_eps", default=1e-5)
-    return Module(
-        f"{name}EncoderLayer",
-        self_attn=clip_attention(f"{name}SelfAttention", d),
-        self_attn_layer_norm=LayerNorm(d, eps=eps),
-        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
-        final_layer_norm=LayerNorm(d, eps=eps),
-    )
+def _eps(c: ModelConfig) -> float:
+    return c.number("layer_norm_eps", default=1e-5)
+
+
+def mixed(steps: int, *, lateral: Module, fused: Module, smaller: Module) -> dict[str, Module]:
+    """The maps mixed from coarse to fine and back, ``steps`` times each."""
+    each = {"lateral_convs": lateral, "fpn_blocks": fused, "downsample_convs": smaller}
+    each["pan_blocks"] = fused
+    return {name: ModuleList([module] * steps) for name, module in each.items()}
 
 
 def _width(c: ModelConfig) -> Dim:
@@ -85,51 +94,38 @@ def _width(c: ModelConfig) -> Dim:
 
 def hybrid_encoder(name: str, c: ModelConfig) -> Module:
     d, act = _width(c), c.text("activation_function", default="silu")
-    c.divided(
-        d,
-        c.dim("encoder_attention_heads", "num_attention_heads", default=8),
-        "encoder_hidden_dim",
-        "encoder_attention_heads",
+    heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
+    c.divided(d, heads, "encoder_hidden_dim", "encoder_attention_heads")
+    inner, look = c.dim("encoder_ffn_dim", default=1024), clip_attention(f"{name}SelfAttention", d)
+    layer = detector_layer(f"{name}EncoderLayer", d, inner, look, eps=_eps(c))
+    layers = Layers.of(c.count("encoder_layers", default=1), layer)
+    projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
+    mixing = mixed(
+        len(c.dims("encoder_in_channels", default=(512, 1024, 2048))) - 1,
+        lateral=conv_norm(name, d, d, 1, act),
+        fused=fusion_block(name, c, d, act),
+        smaller=conv_norm(name, d, d, 3, act),
     )
-    layer = attention_layer(name, c, d, c.dim("encoder_ffn_dim", default=1024))
-    attended = Module(
-        f"{name}AIFILayer", layers=Layers.of(c.count("encoder_layers", default=1), layer)
-    )
-    steps = len(c.dims("encoder_in_channels", default=(512, 1024, 2048))) - 1
-    fused = fusion_block(name, c, d)
-    return Module(
-        f"{name}HybridEncoder",
-        encoder=ModuleList([attended] * len(c.dims("encode_proj_layers", default=(2,), minimum=0))),
-        lateral_convs=ModuleList([conv_norm(name, d, d, 1, act)] * steps),
-        fpn_blocks=ModuleList([fused] * steps),
-        downsample_convs=ModuleList([conv_norm(name, d, d, 3, act)] * steps),
-        pan_blocks=ModuleList([fused] * steps),
-    )
+    attended = ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))
+    return Module(f"{name}HybridEncoder", {"encoder": attended, **mixing})
 
 
 # ---- decoder
 
 
 def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
-    d, eps = c.dim("d_model", "hidden_size", default=256), c.number("layer_norm_eps", default=1e-5)
-    heads, inner = (
-        c.dim("decoder_attention_heads", default=8),
-        c.dim("decoder_ffn_dim", default=1024),
-    )
+    d, heads = width(c), c.dim("decoder_attention_heads", default=8)
     c.divided(d, heads, "d_model", "decoder_attention_heads")
     levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
     per_head = levels * c.dim("decoder_n_points", default=4)
     scale = Buffer(per_head) if second else None
-    deformable = sampling_attention(name, d, heads * per_head, n_points_scale=scale)
-    return Module(
+    return detector_layer(
         f"{name}DecoderLayer",
-        self_attn=clip_attention(f"{name}SelfAttention", d),
-        self_attn_layer_norm=LayerNorm(d, eps=eps),
-        encoder_attn=deformable,
-        encoder_attn_layer_norm=LayerNorm(d, eps=eps),
-        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
-        final_layer_norm=LayerNorm(d, eps=eps),
+        d,
+        c.dim("decoder_ffn_dim", default=1024),
+        clip_attention(f"{name}SelfAttention", d),
+        sampling_attention(name, d, heads * per_head, n_points_scale=scale),
+        eps=_eps(c),
     )
 
 
@@ -151,83 +147,65 @@ def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
 
 
 def model(name: str, c: ModelConfig, *, second: bool) -> Module:
-    d, queries = c.dim("d_model", "hidden_size", default=256), c.dim("num_queries", default=300)
-    section = c.section("backbone_config", default=BACKBONE)
-    network, sizes = backbone(section, default_type="rt_detr_resnet")
-    if c.flag("freeze_backbone_batch_norms", default=True):
-        freeze(network, name)
-    eps, noise = c.number("layer_norm_eps", default=1e-5), c.count("num_denoising", default=100)
-    learned = c.flag("learn_initial_query", default=False)
-    layers = Layers.of(c.count("decoder_layers", default=6), decoder_layer(name, c, second=second))
+    d, layer = width(c), decoder_layer(name, c, second=second)
+    network, sizes = seen(name, c, BACKBONE)
+    layers = Layers.of(c.count("decoder_layers", default=6), layer)
+    places = predictor(name, (4, 2 * d, d))
     return Module(
         f"{name}Model",
-        backbone=Module(f"{name}ConvEncoder", model=network),
-        encoder_input_proj=ModuleList(projection(size, _width(c), 1) for size in sizes),
-        encoder=hybrid_encoder(name, c),
-        denoising_class_embed=Embedding(c.num_labels + 1, d, kind="detection_token")
-        if noise
-        else None,
-        weight_embedding=Embedding(queries, d, kind="detection_token") if learned else None,
-        enc_output=Sequential(Linear(d, d), LayerNorm(d, eps=eps)),
-        enc_score_head=label_scores(c, d),
-        enc_bbox_head=predictor(name, (d, d, d, 4)),
-        decoder_input_proj=_projections(c, d),
-        decoder=Module(
-            f"{name}Decoder",
-            layers=layers,
-            query_pos_head=positions(name, d),
-        ),
+        {
+            "backbone": network,
+            "encoder_input_proj": ModuleList(projection(size, _width(c), 1) for size in sizes),
+            "encoder": hybrid_encoder(name, c),
+            **guesses(c, predictor(name, (d, d, d, 4))),
+            "decoder_input_proj": _projections(c, d),
+            "decoder": Module(f"{name}Decoder", layers=layers, query_pos_head=places),
+        },
         part="vision",
     )
 
 
-def positions(name: str, d: Dim) -> Module:
-    """A box as an embedding of positions, by two linear layers."""
-    layers = ModuleList([Linear(4, 2 * d), Linear(2 * d, d)])
-    return Module(f"{name}MLPPredictionHead", layers=layers, component=Component.HEAD)
+def seen(name: str, c: ModelConfig, default: Mapping[str, Any]) -> tuple[Module, tuple[Dim, ...]]:
+    """The backbone, with frozen norms unless the config says otherwise, and its maps' widths."""
+    section = c.section("backbone_config", default=default)
+    network, sizes = backbone(section, default_type=str(default["model_type"]))
+    if c.flag("freeze_backbone_batch_norms", default=True):
+        freeze(network, name)
+    return Module(f"{name}ConvEncoder", model=network), sizes
+
+
+def guesses(c: ModelConfig, boxes: Module) -> dict[str, Module]:
+    """What the encoder's best places say, and the queries that training adds."""
+    d, learned = width(c), c.flag("learn_initial_query", default=False)
+    tables = {
+        "denoising_class_embed": c.count("num_denoising", default=100) and c.num_labels + 1,
+        "weight_embedding": c.dim("num_queries", default=300) if learned else 0,
+    }
+    return {
+        **{k: Embedding(n, d, kind="detection_token") for k, n in tables.items() if n},
+        "enc_output": Sequential(Linear(d, d), LayerNorm(d, eps=_eps(c))),
+        "enc_score_head": label_scores(c, d),
+        "enc_bbox_head": boxes,
+    }
 
 
 def object_detection(name: str, c: ModelConfig, *, second: bool) -> Module:
     """Labels and boxes after every layer of the decoder, which holds them; the second version has
     them at the top as well, tied unless the config says otherwise."""
-    d, count = (
-        c.dim("d_model", "hidden_size", default=256),
-        int(c.count("decoder_layers", default=6)),
-    )
+    d, count = width(c), int(c.count("decoder_layers", default=6))
     root = Module(f"{name}ForObjectDetection", model=model(name, c, second=second), part="vision")
 
-    def heads(tied_to: str | None = None) -> dict[str, Module]:
-        labels = [
-            label_scores(c, d, tied_to and f"{tied_to}.class_embed.{i}") for i in range(count)
-        ]
-        boxes = [
-            predictor(name, (d, d, d, 4), tied_to and f"{tied_to}.bbox_embed.{i}")
-            for i in range(count)
-        ]
-        return {"class_embed": ModuleList(labels), "bbox_embed": ModuleList(boxes)}
+    def boxes(_: int, tied_to: str | None) -> Module:
+        return predictor(name, (d, d, d, 4), tied_to)
 
-    decoder = root.inside("model", "decoder")
-    decoder.children |= heads()
+    root.inside("model", "decoder").children |= layer_heads(c, d, count, boxes)
     if second:
-        root.children |= heads("model.decoder" if c.tied(default=True) else None)
+        held = "model.decoder" if c.tied(default=True) else None
+        root.children |= layer_heads(c, d, count, boxes, held)
     return root
 
 
-def classes(name: str, *, second: bool) -> dict[str, Builder]:
-    return {
-        f"{name}ForObjectDetection": lambda c: object_detection(name, c, second=second),
-        f"{name}Model": lambda c: model(name, c, second=second),
-    }
-
-
-for model_type, prefix, is_second in (
-    ("rt_detr", "RTDetr", False),
-    ("rt_detr_v2", "RTDetrV2", True),
-):
-    register(
-        model_type,
-        classes(prefix, second=is_second),
-        base=f"{prefix}Model",
-        base_prefix="model",
-        category="vision",
-    )
+for model_type, prefix in (("rt_detr", "RTDetr"), ("rt_detr_v2", "RTDetrV2")):
+    whole = partial(object_detection, prefix, second=model_type == "rt_detr_v2")
+    base = partial(model, prefix, second=model_type == "rt_detr_v2")
+    register_pair(model_type, prefix, whole, base, "vision", ending="ForObjectDetection")

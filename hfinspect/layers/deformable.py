@@ -6,7 +6,7 @@ networks that predict boxes.  Sources: transformers/models/{deformable_detr,grou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from ..core.components import Component
@@ -15,8 +15,10 @@ from ..core.dims import Dim
 from ..trees.modules import (
     Activation,
     Conv,
+    Dropout,
     Embedding,
     GroupNorm,
+    LayerNorm,
     Linear,
     Module,
     ModuleList,
@@ -112,7 +114,13 @@ def label_scores(c: ModelConfig, d: Dim, tied_to: str | None = None) -> Module:
     )
 
 
-def predictor(name: str, sizes: Sequence[int], tied_to: str | None = None) -> Module:
+def predictor(
+    name: str,
+    sizes: Sequence[int],
+    tied_to: str | None = None,
+    *,
+    ending: str = "MLPPredictionHead",
+) -> Module:
     """Linear layers from size to size; ``tied_to`` is another of the same sizes."""
     layers = [
         Linear(
@@ -123,4 +131,57 @@ def predictor(name: str, sizes: Sequence[int], tied_to: str | None = None) -> Mo
         )
         for i, (inputs, outputs) in enumerate(pairwise(sizes))
     ]
-    return Module(f"{name}MLPPredictionHead", layers=ModuleList(layers), component=Component.HEAD)
+    return Module(f"{name}{ending}", layers=ModuleList(layers), component=Component.HEAD)
+
+
+def layer_heads(
+    c: ModelConfig,
+    d: Dim,
+    count: int,
+    boxes: Callable[[int, str | None], Module],
+    tied_to: str | None = None,
+) -> dict[str, Module]:
+    """Labels and boxes after each of ``count`` layers; ``tied_to`` is what holds the same heads.
+    ``boxes`` makes those of a layer, from its number and from the name that they are tied to."""
+    at = tied_to and f"{tied_to}."
+    labels = [label_scores(c, d, at and f"{at}class_embed.{i}") for i in range(count)]
+    found = [boxes(i, at and f"{at}bbox_embed.{i}") for i in range(count)]
+    return {"class_embed": ModuleList(labels), "bbox_embed": ModuleList(found)}
+
+
+def detector_layer(
+    class_name: str,
+    d: int,
+    inner: int,
+    attention: Module,
+    cross: Module | None = None,
+    *,
+    eps: float | None = None,
+    act: Module | None = None,
+) -> Module:
+    """A layer of DETR: attention, in decoders ``cross`` attention to the picture, and an MLP, 2·D·I
+    weights, each with a norm after it. Source: transformers/models/detr/modeling_detr.py."""
+    return Module(
+        class_name,
+        self_attn=attention,
+        self_attn_layer_norm=LayerNorm(d, eps=eps),
+        encoder_attn=cross,
+        encoder_attn_layer_norm=LayerNorm(d, eps=eps) if cross else None,
+        activation_fn=act,
+        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
+        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
+        final_layer_norm=LayerNorm(d, eps=eps),
+    )
+
+
+def named_attention(name: str, d: int, dropout: float | None = None) -> Module:
+    """Query, key, value and output by their whole names: 4·D² weights and 4·D biases."""
+    return Module(
+        f"{name}MultiheadAttention",
+        query=Linear(d, d, kind="query"),
+        key=Linear(d, d, kind="key"),
+        value=Linear(d, d, kind="value"),
+        out_proj=Linear(d, d, kind="output"),
+        dropout=None if dropout is None else Dropout(dropout),
+        component=Component.ATTENTION,
+    )
