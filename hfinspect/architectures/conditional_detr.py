@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.deformable import label_scores, predictor
+from ..layers.deformable import label_scores, predictor, width
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module
 from . import detr
@@ -31,7 +31,7 @@ def _projections(d: Dim, prefix: str, *, first: bool) -> dict[str, Module]:
 
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
-    d, inner = detr.width(c), c.dim("decoder_ffn_dim", default=2048)
+    d, inner = width(c), c.dim("decoder_ffn_dim", default=2048)
 
     def attention(kind: str) -> Module:
         out = Linear(d, d, kind="output")
@@ -57,7 +57,7 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
 
 def model(c: ModelConfig) -> Module:
     """DETR's with another decoder and 300 queries."""
-    d, count = detr.width(c), int(c.count("decoder_layers", default=6))
+    d, count = width(c), int(c.count("decoder_layers", default=6))
     root = detr.model(c.with_defaults(num_queries=300))
     rest = decoder_layer(c, first=False)
     root.children["decoder"] = Module(
@@ -72,7 +72,7 @@ def model(c: ModelConfig) -> Module:
 
 def object_detection(c: ModelConfig) -> Module:
     """As many classes as labels: each is decided on its own."""
-    d = detr.width(c)
+    d = width(c)
     return Module(
         f"{_NAME}ForObjectDetection",
         model=model(c),

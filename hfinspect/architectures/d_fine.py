@@ -7,39 +7,31 @@ may see with DINOv3, whose one map convolutions of the picture complete.
 """
 
 from functools import partial
-from itertools import pairwise
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
-from ..layers.backbones import backbone
 from ..layers.blocks import activation, gated_mlp
-from ..layers.deformable import label_scores
+from ..layers.deformable import layer_heads, predictor
+from ..layers.deformable import width as _d
 from ..layers.vision import MAX_RATIO, clip_attention
-from ..trees.catalog import auto_class, register
+from ..trees.catalog import auto_class, register_pair
 from ..trees.modules import (
     Activation,
     Buffer,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
     ModuleList,
     RMSNorm,
-    Sequential,
     Weight,
 )
 from . import rt_detr
-from .detr import freeze
 
 _FINE, _DEIM, _P = "DFine", "Deimv2", Component.PROJECTOR
 #: What the config classes make of an absent backbone_config.
 BACKBONE = {"model_type": "hgnet_v2", "out_indices": [2, 3, 4]}
-
-
-def _d(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=256)
 
 
 def _e(c: ModelConfig) -> Dim:
@@ -58,10 +50,11 @@ def _conv(
     return rt_detr.conv_norm(name, inputs, outputs, kernel, word, groups=groups)
 
 
-def layers_of(name: str, *sizes: int, component: Component = Component.HEAD) -> Module:
-    """Linear layers from size to size, numbered."""
-    linear = [Linear(inputs, outputs) for inputs, outputs in pairwise(sizes)]
-    return Module(name, layers=ModuleList(linear), act=Activation("ReLU"), component=component)
+def layers_of(name: str, *sizes: int) -> Module:
+    """Linear layers from size to size, numbered, with an activation between them."""
+    made = predictor(name, sizes, ending="")
+    made.children["act"] = Activation("ReLU")
+    return made
 
 
 # ---- encoder
@@ -121,28 +114,18 @@ def fusion(name: str, c: ModelConfig) -> Module:
             conv3=between,
             conv4=last,
         )
-    return Module(
-        f"{name}RepNCSPELAN5",
-        conv1=_conv(name, c, e, wide, 1),
-        csp_rep1=first,
-        csp_rep2=second,
-        conv2=last,
-    )
+    parts = {"conv1": _conv(name, c, e, wide, 1), "csp_rep1": first, "csp_rep2": second}
+    return Module(f"{name}RepNCSPELAN5", {**parts, "conv2": last})
 
 
 def attention_layer(name: str, c: ModelConfig) -> Module:
     e, inner = _e(c), c.dim("encoder_ffn_dim", default=1024)
     heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
     c.divided(e, heads, "encoder_hidden_dim", "encoder_attention_heads")
-    return Module(
-        f"{name}EncoderLayer",
-        {
-            "self_attn": attention(name, e),
-            "self_attn_layer_norm": LayerNorm(e, eps=_eps(c)),
-            **forward(name, e, inner),
-            "final_layer_norm": LayerNorm(e, eps=_eps(c)),
-        },
-    )
+    norms = [LayerNorm(e, eps=_eps(c)) for _ in range(2)]
+    look = {"self_attn": attention(name, e), "self_attn_layer_norm": norms[0]}
+    last = {**forward(name, e, inner), "final_layer_norm": norms[1]}
+    return Module(f"{name}EncoderLayer", {**look, **last})
 
 
 def attention(name: str, d: Dim) -> Module:
@@ -163,20 +146,16 @@ def forward(name: str, d: Dim, inner: Dim) -> dict[str, Module]:
 
 def hybrid_encoder(name: str, c: ModelConfig) -> Module:
     e, widths = _e(c), c.dims("encoder_in_channels", default=(512, 1024, 2048))
-    steps = max(len(widths) - 1, 0)
     layers = Layers.of(c.count("encoder_layers", default=1), attention_layer(name, c))
     attended = Module(f"{name}AIFILayer", layers=layers)
     projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
-    fused, flat = fusion(name, c), _conv(name, c, e, e, 1, act=False)
+    flat = _conv(name, c, e, e, 1, act=False)
     halved = Module(f"{name}SCDown", conv1=flat, conv2=_conv(name, c, e, e, 3, act=False, groups=e))
     return Module(
         f"{name}HybridEncoder",
         {
             "encoder" if name == _FINE else "aifi": ModuleList([attended] * len(projected)),
-            "lateral_convs": ModuleList([flat] * steps),
-            "fpn_blocks": ModuleList([fused] * steps),
-            "downsample_convs": ModuleList([halved] * steps),
-            "pan_blocks": ModuleList([fused] * steps),
+            **rt_detr.mixed(len(widths) - 1, lateral=flat, fused=fusion(name, c), smaller=halved),
         },
     )
 
@@ -318,30 +297,22 @@ def conv_encoder(c: ModelConfig) -> Module:
             spatial_tuning_adapter=adapter(c),
             fusion_proj=ModuleList(_conv(name, c, size, e, 1, act=False) for size in sizes),
         )
-    network, sizes_seen = backbone(section, default_type="hgnet_v2")
-    if c.flag("freeze_backbone_batch_norms", default=True):
-        freeze(network, name)
+    found, sizes_seen = rt_detr.seen(name, c, BACKBONE)
     projections = [
         Activation("Identity") if lite else rt_detr.conv_norm(name, size, e, 1, None, component=_P)
         for size in sizes_seen
     ]
-    return Module(f"{name}ConvEncoder", model=network, encoder_input_proj=ModuleList(projections))
+    found.children["encoder_input_proj"] = ModuleList(projections)
+    return found
 
 
 def seen(c: ModelConfig) -> dict[str, Module]:
     """D-FINE's backbone, and its maps at the encoder's width."""
-    section, wanted = c.section("backbone_config", default=BACKBONE), len(_inputs(c))
-    network, sizes = backbone(section, default_type="hgnet_v2")
+    (network, sizes), wanted = rt_detr.seen(_FINE, c, BACKBONE), len(_inputs(c))
     if len(sizes) < wanted:
         raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
-    if c.flag("freeze_backbone_batch_norms", default=True):
-        freeze(network, _FINE)
-    return {
-        "backbone": Module(f"{_FINE}ConvEncoder", model=network),
-        "encoder_input_proj": ModuleList(
-            rt_detr.projection(size, _e(c), 1) for size in sizes[:wanted]
-        ),
-    }
+    maps = ModuleList(rt_detr.projection(size, _e(c), 1) for size in sizes[:wanted])
+    return {"backbone": network, "encoder_input_proj": maps}
 
 
 def _inputs(c: ModelConfig) -> tuple[Dim, ...]:
@@ -367,22 +338,14 @@ def projections(name: str, c: ModelConfig) -> ModuleList:
 
 
 def model(name: str, c: ModelConfig) -> Module:
-    d, queries = _d(c), c.dim("num_queries", default=300)
-    noise = c.count("num_denoising", default=100)
-    learned = c.flag("learn_initial_query", default=False)
-    lite = name == _DEIM and c.text("encoder_type", default="hybrid") == "lite"
-    tokens = Embedding(c.num_labels + 1, d, kind="detection_token") if noise else None
+    d, lite = _d(c), name == _DEIM and c.text("encoder_type", default="hybrid") == "lite"
     box = f"{name}MLPPredictionHead" if name == _FINE else f"{name}MLP"
     return Module(
         f"{name}Model",
         {
             **(seen(c) if name == _FINE else {"conv_encoder": conv_encoder(c)}),
             "encoder": lite_encoder(c) if lite else hybrid_encoder(name, c),
-            "denoising_class_embed": tokens,
-            "weight_embedding": Embedding(queries, d, kind="detection_token") if learned else None,
-            "enc_output": Sequential(Linear(d, d), LayerNorm(d, eps=_eps(c))),
-            "enc_score_head": label_scores(c, d),
-            "enc_bbox_head": layers_of(box, d, d, d, 4),
+            **rt_detr.guesses(c, layers_of(box, d, d, d, 4)),
             "decoder": decoder(name, c),
             "decoder_input_proj": projections(name, c),
         },
@@ -406,48 +369,17 @@ def object_detection(name: str, c: ModelConfig) -> Module:
         raise c.error("tie_word_embeddings", False, "true where share_bbox_head is")
     widths = [d] * count if shared else [d] * (last + 1) + [wide] * max(count - last - 1, 0)
 
-    def heads(tied_to: str | None = None) -> dict[str, Module]:
-        labels = [
-            label_scores(c, d, tied_to and f"{tied_to}.class_embed.{i}") for i in range(count)
-        ]
-        return {
-            "class_embed": ModuleList(labels),
-            "bbox_embed": ModuleList(
-                edges(size, tied_to and f"{tied_to}.bbox_embed.{i}", i)
-                for i, size in enumerate(widths)
-            ),
-        }
-
-    def edges(size: Dim, tied_to: str | None, i: int) -> Module:
+    def edges(i: int, tied_to: str | None) -> Module:
         if shared and i and tied_to is None:
             tied_to = "model.decoder.bbox_embed.0"
-        sizes = (size, size, size, bins)
-        linear = [
-            Linear(
-                sizes[j],
-                sizes[j + 1],
-                tied_to=tied_to and f"{tied_to}.layers.{j}.weight",
-                bias_tied_to=tied_to and f"{tied_to}.layers.{j}.bias",
-            )
-            for j in range(3)
-        ]
-        return Module(f"{name}MLP", layers=ModuleList(linear), component=Component.HEAD)
+        return predictor(name, (*[widths[i]] * 3, bins), tied_to, ending="MLP")
 
     base = model(name, c)
-    inner = base.inside("decoder")
-    inner.children |= heads()
-    tops = heads("model.decoder" if c.tied(default=True) else None)
+    base.inside("decoder").children |= layer_heads(c, d, count, edges)
+    tops = layer_heads(c, d, count, edges, "model.decoder" if c.tied(default=True) else None)
     return Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")
 
 
 for model_type, prefix in (("d_fine", _FINE), ("deimv2", _DEIM)):
-    register(
-        model_type,
-        {
-            f"{prefix}ForObjectDetection": partial(object_detection, prefix),
-            f"{prefix}Model": partial(model, prefix),
-        },
-        base=f"{prefix}Model",
-        base_prefix="model",
-        category="vision",
-    )
+    whole, base = partial(object_detection, prefix), partial(model, prefix)
+    register_pair(model_type, prefix, whole, base, "vision", ending="ForObjectDetection")

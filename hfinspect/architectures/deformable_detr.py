@@ -18,7 +18,7 @@ from ..layers.deformable import (
     width,
 )
 from ..layers.vision import clip_attention
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Embedding,
     LayerNorm,
@@ -106,9 +106,6 @@ def object_detection(c: ModelConfig) -> Module:
     return root
 
 
-register(
-    "deformable_detr",
-    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="vision",
+register_pair(
+    "deformable_detr", _NAME, object_detection, model, "vision", ending="ForObjectDetection"
 )

@@ -15,9 +15,9 @@ from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
-from ..layers.deformable import GROUPS, sampling_attention
+from ..layers.deformable import GROUPS, detector_layer, sampling_attention
 from ..layers.vision import clip_attention
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -77,14 +77,9 @@ def pixel_layer(p: Pixels, c: ModelConfig, d: Dim) -> Module:
     c.divided(d, heads, p.width, "num_attention_heads")
     points = heads * _LEVELS * _POINTS
     eps = c.number("layer_norm_eps", default=1e-5)
-    return Module(
-        f"{p.name}PixelDecoderEncoderLayer",
-        self_attn=sampling_attention(f"{p.name}PixelDecoderEncoder", d, points),
-        self_attn_layer_norm=LayerNorm(d, eps=eps),
-        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
-        final_layer_norm=LayerNorm(d, eps=eps),
-    )
+    name = f"{p.name}PixelDecoderEncoder"
+    look = sampling_attention(name, d, points)
+    return detector_layer(f"{name}Layer", d, inner, look, eps=eps)
 
 
 def _finer(p: Pixels, c: ModelConfig) -> int:
@@ -226,9 +221,6 @@ def universal_segmentation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "mask2former",
-    {f"{_NAME}ForUniversalSegmentation": universal_segmentation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="vision",
+register_pair(
+    "mask2former", _NAME, universal_segmentation, model, "vision", ending="ForUniversalSegmentation"
 )

@@ -11,9 +11,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
-from ..layers.deformable import GROUPS
+from ..layers.deformable import GROUPS, width
 from ..layers.vision import pair, patch_count
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register, register_pair
 from ..trees.modules import (
     Activation,
     Conv,
@@ -130,7 +130,7 @@ def _decoder(c: ModelConfig) -> ModelConfig:
 
 def transformer(c: ModelConfig, seen: Dim) -> Module:
     section = _decoder(c)
-    d, deep = detr.width(section), section.count("decoder_layers", default=6)
+    d, deep = width(section), section.count("decoder_layers", default=6)
     layer = renamed(detr.layer(section, decoder=True), "Detr", f"{_NAME}Detr")
     return Module(
         f"{_NAME}TransformerModule",
@@ -161,7 +161,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def instance_segmentation(c: ModelConfig) -> Module:
-    d = detr.width(_decoder(c))
+    d = width(_decoder(c))
     return Module(
         f"{_NAME}ForInstanceSegmentation",
         model=model(c),
@@ -177,11 +177,8 @@ def instance_segmentation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "maskformer",
-    {f"{_NAME}ForInstanceSegmentation": instance_segmentation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="vision",
+register_pair(
+    "maskformer", _NAME, instance_segmentation, model, "vision", ending="ForInstanceSegmentation"
 )
 register(
     "maskformer-swin",

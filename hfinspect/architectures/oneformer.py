@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.vision import clip_attention
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -197,9 +197,6 @@ def universal_segmentation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForUniversalSegmentation", model=model(c), criterion=loss, part="vision")
 
 
-register(
-    "oneformer",
-    {f"{_NAME}ForUniversalSegmentation": universal_segmentation, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="vision",
+register_pair(
+    "oneformer", _NAME, universal_segmentation, model, "vision", ending="ForUniversalSegmentation"
 )

@@ -13,8 +13,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer
-from ..layers.deformable import label_scores, predictor
-from ..trees.catalog import register
+from ..layers.deformable import label_scores, layer_heads, predictor
+from ..layers.deformable import width as _d
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
     Conv,
@@ -32,10 +33,6 @@ _NAME = "PPDocLayoutV"
 _H, _CONV = Component.HEAD, Component.CONV
 
 
-def _d(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=256)
-
-
 def _denoising(c: ModelConfig) -> Module:
     return Embedding(c.num_labels, _d(c), kind="detection_token")
 
@@ -46,14 +43,6 @@ def _completed(c: ModelConfig, version: int) -> ModelConfig:
         raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
     stages = [f"stage{i}" for i in range(1 if version == 3 else 2, 5)]
     return c.with_defaults(backbone_config={"model_type": "hgnet_v2", "out_features": stages})
-
-
-def _inner(root: Module, *path: str) -> Module:
-    for name in path:
-        found = root[name]
-        assert isinstance(found, Module)
-        root = found
-    return root
 
 
 # ---- V2: an encoder for the order
@@ -101,8 +90,11 @@ def reading_order(c: ModelConfig) -> Module:
     corner, size = c.dim("coordinate_size", default=171), c.dim("shape_size", default=170)
     heads = c.dim("num_attention_heads", default=8)
 
-    def table(width: Dim) -> Module:
-        return Embedding(places, width, kind="position")
+    sides = {"x": corner, "y": corner, "h": size, "w": size}
+    tables = {
+        f"{side}_position_embeddings": Embedding(places, width, kind="position")
+        for side, width in sides.items()
+    }
 
     def bias(key: str, default: int) -> Module:
         bins = c.dim(key, default=default)
@@ -118,17 +110,18 @@ def reading_order(c: ModelConfig) -> Module:
         f"{_NAME}2ReadingOrder",
         embeddings=Module(
             f"{_NAME}2TextEmbeddings",
-            word_embeddings=Embedding(c.dim("vocab_size", default=4), h),
-            token_type_embeddings=Embedding(c.dim("type_vocab_size", default=1), h, kind="segment"),
-            position_embeddings=Embedding(
-                c.dim("max_position_embeddings", default=514), h, kind="position"
-            ),
-            x_position_embeddings=table(corner),
-            y_position_embeddings=table(corner),
-            h_position_embeddings=table(size),
-            w_position_embeddings=table(size),
-            norm=LayerNorm(h, eps=eps),
-            spatial_proj=Linear(4 * corner + 2 * size, h),
+            {
+                "word_embeddings": Embedding(c.dim("vocab_size", default=4), h),
+                "token_type_embeddings": Embedding(
+                    c.dim("type_vocab_size", default=1), h, kind="segment"
+                ),
+                "position_embeddings": Embedding(
+                    c.dim("max_position_embeddings", default=514), h, kind="position"
+                ),
+                **tables,
+                "norm": LayerNorm(h, eps=eps),
+                "spatial_proj": Linear(4 * corner + 2 * size, h),
+            },
             component=Component.EMBEDDING,
         ),
         label_embeddings=Embedding(c.dim("num_classes", default=20), h, kind="segment"),
@@ -210,7 +203,7 @@ def second(c: ModelConfig, *, whole: bool) -> Module:
         root.children["denoising_class_embed"] = _denoising(c)
         return root
     root = rt_detr.object_detection(f"{_NAME}2", c, second=False)
-    _inner(root, "model").children["denoising_class_embed"] = _denoising(c)
+    root.inside("model").children["denoising_class_embed"] = _denoising(c)
     root.children["reading_order"] = reading_order(c.section("reading_order_config"))
     return root
 
@@ -219,9 +212,9 @@ def third(c: ModelConfig, *, whole: bool) -> Module:
     name, c = f"{_NAME}3", _completed(c, 3)
     d, at = _d(c), "model." if whole else ""
     base, tied = rt_detr.model(name, c, second=False), c.tied(default=True)
-    maps = list(_inner(base, "encoder_input_proj").children.values())[1:]
+    maps = list(base.inside("encoder_input_proj").children.values())[1:]
     base.children["encoder_input_proj"] = ModuleList(m for m in maps if isinstance(m, Module))
-    encoder, decoder = _inner(base, "encoder"), _inner(base, "decoder")
+    encoder, decoder = base.inside("encoder"), base.inside("decoder")
     encoder.children |= mask_encoder(c)
     decoder.children |= {
         "class_embed": label_scores(c, d, f"{at}enc_score_head" if tied else None),
@@ -250,19 +243,13 @@ def fourth(c: ModelConfig, *, whole: bool) -> Module:
     base.children.pop("weight_embedding", None)
     if base.children.pop("denoising_class_embed", None):
         base.children["denoising_class_embed"] = _denoising(c)
-    places = Module(
-        f"{name}MLPPredictionHead",
-        layers=ModuleList([Linear(corners, 2 * d), Linear(2 * d, d)]),
-        component=_H,
-    )
-    _inner(base, "decoder").children |= {
-        "query_pos_head": places,
-        "class_embed": ModuleList([label_scores(c, d)] * count),
-        "bbox_embed": ModuleList([predictor(name, (d, d, d, corners))] * count),
-    }
+    boxes = predictor(name, (d, d, d, corners))
+    decoder = base.inside("decoder").children
+    decoder["query_pos_head"] = predictor(name, (corners, 2 * d, d))
+    decoder |= layer_heads(c, d, count, lambda *_: boxes)
     order = ModuleList([Linear(d, d, component=_H)] * count)
     base.children |= {
-        "enc_bbox_head": predictor(name, (d, d, d, corners)),
+        "enc_bbox_head": boxes,
         "decoder_roor_order_head": order,
         "decoder_roor_global_pointer": pointer(4, d, c),
         "decoder_order_head": order,
@@ -275,14 +262,6 @@ def fourth(c: ModelConfig, *, whole: bool) -> Module:
 
 
 for version, build in ((2, second), (3, third), (4, fourth)):
-    prefix = f"{_NAME}{version}"
-    register(
-        f"pp_doclayout_v{version}",
-        {
-            f"{prefix}ForObjectDetection": partial(build, whole=True),
-            f"{prefix}Model": partial(build, whole=False),
-        },
-        base=f"{prefix}Model",
-        base_prefix="model",
-        category="vision",
-    )
+    prefix, prefix_type = f"{_NAME}{version}", f"pp_doclayout_v{version}"
+    whole, model = partial(build, whole=True), partial(build, whole=False)
+    register_pair(prefix_type, prefix, whole, model, "vision", ending="ForObjectDetection")

@@ -5,6 +5,7 @@ DETR (detr.py) with norms before attention and MLP, and so one more after the en
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
+from ..layers.deformable import width
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Module
 from . import detr
@@ -16,7 +17,7 @@ def _normed(root: Module, c: ModelConfig) -> Module:
     model = root["model"] if "model" in root.children else root
     assert isinstance(model, Module)
     encoder = model.inside("encoder")
-    encoder.children["layernorm"] = LayerNorm(detr.width(c))
+    encoder.children["layernorm"] = LayerNorm(width(c))
     backbone = model.inside("backbone")
     backbone.class_name = "DetrConvModel"
     if "position_embedding" in model.children:
