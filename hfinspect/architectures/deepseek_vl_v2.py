@@ -9,21 +9,20 @@ DeepSeek-V2's decoder, with latent attention or (tiny) without.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
-from ..layers.experts import routed_and_shared, shared_width
-from ..layers.heads import to_words
-from ..layers.latent import latent_attention, latent_sizes
+from ..layers.blocks import fused_attention
+from ..layers.composing import renamed
+from ..layers.decoders import Decoder, grouped
+from ..layers.experts import routed_and_shared, router, shared_width
+from ..layers.latent_decoders import latent
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
     Parameter,
-    RMSNorm,
     Sequential,
     Weight,
 )
@@ -57,12 +56,7 @@ def vision_model(c: ModelConfig) -> Module:
     block = Module(
         "Block",
         norm1=LayerNorm(width, eps=1e-6),
-        attn=Module(
-            "Attention",
-            qkv=Linear(width, 3 * width, kind="qkv"),
-            proj=Linear(width, width, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=fused_attention("Attention", width),
         norm2=LayerNorm(width, eps=1e-6),
         mlp=_mlp(c, width),
     )
@@ -118,69 +112,43 @@ def projector(c: ModelConfig) -> Module:
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="DeepseekV2RMSNorm")
-
-
-def _attention(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), c.flag("attention_bias", default=False)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
     if c.flag("use_mla", default=True):
-        return latent_attention("DeepseekV2", h, latent_sizes(c, heads=32), bias=bias)
-    return grouped_attention("LlamaAttention", h, grouped_heads(c, h, heads=32), bias=bias)
+        return latent_attention_of(d, c)
+    return renamed(grouped(d, c), d.name, "Llama")
 
 
-def _sparse(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=1407)
+def _sparse(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1407)
     count = c.count("n_routed_experts", default=0)
     corrected = c.text("topk_method", default="greedy") == "noaux_tc"
-    gate = Module(
-        "MoEGate",
-        weight=Weight(count, h),
-        e_score_correction_bias=Weight(count) if corrected else None,
-        component=Component.ROUTER,
-    )
+    gate = router("MoEGate", h, count)
+    gate.children |= {"e_score_correction_bias": Weight(count)} if corrected else {}
     return routed_and_shared(
-        "DeepseekV2", h, inner, count=count, per_token=c.dim("num_experts_per_tok"),
-        shared=shared_width(c, inner, default=0), gate=gate,
-        act=c.text("hidden_act", default="silu"),
+        d.name, h, inner, count=count, per_token=c.dim("num_experts_per_tok"),
+        shared=shared_width(c, inner, default=0), gate=gate, act=d.act(c),
     )  # fmt: skip
 
 
-def language_model(c: ModelConfig) -> Module:
-    h, vocab = _hidden(c), c.dim("vocab_size", default=102400)
-    count = int(c.count("num_hidden_layers", default=30))
-    dense = gated_mlp(
-        "DeepseekV2MLP",
-        h,
-        c.dim("intermediate_size", default=11008),
-        act=c.text("hidden_act", default="silu"),
-    )
-
-    def layer(mlp: Module) -> Module:
-        return Module(
-            "DeepseekV2DecoderLayer",
-            self_attn=_attention(c),
-            mlp=mlp,
-            input_layernorm=_norm(c),
-            post_attention_layernorm=_norm(c),
-        )
-
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     routed = c.has("n_routed_experts") and int(c.count("n_routed_experts")) > 0
     first = int(c.count("first_k_dense_replace", default=0))
     every = int(c.dim("moe_layer_freq", default=1))
-    kinds = {False: layer(dense)} | ({True: layer(_sparse(c))} if routed else {})
-    layers = Layers(kinds[routed and i >= first and i % every == 0] for i in range(count))
-    model = Module(
-        "DeepseekV2Model", embed_tokens=Embedding(vocab, h), layers=layers, norm=_norm(c)
-    )
+    return [
+        "sparse" if routed and i >= first and i % every == 0 else "dense" for i in range(layers)
+    ]
+
+
+latent_attention_of = latent()
+TEXT = Decoder(
+    "DeepseekV2", vocab_size=102400, num_hidden_layers=30, attention=_attention, moe=_sparse,
+    kinds=_kinds, rotary=False,
+)  # fmt: skip
+
+
+def language_model(c: ModelConfig) -> Module:
     tied = "language.model.embed_tokens.weight" if c.tied(default=False) else None
-    head = to_words(h, vocab, tied)
-    return Module("DeepseekV2ForCausalLM", model=model, lm_head=head)
+    return Module("DeepseekV2ForCausalLM", model=TEXT.model(c), lm_head=TEXT.words(c, tied))
 
 
 # ---- together

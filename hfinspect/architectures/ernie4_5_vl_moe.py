@@ -11,14 +11,19 @@ configuration_ernie4_5_vl.py in baidu/ERNIE-4.5-VL-28B-A3B-PT.
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.blocks import (
+    fused_attention,
+    gated_mlp,
+    layer_types,
+    two_layer_mlp,
+)
+from ..layers.composing import renamed
+from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import router, stacked_experts
-from ..layers.heads import to_words
 from ..layers.vision import scaled
-from ..trees.catalog import Builder, register
+from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
@@ -34,18 +39,20 @@ _NAME = "Ernie4_5_VLMoe"
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
+def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+    bias = c.flag("use_bias", default=False)
+    return gated_mlp(f"{d.name}MLP", d.width(c), inner, bias=bias, act=d.act(c), kind=kind)
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
+def _count_and_used(c: ModelConfig) -> tuple[Dim, int]:
+    """Experts of one set, and how many of them a token meets."""
+    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
+    return count, min(int(c.count("moe_k", "num_experts_per_tok", default=6)), int(count))
 
 
-def _mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act, bias = c.text("hidden_act", default="silu"), c.flag("use_bias", default=False)
-    return gated_mlp(f"{_NAME}MLP", _hidden(c), inner, bias=bias, act=act, kind=kind)
+def _shared(d: Decoder, c: ModelConfig) -> Module | None:
+    count = c.count("moe_num_shared_experts", default=2)
+    return _mlp(d, c, _widths(c)[0] * count, "shared_expert") if count else None
 
 
 def _widths(c: ModelConfig) -> tuple[Dim, Dim]:
@@ -56,19 +63,13 @@ def _widths(c: ModelConfig) -> tuple[Dim, Dim]:
     return found[0], found[1]
 
 
-def moe(c: ModelConfig) -> Module:
+def moe(d: Decoder, c: ModelConfig) -> Module:
     """Files number the experts for patches after those for words, and have the routers' scores
     transposed."""
-    h, act = _hidden(c), c.text("hidden_act", default="silu")
-    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
-    used = min(int(c.count("moe_k", "num_experts_per_tok", default=6)), int(count))
-    words, patches = _widths(c)
+    h, (count, used) = d.width(c), _count_and_used(c)
     # A token goes to either set. Those of words are counted as active, as is usual for a decoder.
-    sets = [
-        gated_mlp(f"{_NAME}MLP", h, inner, act=act, kind="expert") for inner in (words, patches)
-    ]
+    sets = [gated_of(d, c, inner, "expert") for inner in _widths(c)]
     sets[0].active, sets[1].active = (used, int(count)), (0, int(count))
-    shared = c.count("moe_num_shared_experts", default=2)
     gate = router(f"{_NAME}MoeTopKRouter", count, h)
     gate.children["weight_1"] = Weight(h, count)
     return Module(
@@ -85,16 +86,14 @@ def moe(c: ModelConfig) -> Module:
             component=Component.MLP,
             kind="expert",
         ),
-        shared_experts=_mlp(c, words * shared, "shared_expert") if shared else None,
+        shared_experts=_shared(d, c),
         component=Component.MLP,
     )
 
 
-def moe_alone(c: ModelConfig) -> Module:
+def moe_alone(d: Decoder, c: ModelConfig) -> Module:
     """What a save of the text model alone has: the names in memory, each set of experts stacked."""
-    h, shared = _hidden(c), c.count("moe_num_shared_experts", default=2)
-    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
-    used = int(c.count("moe_k", "num_experts_per_tok", default=6))
+    h, (count, used) = d.width(c), _count_and_used(c)
 
     def one_set(inner: Dim, active: int) -> Module:
         gate = router(f"{_NAME}MoeTopKRouter", h, count)
@@ -109,42 +108,34 @@ def moe_alone(c: ModelConfig) -> Module:
         f"{_NAME}MoeBlock",
         text_moe=one_set(words, used),
         vision_moe=one_set(patches, 0),
-        shared_experts=_mlp(c, words * shared, "shared_expert") if shared else None,
+        shared_experts=_shared(d, c),
         component=Component.MLP,
     )
 
 
-def layer(c: ModelConfig, kind: str, routed: Builder = moe) -> Module:
-    h, bias = _hidden(c), c.flag("use_bias", default=False)
-    heads = grouped_heads(c, h, heads=20, kv=4)
-    dense = c.dim("intermediate_size", default=12288)
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=grouped_attention(f"{_NAME}TextAttention", h, heads, bias=bias),
-        mlp=routed(c) if kind == "sparse" else _mlp(c, dense),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
+    usual = ["dense" if i == 0 else "sparse" for i in range(layers)]
+    return layer_types(c, layers, usual.__getitem__, key="mlp_layer_types")
 
 
-def decoder(c: ModelConfig, routed: Builder = moe) -> dict[str, Module]:
-    kinds = layer_types(
-        c,
-        int(c.count("num_hidden_layers", default=28)),
-        lambda i: "sparse" if i else "dense",
-        key="mlp_layer_types",
-    )
-    built = {kind: layer(c, kind, routed) for kind in set(kinds)}
-    return {
-        "embed_tokens": Embedding(c.dim("vocab_size", default=103424), _hidden(c)),
-        "layers": Layers(built[kind] for kind in kinds),
-        "norm": _norm(c),
-        "rotary_emb": Activation(f"{_NAME}TextRotaryEmbedding"),
-    }
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    return renamed(grouped(d, c), d.name, f"{d.name}Text")
+
+
+TEXT = Decoder(
+    _NAME, vocab_size=103424, hidden_size=2560, intermediate_size=12288, num_hidden_layers=28,
+    num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5, bias_key="use_bias",
+    attention=_attention, mlp=lambda d, c: _mlp(d, c, d.inner(c)), moe=moe, kinds=_kinds,
+)  # fmt: skip
+_ALONE = TEXT.like(_NAME, moe=moe_alone)
+
+
+def decoder(c: ModelConfig, d: Decoder = TEXT) -> Module:
+    return renamed(d.named(f"{_NAME}TextModel", c), f"{_NAME}Rotary", f"{_NAME}TextRotary")
 
 
 def text_alone(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}TextModel", dict(decoder(c, moe_alone)))
+    return decoder(c, _ALONE)
 
 
 # ---- vision
@@ -154,23 +145,13 @@ def vision_model(c: ModelConfig) -> Module:
     h, inner = c.dim("hidden_size", default=1280), c.dim("intermediate_size", default=5120)
     patch, eps = c.dim("patch_size", default=14), c.number("rms_norm_eps", default=1e-6)
     pixels = c.dim("in_channels", default=3) * patch * patch
+    act = c.text("hidden_act", default="quick_gelu")
     block = Module(
         f"{_NAME}VisionBlock",
         norm1=LayerNorm(h, eps=eps),
         norm2=LayerNorm(h, eps=eps),
-        attn=Module(
-            f"{_NAME}VisionAttention",
-            qkv=Linear(h, 3 * h, kind="qkv"),
-            proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            "Ernie4_5VLVisionMLP",
-            fc1=Linear(h, inner, kind="up"),
-            act=activation(c.text("hidden_act", default="quick_gelu")),
-            fc2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
+        attn=fused_attention(f"{_NAME}VisionAttention", h),
+        mlp=two_layer_mlp("Ernie4_5VLVisionMLP", h, inner, act=act),
     )
     return Module(
         f"{_NAME}VisionTransformerPretrainedModel",
@@ -243,21 +224,17 @@ def base(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}Model",
         {
-            **decoder(text),
+            **decoder(text).children,
             "vision_model": vision_model(vision),
-            "resampler_model": resampler(vision, _hidden(text)),
+            "resampler_model": resampler(vision, TEXT.width(text)),
         },
     )
 
 
 def generation(c: ModelConfig) -> Module:
     text, _ = _sections(c)
-    head = to_words(
-        _hidden(text),
-        text.dim("vocab_size", default=103424),
-        "model.embed_tokens.weight" if c.tied() else None,
-    )
-    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
+    to = "model.embed_tokens.weight" if c.tied() else None
+    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=TEXT.words(text, to))
 
 
 register(

@@ -8,20 +8,18 @@ the first release: ``vit`` and ``perceive``.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from ..layers.composing import respelled
-from ..layers.heads import to_words
+from ..layers.blocks import activation, rms_norms
+from ..layers.composing import renamed, respelled
+from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.vision import patch_conv, position_table
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
     Conv,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
-    RMSNorm,
     Sequential,
     Weight,
 )
@@ -32,8 +30,7 @@ _NORMS = {"input_layernorm": "layer_norm1", "post_attention_layernorm": "layer_n
 _ALONE = {"dense_h_to_4h": "fc1", "dense_4h_to_h": "fc2", "perceive": "patch_merger"}
 
 
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name=f"{_NAME}RMSNorm")
+_norm = rms_norms(f"{_NAME}RMSNorm", 1e-5)
 
 
 # ---- vision
@@ -111,41 +108,24 @@ def vision_model(c: ModelConfig, out: Dim) -> Module:
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = respelled(grouped(d, c), {"q_norm": "query_layernorm", "k_norm": "key_layernorm"})
+    return renamed(block, f"{d.name}Attention", f"{d.name}DenseV1Attention")
 
 
-def text_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=32)
-    layer = Module(
-        f"{_NAME}DenseV1DecoderLayer",
-        self_attn=grouped_attention(
-            f"{_NAME}DenseV1Attention",
-            h,
-            heads,
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {
-                "query_layernorm": _norm(c, heads.dim),
-                "key_layernorm": _norm(c, heads.dim),
-            },
-        ),
-        mlp=gated_mlp(
-            f"{_NAME}MLP",
-            h,
-            c.dim("intermediate_size", default=11008),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-    )
-    return Module(
-        f"{_NAME}Model",  # what stands there in memory
-        embed_tokens=Embedding(c.dim("vocab_size", default=290943), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer),
-        norm=_norm(c, h),
-        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-    )
+def _text_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    return renamed(pre_norm(d, c, kind), f"{d.name}DecoderLayer", f"{d.name}DenseV1DecoderLayer")
+
+
+#: ``HunYuanVLModel`` stands there in memory.
+TEXT = Decoder(
+    _NAME,
+    vocab_size=290943,
+    rms_norm_eps=1e-5,
+    qk_norm=True,
+    attention=_attention,
+    layer=_text_layer,
+)
 
 
 # ---- together
@@ -154,26 +134,20 @@ def text_model(c: ModelConfig) -> Module:
 def generation(c: ModelConfig) -> Module:
     # The first release has the decoder's keys at the top.
     text = c.section("text_config") if c.has("text_config") else c
-    tied = c.tied() or text.tied()
-    head = to_words(
-        _hidden(text),
-        text.dim("vocab_size", default=290943),
-        "model.embed_tokens.weight" if tied else None,
-    )
+    tied = "model.embed_tokens.weight" if c.tied() or text.tied() else None
     return Module(
         f"{_NAME}ForConditionalGeneration",
-        model=text_model(text),
-        vit=vision_model(c.section("vision_config"), _hidden(text)),
-        lm_head=head,
+        model=TEXT.model(text),
+        vit=vision_model(c.section("vision_config"), TEXT.width(text)),
+        lm_head=TEXT.words(text, tied),
     )
 
 
 def base(c: ModelConfig) -> Module:
     """A save of it alone has the names of transformers' own attributes."""
     text = c.section("text_config") if c.has("text_config") else c
-    decoder = text_model(text)
-    decoder.class_name = f"{_NAME}TextModel"
-    tower = vision_model(c.section("vision_config"), _hidden(text))
+    decoder = TEXT.named(f"{_NAME}TextModel", text)
+    tower = vision_model(c.section("vision_config"), TEXT.width(text))
     respelled(tower, _NORMS)
     return Module(f"{_NAME}Model", language_model=decoder, vision_tower=tower)
 

@@ -7,8 +7,9 @@ weight on q, k and the embedding; a ViT that reads patches of space and time thr
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
-from ..layers.multimodal import register_worded
+from ..layers.blocks import activation, gated_mlp, two_layer_mlp
+from ..layers.decoders import Decoder, sandwich
+from ..layers.multimodal import linear_projector, projector, register_worded
 from ..layers.windows import windows
 from ..trees.catalog import register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
@@ -16,54 +17,36 @@ from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNor
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=6656)
+def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Gemma 2's, with a gate as wide as the attention's output; the norms behind attention and MLP
+    have an epsilon of their own."""
+    block, heads, h = sandwich(d, c, kind), d.heads(c), d.width(c)
+    gate = Linear(h, heads.query * heads.dim, bias=False, kind="gate")
+    block.inside("self_attn").children["gate_proj"] = gate
+    after = c.number("post_norm_eps", default=1e-8)
+    for name in ("post_attention_layernorm", "post_feedforward_layernorm"):
+        block.children[name] = RMSNorm(h, eps=after)
+    for name, norm in block.children.items():
+        if isinstance(norm, Module) and name.endswith("layernorm"):
+            norm.class_name = f"{d.name}CenteredRMSNorm"
+    return block
 
 
-def _centered(c: ModelConfig, key: str, eps: float) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number(key, default=eps), class_name="MuseGlimmerTextCenteredRMSNorm"
-    )
-
-
-def layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=32, kv=2, head_dim=128)
-    attention = grouped_attention(
-        "MuseGlimmerTextAttention", h, heads, bias=c.flag("attention_bias", default=False)
-    )
-    attention.children["gate_proj"] = Linear(h, heads.query * heads.dim, bias=False, kind="gate")
-    inner, act = (
-        c.dim("intermediate_size", default=19968),
-        c.text("hidden_activation", default="silu"),
-    )
-    return Module(
-        "MuseGlimmerTextDecoderLayer",
-        self_attn=attention,
-        mlp=gated_mlp("MuseGlimmerTextMLP", h, inner, act=act),
-        input_layernorm=_centered(c, "rms_norm_eps", 1e-5),
-        post_attention_layernorm=_centered(c, "post_norm_eps", 1e-8),
-        pre_feedforward_layernorm=_centered(c, "rms_norm_eps", 1e-5),
-        post_feedforward_layernorm=_centered(c, "post_norm_eps", 1e-8),
-    )
+TEXT = Decoder(
+    "MuseGlimmerText", vocab_size=202048, hidden_size=6656, intermediate_size=19968,
+    num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2, head_dim=128,
+    rms_norm_eps=1e-5, layer=layer, rotary=False, embedding="NormedEmbedding",
+    windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
+    mlp=lambda d, c: gated_mlp(
+        f"{d.name}MLP", d.width(c), d.inner(c), act=c.text("hidden_activation", default="silu")
+    ),
+)  # fmt: skip
 
 
 def text_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        "MuseGlimmerTextModel",
-        embed_tokens=Embedding(
-            c.dim("vocab_size", default=202048), h, class_name="MuseGlimmerTextNormedEmbedding"
-        ),
-        layers=Layers.of(
-            c.count("num_hidden_layers", default=52),
-            layer(c),
-            windows=windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
-        ),
-        norm=RMSNorm(
-            h, eps=c.number("rms_norm_eps", default=1e-5), class_name="MuseGlimmerRMSNorm"
-        ),
-    )
+    base = TEXT.model(c)
+    base.inside("norm").class_name = "MuseGlimmerRMSNorm"
+    return base
 
 
 # ---- vision
@@ -83,12 +66,8 @@ def vision_layer(c: ModelConfig, h: Dim) -> Module:
             v_proj=Linear(h, h, kind="value"),
             component=Component.ATTENTION,
         ),
-        mlp=Module(
-            "MuseGlimmerVisionMLP",
-            fc1=Linear(h, inner, kind="up"),
-            act=activation(c.text("hidden_act", default="gelu")),
-            fc2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
+        mlp=two_layer_mlp(
+            "MuseGlimmerVisionMLP", h, inner, act=c.text("hidden_act", default="gelu")
         ),
     )
 
@@ -119,18 +98,14 @@ def vision_model(c: ModelConfig) -> Module:
 def projections(c: ModelConfig, hidden: Dim, adapter: str) -> dict[str, Module]:
     """From merged patches to the width of the text."""
     width = c.dim("projector_hidden_size", default=4096)
-    linear = Linear(width, hidden, bias=False, component=Component.PROJECTOR)
-    linear.part = "projector"
     return {
-        "vision_adapter": Module(
+        "vision_adapter": projector(
             adapter,
             fc1=Linear(c.dim("out_hidden_size", default=6144), width, bias=False),
             act=activation(c.text("projector_hidden_act", default="gelu")),
             fc2=Linear(width, width, bias=False),
-            component=Component.PROJECTOR,
-            part="projector",
         ),
-        "vision_projection": linear,
+        "vision_projection": linear_projector(width, hidden, bias=False),
     }
 
 
@@ -140,7 +115,7 @@ def model(c: ModelConfig) -> Module:
         "vision_tower": vision_model(c.section("vision_config")),
         "language_model": text_model(text),
     }
-    joined = projections(c, _hidden(text), "MuseGlimmerVisionAdapter")
+    joined = projections(c, TEXT.width(text), "MuseGlimmerVisionAdapter")
     return Module("MuseGlimmerModel", {**parts, **joined})
 
 

@@ -7,10 +7,10 @@ their own; its tower, and a pyramid of causal convolutions over the waveform.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import activation, rms_norms
 from ..layers.composing import renamed
+from ..layers.decoders import Decoder, sandwich
 from ..layers.experts import corrected_router
-from ..layers.heads import to_words
 from ..layers.latent_decoders import listed_kinds
 from ..layers.vision import bounded, scaled
 from ..layers.windows import windows
@@ -19,7 +19,6 @@ from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import (
     Activation,
     Conv,
-    Embedding,
     Layers,
     Linear,
     Module,
@@ -32,20 +31,15 @@ from . import muse_glimmer
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=8192)
+def _scaled(c: ModelConfig, size: int) -> Module:
+    """Norms behind experts and MLPs, with an epsilon of their own."""
+    eps = c.number("post_norm_eps", default=1e-8)
+    return RMSNorm(size, eps=eps, class_name="MuseSparkTextInputScaledRMSNorm")
 
 
-def _norm(
-    c: ModelConfig, size: int, kind: str = "TextCentered", key: str = "rms_norm_eps"
-) -> Module:
-    eps = c.number(key, default=1e-8 if key == "post_norm_eps" else 1e-5)
-    return RMSNorm(size, eps=eps, class_name=f"MuseSpark{kind}RMSNorm")
-
-
-def _moe(c: ModelConfig) -> Module:
+def _moe(d: Decoder, c: ModelConfig) -> Module:
     """Experts between two projections, from the model's width to theirs and back."""
-    h, width = _hidden(c), c.dim("moe_hidden_size", default=4096)
+    h, width = d.width(c), c.dim("moe_hidden_size", default=4096)
     count = c.count("num_local_experts", default=256)
     inner = c.dim("moe_intermediate_size", default=4096)
     used = (min(int(c.count("num_experts_per_tok", default=8)), int(count)), int(count))
@@ -53,66 +47,60 @@ def _moe(c: ModelConfig) -> Module:
         "MuseSparkExperts",
         gate_up_proj=Weight(count, 2 * inner, width, active=used),
         down_proj=Weight(count, width, inner, active=used),
-        act_fn=activation(c.text("hidden_act", default="silu")),
-        post_expert_norm=_norm(c, width, "TextInputScaled", "post_norm_eps"),
+        act_fn=activation(d.act(c)),
+        post_expert_norm=_scaled(c, width),
         kind="expert",
     )
     return Module(
         "MuseSparkMoE",
         gate=corrected_router("MuseSparkTopkRouter", h, count),
         pre_expert_proj=Linear(h, width, bias=False),
-        pre_expert_norm=_norm(c, width),
+        pre_expert_norm=d.norm(d, c, width),
         experts=block,
         post_expert_proj=Linear(width, h, bias=False),
         component=Component.MLP,
     )
 
 
-def _layer(c: ModelConfig, kind: str) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=128, kv=16, head_dim=64)
-    attention = grouped_attention(
-        "MuseSparkTextAttention", h, heads, bias=c.flag("attention_bias", default=False)
-    )
-    attention.children["gate_proj"] = Linear(h, heads.query * heads.dim, bias=False, kind="gate")
-    inner = c.dim("intermediate_size", default=16384)
-    act = c.text("hidden_act", default="silu")
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Gemma 2's, with gates of the attention's output and of the residual stream."""
+    block, heads, h = sandwich(d, c, kind), d.heads(c), d.width(c)
+    gates = Linear(h, heads.query * heads.dim, bias=False, kind="gate")
+    block.inside("self_attn").children["gate_proj"] = gates
     gate = Module("MuseSparkResidualGate", gate=Weight(h, kind="scale"))
-    return Module(
-        "MuseSparkTextDecoderLayer",
-        self_attn=attention,
-        mlp=_moe(c) if kind == "sparse" else gated_mlp("MuseSparkTextMLP", h, inner, act=act),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=Activation("MuseSparkRMSNorm"),
-        pre_feedforward_layernorm=_norm(c, h),
-        post_feedforward_layernorm=_norm(c, h, "TextInputScaled", "post_norm_eps"),
-        post_attention_residual_gate=gate,
-        post_feedforward_residual_gate=gate,
-    )
+    block.children |= {
+        "post_attention_layernorm": Activation("MuseSparkRMSNorm"),
+        "post_feedforward_layernorm": _scaled(c, h),
+        "post_attention_residual_gate": gate,
+        "post_feedforward_residual_gate": gate,
+    }
+    return block
+
+
+def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
+    eps = c.number("rms_norm_eps", default=1e-5)
+    return RMSNorm(size, eps=eps, class_name="MuseSparkTextCenteredRMSNorm")
+
+
+TEXT = Decoder(
+    "MuseSparkText", vocab_size=202048, hidden_size=8192, intermediate_size=16384,
+    num_hidden_layers=62, num_attention_heads=128, num_key_value_heads=16, head_dim=64,
+    norm=_norm, moe=_moe, layer=_layer, embedding="NormedEmbedding", rotary=False,
+    kinds=lambda _d, c, layers: listed_kinds(c, layers, lambda _: "sparse"),
+    windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
+)  # fmt: skip
 
 
 def text_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    kinds = listed_kinds(c, int(c.count("num_hidden_layers", default=62)), lambda _: "sparse")
-    built = {kind: _layer(c, kind) for kind in dict.fromkeys(kinds)}
-    return Module(
-        "MuseSparkTextModel",
-        embed_tokens=Embedding(
-            c.dim("vocab_size", default=202048), h, class_name="MuseSparkTextNormedEmbedding"
-        ),
-        layers=Layers(
-            [built[kind] for kind in kinds],
-            windows=windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
-        ),
-        norm=_norm(c, h, ""),
-    )
+    base = TEXT.model(c)
+    base.inside("norm").class_name = "MuseSparkRMSNorm"
+    return base
 
 
 # ---- audio
 
 
-def _audio_norm(c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6), class_name="MuseSparkRMSNorm")
+_audio_norm = rms_norms("MuseSparkRMSNorm", 1e-6)
 
 
 def _audio_block(c: ModelConfig, width: Dim) -> Module:
@@ -182,7 +170,7 @@ def vision_model(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     text, audio = c.section("text_config"), c.section("audio_config")
-    heard, width = audio.dim("out_hidden_size", default=8192), _hidden(text)
+    heard, width = audio.dim("out_hidden_size", default=8192), TEXT.width(text)
     if heard != width:
         raise audio.error("out_hidden_size", int(heard), f"the text's width, {int(width)}")
     parts = {
@@ -196,8 +184,7 @@ def model(c: ModelConfig) -> Module:
 
 def generation(c: ModelConfig) -> Module:
     """The class ties no head, whatever the config says."""
-    text = c.section("text_config")
-    head = to_words(_hidden(text), text.dim("vocab_size", default=202048))
+    head = TEXT.words(c.section("text_config"))
     return Module("MuseSparkForConditionalGeneration", model=model(c), lm_head=head)
 
 

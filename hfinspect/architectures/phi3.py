@@ -17,14 +17,14 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     heads = d.heads(c)
     width = heads.query * heads.dim
     return Module(
-        "Phi3Attention",
+        f"{d.name}Attention",
         o_proj=Linear(width, h, bias=False, kind="output"),
         qkv_proj=Linear(h, width + 2 * (heads.kv * heads.dim), bias=False, kind="qkv"),
         component=Component.ATTENTION,
     )
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     block = pre_norm(d, c, kind)
     for name in ("resid_attn_dropout", "resid_mlp_dropout"):
         block.children[name] = Dropout(c.number("resid_pdrop", default=0.0))
@@ -43,5 +43,5 @@ PHI3 = LLAMA.like(
     endings=LABEL_HEADS,
     attention=_attention,
     mlp=fused_mlp,
-    layer=_layer,
+    layer=layer,
 ).register("phi3")

@@ -10,63 +10,30 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import activation, grouped_heads
 from ..layers.heads import decoder_classes
 from ..trees.catalog import builder, register, register_part
 from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
-    Dropout,
     Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
-    RMSNorm,
     Sequential,
     Weight,
 )
+from .phi3 import PHI3
 
 _NAME = "Phi4Multimodal"
 
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3072)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
-
-
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=8192)
-    heads = grouped_heads(c, h, heads=32, kv=8)
-    width = heads.query * heads.dim
-    dropout = Dropout(c.number("resid_pdrop", default=0.0))
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=Module(
-            f"{_NAME}Attention",
-            o_proj=Linear(width, h, bias=False, kind="output"),
-            qkv_proj=Linear(h, width + 2 * (heads.kv * heads.dim), bias=False, kind="qkv"),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            f"{_NAME}MLP",
-            gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
-            down_proj=Linear(inner, h, bias=False, kind="down"),
-            activation_fn=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-        resid_attn_dropout=dropout,
-        resid_mlp_dropout=dropout,
-    )
+TEXT = PHI3.like(
+    _NAME, vocab_size=200064, num_key_value_heads=8, rotary=False, windows=None, endings=()
+)
 
 
 def _projection(inputs: int, outputs: int) -> Module:
@@ -78,7 +45,7 @@ def _projection(inputs: int, outputs: int) -> Module:
 
 def image_embedding(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
-    width, h = vision.dim("hidden_size", default=1152), _hidden(c)
+    width, h = vision.dim("hidden_size", default=1152), TEXT.width(c)
     return Module(
         f"{_NAME}ImageEmbedding",
         img_processor=builder(f"{_NAME}VisionModel")(vision),
@@ -201,7 +168,7 @@ def audio_model(
 
 
 def audio_embedding(c: ModelConfig) -> Module:
-    audio, h = c.section("audio_config"), _hidden(c)
+    audio, h = c.section("audio_config"), TEXT.width(c)
     width = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
     return Module(
         f"{_NAME}AudioEmbedding",
@@ -215,17 +182,11 @@ def audio_embedding(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=200064), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c),
-        embed_tokens_extend=Module(
-            f"{_NAME}FeatureEmbedding",
-            image_embed=image_embedding(c),
-            audio_embed=audio_embedding(c),
-        ),
+    base = TEXT.model(c)
+    base.children["embed_tokens_extend"] = Module(
+        f"{_NAME}FeatureEmbedding", image_embed=image_embedding(c), audio_embed=audio_embedding(c)
     )
+    return base
 
 
 register(

@@ -7,35 +7,25 @@ the towers of ``phi4_multimodal``.
 """
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_heads
+from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm
 from ..trees.catalog import builder, register
 from ..trees.modules import (
     Activation,
     Dropout,
-    Embedding,
     LayerNorm,
-    Layers,
     Linear,
     Module,
-    RMSNorm,
+    Parameter,
     Sequential,
     Weight,
 )
+from . import phi3
 from .phi4_multimodal import audio_model, sound_convolution
 
 _NAME = "Phi4MM"
-
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3072)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name=f"{_NAME}RMSNorm")
 
 
 # ---- text
@@ -58,31 +48,24 @@ def adapted(c: ModelConfig, inner: Dim, out: Dim, kind: str) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=8192)
-    heads = grouped_heads(c, h, heads=24, kv=8)
-    width = heads.query * heads.dim
-    dropout = Dropout(c.number("resid_pdrop", default=0.0))
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=Module(
-            f"{_NAME}Attention",
-            o_proj=adapted(c, width, h, "output"),
-            qkv_proj=adapted(c, h, width + 2 * (heads.kv * heads.dim), "qkv"),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            f"{_NAME}MLP",
-            gate_up_proj=adapted(c, h, inner * 2, "gate_up"),
-            down_proj=adapted(c, inner, h, "down"),
-            activation_fn=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-        resid_attn_dropout=dropout,
-        resid_mlp_dropout=dropout,
-    )
+def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Phi-3's, every linear layer adapted."""
+    block = phi3.layer(d, c, kind)
+    for part in ("self_attn", "mlp"):
+        linears = block.inside(part).children
+        for name, linear in list(linears.items()):
+            if isinstance(linear, Module) and linear.kind:
+                weight = linear["weight"]
+                assert isinstance(weight, Parameter)
+                out, inner = map(exact, weight.shape)
+                linears[name] = adapted(c, inner, out, linear.kind)
+    return block
+
+
+TEXT = phi3.PHI3.like(
+    _NAME, vocab_size=200064, num_attention_heads=24, num_key_value_heads=8, rotary=False,
+    windows=None, layer=layer,
+)  # fmt: skip
 
 
 # ---- images and sound
@@ -104,7 +87,7 @@ def image_embedding(c: ModelConfig) -> Module:
         img_processor=builder("Phi4MultimodalVisionModel")(tower),
         glb_GN=Weight(1, 1, width, component=Component.EMBEDDING),
         sub_GN=Weight(1, 1, 1, width, component=Component.EMBEDDING),
-        img_projection=_projection(width, _hidden(c)),
+        img_projection=_projection(width, TEXT.width(c)),
         part="vision",
     )
 
@@ -163,7 +146,7 @@ def audio_embedding(c: ModelConfig) -> Module:
     h = sound.dim("hidden_size", default=1024)
     encoder = audio_model(sound, sound_layer)
     encoder.class_name = "ConformerEncoder"
-    projections = {key: _projection(h, _hidden(c)) for key in ("speech", "vision")}
+    projections = {key: _projection(h, TEXT.width(c)) for key in ("speech", "vision")}
     return Module(
         f"{_NAME}AudioEmbedding",
         encoder=encoder,
@@ -173,17 +156,15 @@ def audio_embedding(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=200064), _hidden(c)),
-        embed_tokens_extend=Module(
-            f"{_NAME}ImageAudioEmbedding",
-            image_embed=image_embedding(c),
-            audio_embed=audio_embedding(c),
-        ),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        norm=_norm(c),
+    base = TEXT.model(c)
+    extend = Module(
+        f"{_NAME}ImageAudioEmbedding",
+        image_embed=image_embedding(c),
+        audio_embed=audio_embedding(c),
     )
+    words = base.children.pop("embed_tokens")
+    base.children = {"embed_tokens": words, "embed_tokens_extend": extend, **base.children}
+    return base
 
 
 register(
