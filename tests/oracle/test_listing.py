@@ -14,7 +14,7 @@ from hfinspect.trees.guarded import Reading
 from .tracing.evaluating import EnvValues
 from .tracing.listing import Listing
 from .tracing.writing import keys_of
-from .unlisted_keys import read_defaults
+from .unlisted_keys import _under, read_defaults
 
 
 def kinds(depth: int, pattern: int, dense: int) -> list[str]:
@@ -83,4 +83,10 @@ def test_what_an_unlisted_key_stands_for_is_read_from_the_source(tmp_path: Path)
         "pattern = kwargs.pop('pattern', 4)\n"
         "other = kwargs.get('other', 1)\nother = kwargs.get('other', 2)\nnone = kwargs.pop('none')"
     )
-    assert read_defaults(tmp_path) == {"pattern": 4}
+    (tmp_path / "modeling_small.py").write_text(
+        "a = getattr(config, 'head_dim', config.width // config.heads)\n"
+        "b = getattr(config, 'reach', -1)\nc = getattr(config, 'kind', kind())"
+    )
+    heads = ["//", ["key", "width"], ["key", "heads"]]
+    assert read_defaults(tmp_path) == {"pattern": 4, "head_dim": heads, "reach": -1}
+    assert _under("text", {"width": "dim"}, heads) == ["//", "text.dim", "text.heads"]

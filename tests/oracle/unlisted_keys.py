@@ -21,7 +21,7 @@ import inspect
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,19 +77,41 @@ def _text(node: ast.expr) -> Iterator[str]:
         yield node.value
 
 
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}
+
+
 def read_defaults(folder: Path) -> dict[str, Any]:
-    """What each of these names stands for where it is absent, if that is one number or text."""
-    found: dict[str, set[Any]] = {}
+    """What each of these names stands for where it is absent, if all places agree: a number, a
+    text, or an expression over other keys (``["//", "hidden_size", "num_attention_heads"]``)."""
+    found: dict[str, set[str]] = {}
     for file in folder.glob("*.py"):
         if file.name.startswith(("modeling_", "configuration_")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 of_config = file.name.startswith("configuration_")
                 for name in _looked_up(node, of_config=of_config):
+                    least = 3 if getattr(getattr(node, "func", None), "id", "") == "getattr" else 2
                     last = node.args[-1] if isinstance(node, ast.Call) else None
-                    spoken = isinstance(last, ast.Constant) and last.value != name
-                    found.setdefault(name, set()).add(last.value if spoken else None)  # type: ignore[union-attr]
-    single = {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
-    return {name: v for name, v in single.items() if isinstance(v, (int, str))}
+                    if isinstance(last, ast.Constant) and last.value is None:
+                        continue  # what stands for it then comes after ``or``
+                    spoken = isinstance(node, ast.Call) and len(node.args) == least
+                    known = _written(last) if spoken and last is not None else None
+                    found.setdefault(name, set()).add(json.dumps(known))
+    single = {name: json.loads(next(iter(v))) for name, v in found.items() if len(v) == 1}
+    return {name: v for name, v in single.items() if v is not None}
+
+
+def _written(node: ast.expr) -> Any:
+    """A number, a text in its quotes, ``config.key`` or one computed of these; else None."""
+    if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("config", "self.config"):
+        return ["key", node.attr]
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        sides = [_written(node.left), _written(node.right)]
+        return None if None in sides else [_OPERATORS[type(node.op)], *sides]
+    try:
+        found = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return found if isinstance(found, (int, str)) else None
 
 
 @cache
@@ -113,16 +135,29 @@ def places(config_class: Any) -> Iterator[tuple[str, ...]]:
 
 
 def defaults(config_class: Any) -> dict[str, Any]:
-    """Dotted key -> what it stands for where it is absent, of those for which that is known."""
+    """Dotted key -> what it stands for where it is absent, of those for which that is known: a
+    value, or ``{"of": expression}``."""
     found: dict[str, Any] = {}
     for path in places(config_class):
         part = config_class
         for section in path[:-1]:
             part = part.sub_configs_defaults[section].config_class
-        known = read_defaults(Path(inspect.getfile(part)).parent)
-        if path[-1] in known:
-            found[".".join(path)] = known[path[-1]]
+        known = read_defaults(Path(inspect.getfile(part)).parent).get(path[-1])
+        if isinstance(known, list):
+            found[".".join(path)] = {"of": _under(".".join(path[:-1]), part.attribute_map, known)}
+        elif known is not None:
+            found[".".join(path)] = known
     return found
+
+
+def _under(section: str, names: Mapping[str, str], written: Any) -> Any:
+    """An expression with the keys of a section by their own names."""
+    if not isinstance(written, list):
+        return written
+    if written[0] == "key":
+        name = names.get(written[1], written[1])
+        return f"{section}.{name}" if section else name
+    return [written[0], *(_under(section, names, side) for side in written[1:])]
 
 
 def differing(model_type: str, name: str) -> Iterator[tuple[str, Any, str]]:

@@ -15,6 +15,7 @@ from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import is_held
 
 from .changing import IDLE, flattened, nested, without
+from .evaluating import EnvValues, evaluated
 from .library import Library, patience
 from .observing import Node, Part, Saved, flat, paths, put, tree
 from .staging import Parallel
@@ -118,7 +119,7 @@ class Builds:
                 self.cache[key] = f"{type(error).__name__}: {str(error).strip()[:200]}"
                 return self.cache[key]
             env = flattened(full, self.sections)
-            env = {**self.hidden, **env}
+            env = {**self._hidden(env), **env}
             plain = flattened(self._filled(given), self.sections)
             env.update({k: v for k, v in plain.items() if v is not None})
             written = {k for k, v in plain.items() if v is not None}
@@ -128,6 +129,15 @@ class Builds:
             written |= {k.rpartition(".")[0] for k in plain if "." in k}
             self.cache[key] = Seen(dict(changes), dict(given), env, frozenset(written), found)
         return self.cache[key]
+
+    def _hidden(self, env: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys that no config class lists, where they are absent."""
+        values = EnvValues(env)
+        found = {
+            key: evaluated(default["of"], values) if isinstance(default, dict) else default
+            for key, default in self.hidden.items()
+        }
+        return {key: value for key, value in found.items() if value is not None}
 
     def _tree(self, saved: Saved, given: Mapping[str, Any]) -> Node:
         """The modules; those that the catalog has as classes of sections are parts."""

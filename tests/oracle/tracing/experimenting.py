@@ -75,8 +75,11 @@ class Experiments(Builds):
     def _with_hidden(self, base: Seen) -> Seen:
         """The base with the keys that no config class lists, where what is read of them from the
         source holds: given in full they build the same."""
-        wrong = [key for key, (_, differs) in self._alone(self.hidden).items() if differs]
-        self.hidden = {key: value for key, value in self.hidden.items() if key not in wrong}
+        absent = self._hidden(base.env)
+        right = [
+            k for k, (builds, differs) in self._alone(absent).items() if builds and not differs
+        ]
+        self.hidden = {key: value for key, value in self.hidden.items() if key in right}
         self.cache.clear()
         again = self.attempt(self.base_given, {})
         self.base = again if isinstance(again, Seen) else base
