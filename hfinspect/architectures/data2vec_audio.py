@@ -5,11 +5,11 @@ wav2vec 2.0 whose positions come from a chain of small convolutions.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
+from ..layers import speech
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.speech_encoders import Speech
 from ..trees.modules import Activation, Conv, Layers, Module
+from .wav2vec2 import WAV2VEC2
 
 _NAME = "Data2VecAudio"
 _DEFAULTS = {**speech.DEFAULTS, "num_conv_pos_embeddings": 5, "conv_pos_kernel_size": 19}
@@ -29,7 +29,7 @@ def positions(c: ModelConfig) -> Module:
     return Module("Data2VecAudioPositionalConvEmbedding", layers=layers, component=Component.CONV)
 
 
-def model(c: ModelConfig) -> Module:
+def _model(_s: Speech, c: ModelConfig) -> Module:
     block = speech.layer(c, _NAME, adapted=False)
     block.class_name = f"{_NAME}EncoderLayer"
     encoder = speech.encoder(c, _NAME, [block] * int(c.count("num_hidden_layers")))
@@ -48,20 +48,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-_CLASSES = composed(
-    {
-        "Data2VecAudioForCTC": {"data2vec_audio": model, **speech_heads.LETTERS},
-        "Data2VecAudioModel": model,
-        f"{_NAME}ForSequenceClassification": {"data2vec_audio": model, **speech_heads.SEQUENCE},
-        f"{_NAME}ForAudioFrameClassification": {"data2vec_audio": model, **speech_heads.FRAMES},
-        "Data2VecAudioForXVector": {"data2vec_audio": model, **speech_heads.SPEAKER},
-    },
-    part="audio",
-)
-
-register(
-    "data2vec-audio",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base_prefix="data2vec_audio",
-    category="audio",
-)
+WAV2VEC2.like(_NAME, "data2vec_audio", defaults=_DEFAULTS, whole=_model).register("data2vec-audio")

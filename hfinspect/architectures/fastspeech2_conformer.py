@@ -8,6 +8,7 @@ energy, a decoder; the vocoder (HiFi-GAN) is a model of its own or stands next t
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import conformers
 from ..layers.composing import defaulted, renamed
 from ..layers.sound import HIFIGAN
 from ..trees.catalog import register_part
@@ -21,7 +22,6 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    Weight,
 )
 from .speecht5 import polishing, vocoder
 
@@ -46,21 +46,6 @@ def _side(c: ModelConfig, side: str, key: str) -> Dim:
     return c.section(f"{side}_config").dim(key, default=c.fields.dim(f"{side}_{key}"))
 
 
-def _attention(h: Dim, heads: Dim) -> Module:
-    position = Weight(heads, h // heads, kind="relative_position")
-    return Module(
-        f"{_NAME}Attention",
-        pos_bias_u=position,
-        pos_bias_v=position,
-        linear_q=Linear(h, h, kind="query"),
-        linear_k=Linear(h, h, kind="key"),
-        linear_v=Linear(h, h, kind="value"),
-        linear_out=Linear(h, h, kind="output"),
-        linear_pos=Linear(h, h, bias=False, kind="relative_position"),
-        component=Component.ATTENTION,
-    )
-
-
 def _layer(c: ModelConfig, side: str) -> Module:
     h, kernel = c.dim("hidden_size"), c.dim("positionwise_conv_kernel_size")
     inner, norm = _side(c, side, "linear_units"), LayerNorm(h)
@@ -71,14 +56,8 @@ def _layer(c: ModelConfig, side: str) -> Module:
         conv2=Conv(inner, h, kernel, dims=1, component=None, kind="down"),
         component=Component.MLP,
     )
-    between = Module(
-        f"{_NAME}ConvolutionModule",
-        activation=Activation("SiLUActivation"),
-        pointwise_conv1=Conv(h, 2 * h, 1, dims=1, bias=bias),
-        depthwise_conv=Conv(h, h, depthwise, dims=1, groups=h, bias=bias),
-        norm=BatchNorm(h, dims=1),
-        pointwise_conv2=Conv(h, h, 1, dims=1, bias=bias),
-        component=Component.CONV,
+    between = conformers.convolution(
+        f"{_NAME}ConvolutionModule", h, depthwise, BatchNorm(h, dims=1), act="silu", bias=bias
     )
     macaron = c.flag("use_macaron_style_in_conformer", default=True)
     convolves = c.flag("use_cnn_in_conformer", default=True)
@@ -88,7 +67,7 @@ def _layer(c: ModelConfig, side: str) -> Module:
     heads = _side(c, side, "num_attention_heads")
     return Module(
         f"{_NAME}EncoderLayer",
-        self_attn=_attention(h, heads),
+        self_attn=conformers.relative_attention(f"{_NAME}Attention", h, heads, h // heads),
         feed_forward=forward,
         feed_forward_macaron=forward if macaron else None,
         ff_macaron_layer_norm=norm if macaron else None,

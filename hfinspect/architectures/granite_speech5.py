@@ -7,10 +7,10 @@ words halfway; the head for CTC is the layer that makes that guess.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.composing import with_defaults
+from ..layers import conformers
+from ..layers.composing import defaulted
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import BatchNorm, Conv, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import BatchNorm, Conv, Embedding, Layers, Linear, Module
 
 _NAME = "GraniteSpeech5"
 _ENCODER = "granite_speech5_encoder"
@@ -19,17 +19,6 @@ _DEFAULTS = {
     "num_attention_heads": 8, "num_mel_bins": 80, "max_position_embeddings": 512,
     "conv_kernel_size": 7, "conv_expansion_factor": 2,
 }  # fmt: skip
-
-
-def _feed_forward(c: ModelConfig, h: Dim) -> Module:
-    inner, bias = c.dim("intermediate_size"), c.flag("attention_bias", default=True)
-    return Module(
-        f"{_NAME}EncoderFeedForward",
-        linear1=Linear(h, inner, bias=bias, kind="up"),
-        activation=activation(c.text("hidden_act", default="silu")),
-        linear2=Linear(inner, h, bias=bias, kind="down"),
-        component=Component.MLP,
-    )
 
 
 def _attention(c: ModelConfig, h: Dim) -> Module:
@@ -61,19 +50,10 @@ def _convolution(c: ModelConfig, h: Dim) -> Module:
 
 
 def encoder(c: ModelConfig) -> Module:
-    h, words, norm = c.dim("hidden_size"), c.dim("vocab_size"), LayerNorm(c.dim("hidden_size"))
-    layer = Module(
-        f"{_NAME}EncoderBlock",
-        feed_forward1=_feed_forward(c, h),
-        self_attn=_attention(c, h),
-        conv=_convolution(c, h),
-        feed_forward2=_feed_forward(c, h),
-        norm_feed_forward1=norm,
-        norm_self_att=norm,
-        norm_conv=norm,
-        norm_feed_forward2=norm,
-        norm_out=norm,
-    )
+    h, words, inner = c.dim("hidden_size"), c.dim("vocab_size"), c.dim("intermediate_size")
+    act, bias = c.text("hidden_act", default="silu"), c.flag("attention_bias", default=True)
+    mlp = conformers.feed_forward(f"{_NAME}EncoderFeedForward", h, inner, act=act, bias=bias)
+    layer = conformers.block(f"{_NAME}EncoderBlock", h, mlp, _attention(c, h), _convolution(c, h))
     count = int(c.count("num_hidden_layers"))
     # Some convolutions have a stride of 2, which changes no tensor.
     halving = c.raw("subsample_layers")
@@ -108,6 +88,5 @@ def ctc(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForCTC", encoder=sound, ctc_head=head, part="audio")
 
 
-_classes = with_defaults(_DEFAULTS, {f"{_NAME}Encoder": encoder})
-register_part(_ENCODER, f"{_NAME}Encoder", _classes[f"{_NAME}Encoder"], "audio")
+register_part(_ENCODER, f"{_NAME}Encoder", defaulted(_DEFAULTS, encoder), "audio")
 register_part("granite_speech5_ctc", f"{_NAME}ForCTC", ctc, "audio")

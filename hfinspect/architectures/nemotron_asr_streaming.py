@@ -7,7 +7,7 @@ channels in place of batches. Nemotron 3.5 adds what language is spoken to each 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import renamed, with_defaults
+from ..layers.composing import defaulted, renamed
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
 from . import parakeet
@@ -17,11 +17,9 @@ _ENCODER = "nemotron_asr_streaming_encoder"
 
 
 def _layer(c: ModelConfig) -> Module:
-    block = parakeet.layer(c)
-    conv = block.inside("conv")
-    depthwise = conv.inside("depthwise_conv")
+    block = parakeet.layer(c, LayerNorm(c.dim("hidden_size")))
+    depthwise = block.inside("conv").inside("depthwise_conv")
     depthwise.class_name = f"{_NAME}EncoderCausalConv1d"
-    conv.children["norm"] = LayerNorm(c.dim("hidden_size"))
     return block
 
 
@@ -89,7 +87,6 @@ def prompted(c: ModelConfig) -> Module:
     return built
 
 
-_encoder = with_defaults(parakeet.DEFAULTS, {"_": encoder})["_"]
-register_part(_ENCODER, f"{_NAME}Encoder", _encoder, "audio")
+register_part(_ENCODER, f"{_NAME}Encoder", defaulted(parakeet.DEFAULTS, encoder), "audio")
 register_part("nemotron_asr_streaming", f"{_NAME}ForRNNT", rnnt, "audio")
 register_part("nemotron3_5_asr", f"{_LATER}ForRNNT", prompted, "audio")

@@ -7,15 +7,14 @@ or transducers, whose decoder is an LSTM over the words said so far.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.composing import with_defaults
-from ..trees.catalog import auto_model, register, register_part
+from ..layers import conformers
+from ..layers.composing import defaulted
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
     Embedding,
-    LayerNorm,
     Layers,
     Linear,
     Module,
@@ -37,18 +36,6 @@ def _hidden(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", default=1024)
 
 
-def _feed_forward(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size")
-    bias = c.flag("attention_bias", default=True)
-    return Module(
-        "ParakeetEncoderFeedForward",
-        linear1=Linear(h, inner, bias=bias, kind="up"),
-        activation=activation(c.text("hidden_act")),
-        linear2=Linear(inner, h, bias=bias, kind="down"),
-        component=Component.MLP,
-    )
-
-
 def _attention(c: ModelConfig) -> Module:
     h, heads = _hidden(c), c.dim("num_attention_heads")
     size = c.optional_dim("head_dim") or c.divided(h, heads, "hidden_size", "num_attention_heads")
@@ -68,33 +55,17 @@ def _attention(c: ModelConfig) -> Module:
     )
 
 
-def _convolution(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), c.flag("convolution_bias", default=True)
-    return Module(
-        "ParakeetEncoderConvolutionModule",
-        activation=activation(c.text("hidden_act")),
-        pointwise_conv1=Conv(h, 2 * h, 1, dims=1, bias=bias),
-        depthwise_conv=Conv(h, h, c.dim("conv_kernel_size"), dims=1, groups=h, bias=bias),
-        norm=BatchNorm(h, dims=1),
-        pointwise_conv2=Conv(h, h, 1, dims=1, bias=bias),
-        component=Component.CONV,
-    )
-
-
-def layer(c: ModelConfig) -> Module:
-    norm = LayerNorm(_hidden(c))
-    return Module(
-        "ParakeetEncoderBlock",
-        feed_forward1=_feed_forward(c),
-        self_attn=_attention(c),
-        conv=_convolution(c),
-        feed_forward2=_feed_forward(c),
-        norm_feed_forward1=norm,
-        norm_self_att=norm,
-        norm_conv=norm,
-        norm_feed_forward2=norm,
-        norm_out=norm,
-    )
+def layer(c: ModelConfig, norm: Module | None = None) -> Module:
+    """``norm`` stands in the convolution, in place of a batch norm."""
+    h, act = _hidden(c), c.text("hidden_act")
+    inner, bias = c.dim("intermediate_size"), c.flag("attention_bias", default=True)
+    conv_bias = c.flag("convolution_bias", default=True)
+    mlp = conformers.feed_forward("ParakeetEncoderFeedForward", h, inner, act=act, bias=bias)
+    convolution = conformers.convolution(
+        "ParakeetEncoderConvolutionModule", h, c.dim("conv_kernel_size"),
+        norm or BatchNorm(h, dims=1), act=act, bias=conv_bias,
+    )  # fmt: skip
+    return conformers.block("ParakeetEncoderBlock", h, mlp, _attention(c), convolution)
 
 
 def subsampling(c: ModelConfig) -> Module:
@@ -102,13 +73,7 @@ def subsampling(c: ModelConfig) -> Module:
     channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
     factor, stride = int(c.dim("subsampling_factor")), c.dim("subsampling_conv_stride")
     steps = factor.bit_length() - 1
-    built = [Conv(1, channels, kernel, stride=stride), Activation("ReLU")]
-    for _ in range(steps - 1):
-        built += [
-            Conv(channels, channels, kernel, stride=stride, groups=channels),
-            Conv(channels, channels, 1),
-            Activation("ReLU"),
-        ]
+    built = conformers.subsampling(channels, kernel, steps, stride)
     bands = c.dim("num_mel_bins") // int(stride) ** steps
     return Module(
         "ParakeetEncoderSubsamplingConv2D",
@@ -173,12 +138,7 @@ def tdt(c: ModelConfig) -> Module:
     return transducer(c, "ParakeetForTDT", "ParakeetTDTJointNetwork", outputs)
 
 
-register(
-    _ENCODER,
-    with_defaults(DEFAULTS, {"ParakeetEncoder": encoder}),
-    base="ParakeetEncoder",
-    category="audio",
-)
+register_part(_ENCODER, "ParakeetEncoder", defaulted(DEFAULTS, encoder), "audio")
 register_part("parakeet_ctc", "ParakeetForCTC", ctc, "audio")
 register_part("parakeet_rnnt", "ParakeetForRNNT", rnnt, "audio")
 register_part("parakeet_tdt", "ParakeetForTDT", tdt, "audio")

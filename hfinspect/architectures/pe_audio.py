@@ -7,7 +7,7 @@ queries and keys; ModernBERT for the text that is compared with it.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.composing import with_defaults
+from ..layers.composing import defaulted
 from ..layers.decoders import Decoder
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import (
@@ -133,8 +133,7 @@ def frame_model(c: ModelConfig) -> Module:
     return found
 
 
-_encoder = with_defaults(DEFAULTS, {"_": encoder})["_"]
-register_part("pe_audio_encoder", "PeAudioEncoder", _encoder, "audio")
+register_part("pe_audio_encoder", "PeAudioEncoder", defaulted(DEFAULTS, encoder), "audio")
 register(
     "pe_audio",
     {"PeAudioModel": model, "PeAudioFrameLevelModel": frame_model},

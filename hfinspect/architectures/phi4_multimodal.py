@@ -10,10 +10,10 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..layers.conformers import subsampling as conformer_steps
 from ..layers.heads import decoder_classes
 from ..trees.catalog import builder, register, register_part
 from ..trees.modules import (
-    Activation,
     Buffer,
     Conv,
     Embedding,
@@ -123,18 +123,11 @@ def subsampling(c: ModelConfig, h: Dim) -> Module:
     bins = int(c.dim("input_size", default=80))
     for _ in range(times):
         bins = math.floor((bins - 1) / 2 + 1)
-    steps: list[Module] = [Conv(1, channels, 3, stride=2), Activation("ReLU")]
-    for _ in range(times - 1):
-        steps += [
-            Conv(channels, channels, 3, stride=2, groups=channels),
-            Conv(channels, channels, 1),
-            Activation("ReLU"),
-        ]
     halved = named(bins, "nemo_final_size", "input_size halved log2(time_reduction) times")
     size = c.dim("nemo_final_size", default=halved)
     return Module(
         f"{_NAME}AudioNemoConvSubsampling",
-        conv=Sequential(*steps),
+        conv=Sequential(*conformer_steps(channels, 3, times)),
         out=Linear(channels * size, h, component=Component.EMBEDDING),
         component=Component.CONV,
     )

@@ -6,11 +6,11 @@ linear layer at the end.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
+from ..layers import speech
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.speech_encoders import SHORT, Speech
 from ..trees.modules import Activation, Dropout, Linear, Module
+from .wav2vec2 import WAV2VEC2
 
 _NAME = "SEW"
 DEFAULTS = {
@@ -21,7 +21,7 @@ DEFAULTS = {
 }
 
 
-def model(c: ModelConfig) -> Module:
+def model(_s: Speech, c: ModelConfig) -> Module:
     h, last = hidden(c), speech.conv_sizes(c)[-1][1]
     squeeze = c.dim("squeeze_factor", default=2)
     block = speech.layer(c, _NAME, adapted=False)
@@ -52,13 +52,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-_CLASSES = composed(
-    {
-        "SEWForCTC": {"sew": model, **speech_heads.LETTERS},
-        "SEWModel": model,
-        "SEWForSequenceClassification": {"sew": model, **speech_heads.SEQUENCE},
-    },
-    part="audio",
-)
-
-register("sew", with_defaults(DEFAULTS, _CLASSES), base_prefix="sew", category="audio")
+SEW = WAV2VEC2.like(_NAME, "sew", defaults=DEFAULTS, whole=model, endings=SHORT)
+SEW.register("sew")

@@ -4,9 +4,7 @@ SEW (sew.py) whose layers are DeBERTa v2's: content and position apart.
 """
 
 from ..core.config import ModelConfig
-from ..layers import speech_heads
-from ..layers.composing import composed, renamed, with_defaults
-from ..trees.catalog import register
+from ..layers.composing import renamed
 from ..trees.modules import Module
 from . import sew
 from .deberta_v2 import DEBERTA_V2
@@ -24,8 +22,8 @@ def _layers(c: ModelConfig) -> Module:
     return body
 
 
-def model(c: ModelConfig) -> Module:
-    built = renamed(sew.model(c), "SEW", "SEWD")
+def _model(_s: Speech, c: ModelConfig) -> Module:
+    built = renamed(sew.SEW.model(c), "SEW", "SEWD")
     encoder = built.inside("encoder")
     upsample, pool = encoder.inside("upsample"), encoder["pool"]
     built.children["encoder"] = Module(
@@ -38,13 +36,4 @@ def model(c: ModelConfig) -> Module:
     return built
 
 
-_CLASSES = composed(
-    {
-        "SEWDForCTC": {"sew_d": model, **speech_heads.LETTERS},
-        "SEWDModel": model,
-        "SEWDForSequenceClassification": {"sew_d": model, **speech_heads.SEQUENCE},
-    },
-    part="audio",
-)
-
-register("sew-d", with_defaults(_DEFAULTS, _CLASSES), base_prefix="sew_d", category="audio")
+sew.SEW.like("SEWD", "sew_d", defaults=_DEFAULTS, whole=_model).register("sew-d")

@@ -7,27 +7,18 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.speech_encoders import Speech, model
 from ..trees.modules import Linear, Module, Parameter, Weight
+from .wav2vec2 import WAV2VEC2
 
-_NAME = "UniSpeechSat"
 
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "UniSpeechSatModel",
-        {
-            "masked_spec_embed": Weight(
-                hidden(c), component=Component.EMBEDDING, kind="mask_token"
-            ),
-            "feature_extractor": speech.feature_encoder(c, _NAME),
-            "feature_projection": speech.feature_projection(c, _NAME),
-            "encoder": speech.encoder(c, _NAME),
-        },
-        part="audio",
-    )
+def _model(s: Speech, c: ModelConfig) -> Module:
+    """The vector in place of masked frames is there in any case."""
+    found = model(s, c)
+    mask = Weight(hidden(c), component=Component.EMBEDDING, kind="mask_token")
+    found.children = {"masked_spec_embed": mask, **found.children}
+    return found
 
 
 def _code(c: ModelConfig) -> Dim:
@@ -39,7 +30,7 @@ def _projected(c: ModelConfig) -> Dim:
 
 
 def quantizer(c: ModelConfig) -> Module:
-    return speech_heads.quantizer(c, _NAME, seen=hidden(c))
+    return speech_heads.quantizer(c, "UniSpeechSat", seen=hidden(c))
 
 
 def project_q(c: ModelConfig) -> Module:
@@ -58,29 +49,18 @@ def clusters(c: ModelConfig) -> Parameter:
     return Weight(c.dim("num_clusters", default=504), _code(c), component=Component.EMBEDDING)
 
 
-_CLASSES = composed(
-    {
-        "UniSpeechSatForCTC": {"unispeech_sat": model, **speech_heads.LETTERS},
-        "UniSpeechSatModel": model,
-        "UniSpeechSatForPreTraining": {
+_UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", whole=_model, adapted=False)
+_UNISPEECH.register(
+    "unispeech-sat",
+    more={
+        "ForPreTraining": {
             "label_embeddings_concat": clusters,
-            "unispeech_sat": model,
+            "unispeech_sat": _UNISPEECH.model,
             "quantizer": quantizer,
             "project_q": project_q,
             "project_hid": project_hid,
             "speaker_proj": speaker_proj,
             "layer_norm_for_extract": speech.norm,
-        },
-        "UniSpeechSatForSequenceClassification": {"unispeech_sat": model, **speech_heads.SEQUENCE},
-        "UniSpeechSatForAudioFrameClassification": {"unispeech_sat": model, **speech_heads.FRAMES},
-        "UniSpeechSatForXVector": {"unispeech_sat": model, **speech_heads.SPEAKER},
+        }
     },
-    part="audio",
-)
-
-register(
-    "unispeech-sat",
-    with_defaults(speech.DEFAULTS, _CLASSES),
-    base_prefix="unispeech_sat",
-    category="audio",
 )

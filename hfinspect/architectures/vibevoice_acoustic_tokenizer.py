@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.composing import with_defaults
+from ..layers.composing import defaulted
+from ..layers.conformers import feed_forward
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Conv, Linear, Module, ModuleList, RMSNorm, Weight
+from ..trees.modules import Conv, Module, ModuleList, RMSNorm, Weight
 
 NAME = "VibeVoiceAcousticTokenizer"
 TYPE = "vibevoice_acoustic_tokenizer"
@@ -32,20 +32,14 @@ def _conv(inputs: Dim, outputs: Dim, kernel: Dim, *, stride: int = 1, groups: in
 def _layer(c: ModelConfig, width: Dim) -> Module:
     eps = c.number("rms_norm_eps", default=1e-5)
     norm = RMSNorm(width, eps=eps, class_name=f"{NAME}RMSNorm")
-    inner = c.dim("ffn_expansion") * width
+    inner, act = c.dim("ffn_expansion") * width, c.text("hidden_act", default="gelu")
     return Module(
         f"{NAME}ConvNext1dLayer",
         gamma=Weight(width, kind="scale"),
         ffn_gamma=Weight(width, kind="scale", component=Component.MLP),
         norm=norm,
         ffn_norm=norm,
-        ffn=Module(
-            f"{NAME}FeedForward",
-            linear1=Linear(width, inner, kind="up"),
-            activation=activation(c.text("hidden_act", default="gelu")),
-            linear2=Linear(inner, width, kind="down"),
-            component=Component.MLP,
-        ),
+        ffn=feed_forward(f"{NAME}FeedForward", width, inner, act=act, bias=True),
         mixer=_conv(width, width, c.dim("kernel_size"), groups=width),
     )
 
@@ -143,4 +137,4 @@ for _type, _side, _build in (
     (_DECODER, "DecoderModel", decoder),
 ):
     _name = f"{NAME}{_side}"
-    register_part(_type, _name, with_defaults(_DEFAULTS, {_name: _build})[_name], "audio")
+    register_part(_type, _name, defaulted(_DEFAULTS, _build), "audio")

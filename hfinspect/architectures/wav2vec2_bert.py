@@ -7,10 +7,9 @@ relative (a table of distances in each layer, or sines and their biases) or rota
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers import speech, speech_heads
-from ..layers.composing import composed, with_defaults
+from ..layers import conformers, speech
 from ..layers.encoders import hidden
-from ..trees.catalog import register
+from ..layers.speech_encoders import Speech
 from ..trees.modules import (
     Activation,
     Conv,
@@ -19,7 +18,6 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
-    Weight,
 )
 
 _NAME = "Wav2Vec2Bert"
@@ -40,55 +38,25 @@ def _positions(c: ModelConfig) -> str | None:
 def attention(c: ModelConfig, width: Dim, *, positions: str | None) -> Module:
     heads = c.dim("num_attention_heads")
     size = c.divided(width, heads, "the layer's width", "num_attention_heads")
-    kind = "relative_position"
-    relative, keyed = positions == "relative", positions == "relative_key"
-    left = c.dim("left_max_position_embeddings", default=64, minimum=0)
-    right = c.dim("right_max_position_embeddings", default=8, minimum=0)
-    return Module(
-        "Wav2Vec2BertSelfAttention",
-        pos_bias_u=Weight(heads, size, kind=kind) if relative else None,
-        pos_bias_v=Weight(heads, size, kind=kind) if relative else None,
-        linear_q=Linear(width, width, kind="query"),
-        linear_k=Linear(width, width, kind="key"),
-        linear_v=Linear(width, width, kind="value"),
-        linear_out=Linear(width, width, kind="output"),
-        dropout=Dropout(c.number("attention_dropout", default=0.0)),
-        linear_pos=Linear(width, width, bias=False, kind=kind) if relative else None,
-        distance_embedding=Embedding(
-            left + right + 1, size, component=Component.ATTENTION, kind=kind
+    rate = c.number("attention_dropout", default=0.0)
+    block = conformers.relative_attention(
+        f"{_NAME}SelfAttention", width, heads, size, relative=positions == "relative", dropout=rate
+    )
+    if positions == "relative_key":
+        left = c.dim("left_max_position_embeddings", default=64, minimum=0)
+        right = c.dim("right_max_position_embeddings", default=8, minimum=0)
+        block.children["distance_embedding"] = Embedding(
+            left + right + 1, size, component=Component.ATTENTION, kind="relative_position"
         )
-        if keyed
-        else None,
-        component=Component.ATTENTION,
-    )
-
-
-def convolution(c: ModelConfig) -> Module:
-    h, kernel = hidden(c), c.dim("conv_depthwise_kernel_size", default=31)
-    return Module(
-        "Wav2Vec2BertConvolutionModule",
-        layer_norm=speech.norm(c),
-        pointwise_conv1=Conv(h, 2 * h, 1, dims=1, bias=False),
-        glu=Activation("GLU", "dim=1"),
-        depthwise_conv=Conv(h, h, kernel, dims=1, groups=h, bias=False),
-        depthwise_layer_norm=speech.norm(c),
-        pointwise_conv2=Conv(h, h, 1, dims=1, bias=False),
-        component=Component.CONV,
-    )
+    return block
 
 
 def layer(c: ModelConfig) -> Module:
-    return Module(
-        "Wav2Vec2BertEncoderLayer",
-        ffn1_layer_norm=speech.norm(c),
-        ffn1=speech.feed_forward(c, _NAME),
-        self_attn_layer_norm=speech.norm(c),
-        self_attn_dropout=Dropout(c.number("attention_dropout", default=0.0)),
-        self_attn=attention(c, hidden(c), positions=_positions(c)),
-        conv_module=convolution(c),
-        ffn2_layer_norm=speech.norm(c),
-        ffn2=speech.feed_forward(c, _NAME),
-        final_layer_norm=speech.norm(c),
+    convolution = conformers.speech_convolution(c, _NAME, depthwise_layer_norm=speech.norm(c))
+    attend = attention(c, hidden(c), positions=_positions(c))
+    dropout = Dropout(c.number("attention_dropout", default=0.0))
+    return conformers.speech_block(
+        c, _NAME, convolution, self_attn_dropout=dropout, self_attn=attend
     )
 
 
@@ -118,22 +86,22 @@ def adapter(c: ModelConfig) -> Module | None:
     )
 
 
-def model(c: ModelConfig) -> Module:
+def _model(_s: Speech, c: ModelConfig) -> Module:
     features = c.dim("feature_projection_input_dim", default=160)
     between = c.flag("use_intermediate_ffn_before_adapter", default=False)
+    projection = Module(
+        f"{_NAME}FeatureProjection",
+        layer_norm=speech.norm(c, features),
+        projection=Linear(features, hidden(c)),
+        component=Component.EMBEDDING,
+    )
+    layers = Layers.of(c.count("num_hidden_layers"), layer(c))
     return Module(
-        "Wav2Vec2BertModel",
+        f"{_NAME}Model",
         {
             "masked_spec_embed": speech.masked_spec_embed(c),
-            "feature_projection": Module(
-                "Wav2Vec2BertFeatureProjection",
-                layer_norm=speech.norm(c, features),
-                projection=Linear(features, hidden(c)),
-                component=Component.EMBEDDING,
-            ),
-            "encoder": Module(
-                "Wav2Vec2BertEncoder", layers=Layers.of(c.count("num_hidden_layers"), layer(c))
-            ),
+            "feature_projection": projection,
+            "encoder": Module(f"{_NAME}Encoder", layers=layers),
             "adapter": adapter(c),
             "intermediate_ffn": speech.feed_forward(c, _NAME, act="relu") if between else None,
         },
@@ -141,20 +109,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-_CLASSES = composed(
-    {
-        "Wav2Vec2BertForCTC": {"wav2vec2_bert": model, **speech_heads.LETTERS},
-        "Wav2Vec2BertModel": model,
-        "Wav2Vec2BertForSequenceClassification": {"wav2vec2_bert": model, **speech_heads.SEQUENCE},
-        "Wav2Vec2BertForAudioFrameClassification": {"wav2vec2_bert": model, **speech_heads.FRAMES},
-        "Wav2Vec2BertForXVector": {"wav2vec2_bert": model, **speech_heads.SPEAKER},
-    },
-    part="audio",
-)
-
-register(
-    "wav2vec2-bert",
-    with_defaults(_DEFAULTS, _CLASSES),
-    base_prefix="wav2vec2_bert",
-    category="audio",
-)
+Speech(_NAME, "wav2vec2_bert", _DEFAULTS, whole=_model).register("wav2vec2-bert")

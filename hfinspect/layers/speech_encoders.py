@@ -39,14 +39,29 @@ def projection(s: Speech, c: ModelConfig) -> Module:
     return speech.feature_projection(c, s.name)
 
 
+def model(s: Speech, c: ModelConfig) -> Module:
+    """Convolutions over the waveform, then layers."""
+    return Module(
+        f"{s.name}Model",
+        {
+            "masked_spec_embed": speech.masked_spec_embed(c),
+            "feature_extractor": speech.feature_encoder(c, s.name),
+            "feature_projection": s.projected(s, c),
+            "encoder": s.encoder(s, c),
+            "adapter": speech.length_adapter(c, s.name) if s.adapted else None,
+        },
+        part="audio",
+    )
+
+
 @dataclass(frozen=True)
 class Speech:
     """What the descendants differ in; ``name`` begins the names of the classes, ``prefix`` is where
     they keep the model.
 
     ``defaults`` are those of the config class. ``projected`` and ``encoder`` make what follows the
-    convolutions, ``adapted`` says whether strided ones may shorten the end. ``endings`` are those
-    of the classes.
+    convolutions, ``adapted`` says whether strided ones may shorten the end; ``whole`` makes a model
+    of another form. ``endings`` are those of the classes.
     """
 
     name: str
@@ -54,6 +69,7 @@ class Speech:
     defaults: Mapping[str, Any]
     projected: Make = projection
     encoder: Make = stack
+    whole: Make = model
     adapted: bool = True
     endings: tuple[str, ...] = tuple(_HEADS)
 
@@ -62,18 +78,8 @@ class Speech:
         return replace(self, name=name, prefix=prefix, **differences)
 
     def model(self, c: ModelConfig) -> Module:
-        """``{name}Model``: convolutions over the waveform, then layers."""
-        return Module(
-            f"{self.name}Model",
-            {
-                "masked_spec_embed": speech.masked_spec_embed(c),
-                "feature_extractor": speech.feature_encoder(c, self.name),
-                "feature_projection": self.projected(self, c),
-                "encoder": self.encoder(self, c),
-                "adapter": speech.length_adapter(c, self.name) if self.adapted else None,
-            },
-            part="audio",
-        )
+        """``{name}Model``."""
+        return self.whole(self, c)
 
     def classes(self, more: Forms | None = None) -> dict[str, Builder]:
         """The model and its heads; of ``more`` classes the model stands in front."""

@@ -1,0 +1,132 @@
+"""Conformer layers (Gulati et al. 2020): attention with relative positions and a convolution
+between two halves of an MLP, in the two spellings that files have: NeMo's and wav2vec 2.0's.
+
+Source: transformers/models/{parakeet,granite_speech5,fastspeech2_conformer,wav2vec2_conformer,
+wav2vec2_bert}.
+"""
+
+from __future__ import annotations
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Linear, Module, Weight
+from . import speech
+from .blocks import activation
+from .encoders import hidden
+
+
+def relative_attention(
+    class_name: str, h: int, heads: int, size: int, *, relative: bool = True,
+    dropout: float | None = None,
+) -> Module:  # fmt: skip
+    """Four projections of H·H + H; with ``relative`` a fifth of the positions, without a bias, and
+    two biases a head for them (Dai et al. 2019, Transformer-XL)."""
+    kind = "relative_position"
+    bias = Weight(heads, size, kind=kind) if relative else None
+    return Module(
+        class_name,
+        pos_bias_u=bias,
+        pos_bias_v=bias,
+        linear_q=Linear(h, h, kind="query"),
+        linear_k=Linear(h, h, kind="key"),
+        linear_v=Linear(h, h, kind="value"),
+        linear_out=Linear(h, h, kind="output"),
+        dropout=None if dropout is None else Dropout(dropout),
+        linear_pos=Linear(h, h, bias=False, kind=kind) if relative else None,
+        component=Component.ATTENTION,
+    )
+
+
+# ---- NeMo's
+
+
+def feed_forward(class_name: str, h: int, inner: int, *, act: str | None, bias: bool) -> Module:
+    """linear2(act(linear1(x))): 2·H·I weights."""
+    return Module(
+        class_name,
+        linear1=Linear(h, inner, bias=bias, kind="up"),
+        activation=activation(act),
+        linear2=Linear(inner, h, bias=bias, kind="down"),
+        component=Component.MLP,
+    )
+
+
+def convolution(
+    class_name: str, h: int, kernel: int, norm: Module, *, act: str | None, bias: bool
+) -> Module:
+    """Pointwise, depthwise, pointwise: 3·H² + H·k weights, and a norm."""
+    return Module(
+        class_name,
+        activation=activation(act),
+        pointwise_conv1=Conv(h, 2 * h, 1, dims=1, bias=bias),
+        depthwise_conv=Conv(h, h, kernel, dims=1, groups=h, bias=bias),
+        norm=norm,
+        pointwise_conv2=Conv(h, h, 1, dims=1, bias=bias),
+        component=Component.CONV,
+    )
+
+
+def block(class_name: str, h: int, mlp: Module, attention: Module, conv: Module) -> Module:
+    """Half an MLP, attention, the convolution, half an MLP, each behind a norm."""
+    norm = LayerNorm(h)
+    return Module(
+        class_name,
+        feed_forward1=mlp,
+        self_attn=attention,
+        conv=conv,
+        feed_forward2=mlp,
+        norm_feed_forward1=norm,
+        norm_self_att=norm,
+        norm_conv=norm,
+        norm_feed_forward2=norm,
+        norm_out=norm,
+    )
+
+
+def subsampling(channels: int, kernel: int, times: int, stride: int = 2) -> list[Module]:
+    """Strided 2-D convolutions over mel features, all but the first depthwise and pointwise."""
+    steps: list[Module] = [Conv(1, channels, kernel, stride=stride), Activation("ReLU")]
+    for _ in range(times - 1):
+        steps += [
+            Conv(channels, channels, kernel, stride=stride, groups=channels),
+            Conv(channels, channels, 1),
+            Activation("ReLU"),
+        ]
+    return steps
+
+
+# ---- wav2vec 2.0's
+
+
+def speech_convolution(c: ModelConfig, name: str, **norm: Module) -> Module:
+    """The same without biases behind a norm of its own; ``norm`` stands behind the depthwise."""
+    h, kernel = hidden(c), c.dim("conv_depthwise_kernel_size", default=31)
+    return Module(
+        f"{name}ConvolutionModule",
+        {
+            "layer_norm": speech.norm(c),
+            "pointwise_conv1": Conv(h, 2 * h, 1, dims=1, bias=False),
+            "glu": Activation("GLU", "dim=1"),
+            "depthwise_conv": Conv(h, h, kernel, dims=1, groups=h, bias=False),
+            **norm,
+            "pointwise_conv2": Conv(h, h, 1, dims=1, bias=False),
+        },
+        component=Component.CONV,
+    )
+
+
+def speech_block(c: ModelConfig, name: str, conv: Module, **attention: Module) -> Module:
+    """Half an MLP, attention, the convolution, half an MLP, with norms before."""
+    return Module(
+        f"{name}EncoderLayer",
+        {
+            "ffn1_layer_norm": speech.norm(c),
+            "ffn1": speech.feed_forward(c, name),
+            "self_attn_layer_norm": speech.norm(c),
+            **attention,
+            "conv_module": conv,
+            "ffn2_layer_norm": speech.norm(c),
+            "ffn2": speech.feed_forward(c, name),
+            "final_layer_norm": speech.norm(c),
+        },
+    )
