@@ -8,6 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import conformers
+from ..layers.blocks import two_layer_mlp
 from ..layers.composing import defaulted
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import BatchNorm, Conv, Embedding, Layers, Linear, Module
@@ -52,7 +53,9 @@ def _convolution(c: ModelConfig, h: Dim) -> Module:
 def encoder(c: ModelConfig) -> Module:
     h, words, inner = c.dim("hidden_size"), c.dim("vocab_size"), c.dim("intermediate_size")
     act, bias = c.text("hidden_act", default="silu"), c.flag("attention_bias", default=True)
-    mlp = conformers.feed_forward(f"{_NAME}EncoderFeedForward", h, inner, act=act, bias=bias)
+    mlp = two_layer_mlp(
+        f"{_NAME}EncoderFeedForward", h, inner, act=act, bias=bias, **conformers.MLP
+    )
     layer = conformers.block(f"{_NAME}EncoderBlock", h, mlp, _attention(c, h), _convolution(c, h))
     count = int(c.count("num_hidden_layers"))
     # Some convolutions have a stride of 2, which changes no tensor.

@@ -8,6 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import conformers
+from ..layers.blocks import two_layer_mlp
 from ..layers.composing import defaulted
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
@@ -60,7 +61,9 @@ def layer(c: ModelConfig, norm: Module | None = None) -> Module:
     h, act = _hidden(c), c.text("hidden_act")
     inner, bias = c.dim("intermediate_size"), c.flag("attention_bias", default=True)
     conv_bias = c.flag("convolution_bias", default=True)
-    mlp = conformers.feed_forward("ParakeetEncoderFeedForward", h, inner, act=act, bias=bias)
+    mlp = two_layer_mlp(
+        "ParakeetEncoderFeedForward", h, inner, act=act, bias=bias, **conformers.MLP
+    )
     convolution = conformers.convolution(
         "ParakeetEncoderConvolutionModule", h, c.dim("conv_kernel_size"),
         norm or BatchNorm(h, dims=1), act=act, bias=conv_bias,

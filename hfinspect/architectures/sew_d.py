@@ -5,6 +5,7 @@ SEW (sew.py) whose layers are DeBERTa v2's: content and position apart.
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
+from ..layers.speech_encoders import Speech
 from ..trees.modules import Module
 from . import sew
 from .deberta_v2 import DEBERTA_V2

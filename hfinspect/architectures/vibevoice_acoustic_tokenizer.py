@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import conformers
+from ..layers.blocks import two_layer_mlp
 from ..layers.composing import defaulted
-from ..layers.conformers import feed_forward
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Conv, Module, ModuleList, RMSNorm, Weight
 
@@ -39,7 +40,7 @@ def _layer(c: ModelConfig, width: Dim) -> Module:
         ffn_gamma=Weight(width, kind="scale", component=Component.MLP),
         norm=norm,
         ffn_norm=norm,
-        ffn=feed_forward(f"{NAME}FeedForward", width, inner, act=act, bias=True),
+        ffn=two_layer_mlp(f"{NAME}FeedForward", width, inner, act=act, **conformers.MLP),
         mixer=_conv(width, width, c.dim("kernel_size"), groups=width),
     )
 

@@ -7,6 +7,8 @@ wav2vec2_bert}.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Linear, Module, Weight
@@ -40,15 +42,8 @@ def relative_attention(
 # ---- NeMo's
 
 
-def feed_forward(class_name: str, h: int, inner: int, *, act: str | None, bias: bool) -> Module:
-    """linear2(act(linear1(x))): 2·H·I weights."""
-    return Module(
-        class_name,
-        linear1=Linear(h, inner, bias=bias, kind="up"),
-        activation=activation(act),
-        linear2=Linear(inner, h, bias=bias, kind="down"),
-        component=Component.MLP,
-    )
+#: Names of an MLP's matrices and of what stands between.
+MLP: dict[str, Any] = {"names": ("linear1", "linear2"), "act_name": "activation"}
 
 
 def convolution(
