@@ -14,7 +14,7 @@ from ..trees.modules import Module
 from .llama import LLAMA
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     dense = c.count("first_k_dense_replace", default=1)
     every = c.dim("moe_layer_freq", default=1)
     return layer_types(
@@ -43,7 +43,7 @@ LLAMA.like(
     endings=LABEL_HEADS,
     attention=latent(),
     moe=routed(2048, 192, 8),
-    kinds=_kinds,
+    kinds=kinds,
     layer=_layer,
     rotary=True,
 ).register("axk1")

@@ -4,17 +4,14 @@ Latent attention with a sparse indexer; the query's up-projection also makes the
 reads a bottleneck of double width. Norms before attention and experts carry a low-rank gate.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import layer_types
 from ..layers.decoders import LABEL_HEADS, Decoder, pre_norm
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.keeps import KeysValues
-from ..trees.modules import LayerNorm, Linear, Module
+from ..trees.modules import Linear, Module
+from .axk1 import kinds
+from .deepseek_v32 import indexer
 from .llama import LLAMA
 
 
@@ -29,21 +26,6 @@ def gated_norm(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def indexer(d: Decoder, c: ModelConfig, query_rank: Dim) -> Module:
-    """Scores which keys a query reads: few heads, one key for all of them."""
-    heads = c.dim("index_n_heads", default=16)
-    dim = c.dim("index_head_dim", default=128)
-    return Module(
-        "AXK2Indexer",
-        wq_b=Linear(query_rank, heads * dim, bias=False),
-        wk=Linear(d.width(c), dim, bias=False),
-        k_norm=LayerNorm(dim, eps=1e-6),
-        weights_proj=Linear(d.width(c), heads, bias=False),
-        kind="indexer",
-        keeps=(KeysValues(dim, 0, heads=1, name="indexer"),),
-    )
-
-
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     bias = c.flag("attention_bias", default=False)
     sizes = latent_sizes(c, heads=32, query_rank=384, kv_rank=128, plain=64, rotary=32, value=64)
@@ -53,7 +35,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     width = sizes.heads * (sizes.plain + sizes.rotary + sizes.value)
     up = Linear(2 * sizes.query_rank, width, bias=False, kind="query_up")
     block.children["q_b_proj"] = up
-    block.children["indexer"] = indexer(d, c, sizes.query_rank)
+    block.children["indexer"] = indexer(c, d.name, d.width(c), sizes, heads=16)
     return block
 
 
@@ -69,17 +51,6 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
         shared=inner * c.count("n_shared_experts", default=1),
         gate=corrected_router("AXK2TopkRouter", h, count),
         act=d.act(c),
-    )
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    dense = c.count("first_k_dense_replace", default=1)
-    every = c.dim("moe_layer_freq", default=1)
-    return layer_types(
-        c,
-        layers,
-        lambda i: "sparse" if i >= dense and i % every == 0 else "dense",
-        key="mlp_layer_types",
     )
 
 
@@ -101,6 +72,6 @@ LLAMA.like(
     endings=LABEL_HEADS,
     attention=_attention,
     moe=_moe,
-    kinds=_kinds,
+    kinds=kinds,
     layer=_layer,
 ).register("axk2")

@@ -9,23 +9,13 @@ tie_word_embeddings says.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_types
+from ..layers.blocks import convolved_projections, gated_mlp, layer_types
 from ..layers.experts import routed_and_shared
 from ..layers.heads import to_words
 from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import register_pair
 from ..trees.keeps import State
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Conv,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-    Weight,
-)
+from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
 
 def _hidden(c: ModelConfig) -> Dim:
@@ -62,26 +52,20 @@ def delta(c: ModelConfig) -> Module:
     dim = c.dim("linear_head_dim", "head_dim", default=128)
     kernel = c.dim("linear_conv_kernel_dim", "short_conv_kernel_size", default=4)
     width = heads * dim
-
-    def convolution() -> Module:
-        return Conv(width, width, kernel, dims=1, groups=width, bias=False, component=None)
-
+    norm = Module("BailingHybridRMSNormGated", weight=Weight(dim), component=Component.NORM)
     return Module(
         "BailingHybridDeltaAttention",
-        q_proj=Linear(h, width, bias=False, kind="query"),
-        k_proj=Linear(h, width, bias=False, kind="key"),
-        v_proj=Linear(h, width, bias=False, kind="value"),
-        q_conv1d=convolution(),
-        k_conv1d=convolution(),
-        v_conv1d=convolution(),
-        A_log=Weight(heads),
-        dt_bias=Weight(width),
-        f_proj=Linear(h, width, bias=False),
-        b_proj=Linear(h, heads, bias=False),
-        o_norm=Module("BailingHybridRMSNormGated", weight=Weight(dim), component=Component.NORM),
+        {
+            **convolved_projections(h, width, kernel),
+            "A_log": Weight(heads),
+            "dt_bias": Weight(width),
+            "f_proj": Linear(h, width, bias=False),
+            "b_proj": Linear(h, heads, bias=False),
+            "o_norm": norm,
+            "dense": Linear(width, h, bias=False, kind="output"),
+            "g_proj": Linear(h, width, bias=False, kind="gate"),
+        },
         keeps=(State("recurrent", (width, dim), "F32"),),
-        dense=Linear(width, h, bias=False, kind="output"),
-        g_proj=Linear(h, width, bias=False, kind="gate"),
         component=Component.SSM,
     )
 

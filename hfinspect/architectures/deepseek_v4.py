@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, hyper_connection
 from ..layers.experts import experts
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
@@ -210,17 +210,6 @@ def ffn(c: ModelConfig, kind: str) -> Module:
 # ---- hyper-connections
 
 
-def _connection(c: ModelConfig, name: str) -> dict[str, Parameter]:
-    """How m streams join before a block and split after it: 2·m weights and m·m of mixing."""
-    streams = c.dim("hc_mult", default=4)
-    rows = (streams + 2) * streams
-    return {
-        f"hc_{name}_fn": Weight(rows, streams * _hidden(c)),
-        f"hc_{name}_base": Weight(rows),
-        f"hc_{name}_scale": Weight(3),
-    }
-
-
 def _joining(c: ModelConfig, prefix: str) -> dict[str, Module | Parameter]:
     """How the streams join at the end."""
     streams = c.dim("hc_mult", default=4)
@@ -239,8 +228,8 @@ def layer(c: ModelConfig, attention_kind: str, routing: str) -> Module:
             "ffn": ffn(c, routing),
             "attn_norm": _norm(c, _hidden(c)),
             "ffn_norm": _norm(c, _hidden(c)),
-            **_connection(c, "attn"),
-            **_connection(c, "ffn"),
+            **hyper_connection(c, _hidden(c), "attn"),
+            **hyper_connection(c, _hidden(c), "ffn"),
         },
     )
 

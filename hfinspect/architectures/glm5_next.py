@@ -8,110 +8,67 @@ names are those of the first release (conversion_mapping.py).
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_types
+from ..layers.blocks import convolved_projections, hyper_connection, layer_types
+from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
 from ..trees.catalog import builder, register_pair, register_part
 from ..trees.keeps import KeysValues, State
-from ..trees.modules import (
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    RMSNorm,
-    Weight,
-)
+from ..trees.modules import Linear, Module, RMSNorm, Weight
+from .deepseek_v32 import indexer
 from .glm4v import composite
+from .llama import LLAMA
 
 _NAME = "Glm5Next"
-_TEXT = f"{_NAME}Text"
 _LINEAR, _INDEXED = "linear_attention", "indexed_attention"
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig, size: Dim, name: str = f"{_TEXT}RMSNorm") -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name=name)
-
-
-# ---- mixers
-
-
-def linear_attention(c: ModelConfig) -> Module:
+def _linear_attention(d: Decoder, c: ModelConfig) -> Module:
     """Keys, values and queries of one width, each through a convolution; decay and output gate
     through narrow projections."""
     own = c.section("linear_attn_config")
     head = own.dim("head_dim", default=c.dim("linear_head_dim", default=128))
     heads = own.dim("num_heads", default=c.dim("linear_num_heads", default=64))
     kernel = own.dim("short_conv_kernel_size", default=c.dim("linear_conv_kernel_dim", default=4))
-    h, width = _hidden(c), heads * head
-
-    def convolution() -> Module:
-        return Conv(width, width, kernel, dims=1, groups=width, bias=False)
-
+    h, width = d.width(c), heads * head
+    eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
     return Module(
-        f"{_TEXT}LinearAttention",
-        q_proj=Linear(h, width, bias=False, kind="query"),
-        k_proj=Linear(h, width, bias=False, kind="key"),
-        v_proj=Linear(h, width, bias=False, kind="value"),
-        q_conv1d=_mixing(convolution()),
-        k_conv1d=_mixing(convolution()),
-        v_conv1d=_mixing(convolution()),
-        f_a_proj=Linear(h, head, bias=False, kind="gate"),
-        f_b_proj=Linear(head, width, bias=False, kind="gate"),
-        dt_bias=Weight(width),
-        A_log=Weight(heads),
-        b_proj=Linear(h, heads, bias=False, kind="gate"),
-        g_a_proj=Linear(h, head, bias=False, kind="gate"),
-        g_b_proj=Linear(head, width, bias=False, kind="gate"),
-        o_norm=_norm(c, head, f"{_TEXT}RMSNormGated"),
-        o_proj=Linear(width, h, bias=False, kind="output"),
+        f"{d.name}LinearAttention",
+        {
+            **convolved_projections(h, width, kernel),
+            "f_a_proj": Linear(h, head, bias=False, kind="gate"),
+            "f_b_proj": Linear(head, width, bias=False, kind="gate"),
+            "dt_bias": Weight(width),
+            "A_log": Weight(heads),
+            "b_proj": Linear(h, heads, bias=False, kind="gate"),
+            "g_a_proj": Linear(h, head, bias=False, kind="gate"),
+            "g_b_proj": Linear(head, width, bias=False, kind="gate"),
+            "o_norm": RMSNorm(head, eps=eps, class_name=f"{d.name}RMSNormGated"),
+            "o_proj": Linear(width, h, bias=False, kind="output"),
+        },
         component=Component.SSM,
         keeps=(State("recurrent", (width, head), "F32"),),
     )
 
 
-def _mixing(convolution: Module) -> Module:
-    convolution.component = Component.SSM
-    return convolution
-
-
-def indexer(c: ModelConfig, rank: Dim) -> Module:
-    heads, dim = c.dim("index_n_heads", default=32), c.dim("index_head_dim", default=128)
-    h, pooled = _hidden(c), c.dim("index_kpool", default=16)
-    return Module(
-        f"{_TEXT}Indexer",
-        wq_b=Linear(rank, heads * dim, bias=False),
-        wk=Linear(h, dim, bias=False),
-        k_norm=LayerNorm(dim, eps=1e-6),
-        weights_proj=Linear(h, heads, bias=False),
-        index_kpool_compress_ape=Weight(pooled, dim),
-        index_kpool_compress_gate=Weight(dim, h),
-        kind="indexer",
-        # The key, its gate and whether the pool is full.
-        keeps=(KeysValues(dim * 2 + 1, 0, heads=1, name="indexer"),),
-    )
-
-
-def indexed_attention(c: ModelConfig, *, own: bool) -> Module:
+def _indexed_attention(d: Decoder, c: ModelConfig, *, own: bool) -> Module:
     """``own``: the layer has an indexer; others use what an earlier one chose."""
-    sizes = latent_sizes(c, heads=64, plain=256, rotary=0, value=256)
+    h, sizes = d.width(c), latent_sizes(c, heads=64, plain=256, rotary=0, value=256)
     if sizes.query_rank is None:
         raise c.error("q_lora_rank", None, "a rank")
-    bias = c.flag("attention_bias", default=False)
-    block = latent_attention(_TEXT, _hidden(c), sizes, bias=bias)
+    block = latent_attention(d.name, h, sizes, bias=c.flag("attention_bias", default=False))
     if own:
-        block.children["indexer"] = indexer(c, sizes.query_rank)
+        dim, pooled = c.dim("index_head_dim", default=128), c.dim("index_kpool", default=16)
+        seeks = indexer(c, d.name, h, sizes, heads=32)
+        seeks.children["index_kpool_compress_ape"] = Weight(pooled, dim)
+        seeks.children["index_kpool_compress_gate"] = Weight(dim, h)
+        # The key, its gate and whether the pool is full.
+        seeks.keeps = (KeysValues(dim * 2 + 1, 0, heads=1, name="indexer"),)
+        block.children["indexer"] = seeks
     return block
 
 
-def indexer_types(c: ModelConfig, layers: int) -> tuple[str, ...]:
+def _indexer_types(c: ModelConfig, layers: int) -> tuple[str, ...]:
     """full or shared for each layer; older configs give a pattern of letters or a step."""
     pattern = c.raw("index_topk_pattern")
     if not c.has("indexer_types") and pattern is not None:
@@ -134,63 +91,43 @@ def indexer_types(c: ModelConfig, layers: int) -> tuple[str, ...]:
 # ---- decoder
 
 
-def _connection(c: ModelConfig, name: str) -> dict[str, Parameter]:
-    """How the streams are mixed before and after a part: (2 + m)·m combinations of m streams."""
-    streams = c.dim("hc_mult", default=4)
-    rows = (2 + streams) * streams
-    return {
-        f"hc_{name}_fn": Weight(rows, streams * _hidden(c)),
-        f"hc_{name}_base": Weight(rows),
-        f"hc_{name}_scale": Weight(3),
-    }
-
-
-def _mlp(c: ModelConfig, kind: str) -> Module:
-    h, act = _hidden(c), c.text("hidden_act", default="silu")
-    if kind == "dense":
-        return gated_mlp(f"{_TEXT}MLP", h, c.dim("intermediate_size", default=12288), act=act)
-    inner = c.dim("moe_intermediate_size", default=2048)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=2048)
     count = c.count("n_routed_experts", "num_local_experts", default=288, minimum=1)
     return routed_and_shared(
-        _TEXT,
-        h,
-        inner,
-        count=count,
-        per_token=c.dim("num_experts_per_tok", default=8),
+        d.name, h, inner, count=count, per_token=c.dim("num_experts_per_tok", default=8),
         shared=inner * c.count("n_shared_experts", default=1, minimum=1),
-        gate=corrected_router(f"{_TEXT}TopkRouter", h, count),
-        act=act,
-    )
+        gate=corrected_router(f"{d.name}TopkRouter", h, count), act=d.act(c),
+    )  # fmt: skip
 
 
-def layer(c: ModelConfig, kind: str, mlp: str, choosing: str) -> Module:
-    linear = kind == _LINEAR
-    mixer = linear_attention(c) if linear else indexed_attention(c, own=choosing != "shared")
+def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
+    (mixes, mlp, choosing), h = kinds, d.width(c)
+    linear = mixes == _LINEAR
+    own = choosing != "shared"
     return Module(
-        f"{_TEXT}DecoderLayer",
+        f"{d.name}DecoderLayer",
         {
-            "self_attn": mixer,
-            "mlp": _mlp(c, mlp),
-            "input_layernorm": _norm(c, _hidden(c)),
-            "post_attention_layernorm": _norm(c, _hidden(c)),
-            **_connection(c, "attn"),
-            **_connection(c, "ffn"),
+            "self_attn": _linear_attention(d, c) if linear else _indexed_attention(d, c, own=own),
+            "mlp": d.mlp(d, c) if mlp == "dense" else _moe(d, c),
+            "input_layernorm": d.norm(d, c, h),
+            "post_attention_layernorm": d.norm(d, c, h),
+            **hyper_connection(c, h, "attn"),
+            **hyper_connection(c, h, "ffn"),
         },
     )
 
 
-def text_model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=45))
-    kinds = layer_types(c, count, lambda i: _INDEXED if i % 4 == 3 else _LINEAR)
-    mlps = layer_types(c, count, lambda i: "dense" if i < 3 else "sparse", key="mlp_layer_types")
-    described = list(zip(kinds, mlps, indexer_types(c, count), strict=True))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
-    return Module(
-        f"{_TEXT}Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=154880), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
-        norm=_norm(c, _hidden(c)),
-    )
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str, str]]:
+    mixes = layer_types(c, layers, lambda i: _INDEXED if i % 4 == 3 else _LINEAR)
+    mlps = layer_types(c, layers, lambda i: "dense" if i < 3 else "sparse", key="mlp_layer_types")
+    return list(zip(mixes, mlps, _indexer_types(c, layers), strict=True))
+
+
+_TEXT = LLAMA.like(
+    f"{_NAME}Text", vocab_size=154880, intermediate_size=12288, num_hidden_layers=45,
+    rms_norm_eps=1e-5, mlp_bias=None, layer=_layer, kinds=_kinds, rotary=False,
+)  # fmt: skip
 
 
 # ---- together
@@ -201,7 +138,7 @@ def base(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}Model",
         visual=builder(f"{_NAME}VisionModel")(c.section("vision_config")),
-        language_model=text_model(text),
+        language_model=_TEXT.model(text),
     )
 
 
@@ -211,4 +148,4 @@ def generation(c: ModelConfig) -> Module:
 
 
 register_pair("glm5_next", _NAME, generation, base, "multimodal")
-register_part("glm5_next_text", f"{_TEXT}Model", text_model, "text decoder")
+register_part("glm5_next_text", f"{_TEXT.name}Model", _TEXT.model, "text decoder")

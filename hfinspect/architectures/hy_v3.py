@@ -9,122 +9,50 @@ transformers drops them. Their names and shapes: vLLM, model_executor/models/hy_
 they also hold a head of their own (``shared_head``), which vLLM skips, is not known: left out.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import Decoder, joined_layer, pre_norm
 from ..layers.experts import experts
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
+from ..layers.latent_decoders import listed_kinds
+from ..trees.modules import Linear, Module, Parameter
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(size, eps=eps, class_name="HYV3RMSNorm")
-
-
-def mlp(c: ModelConfig, kind: str) -> Module:
-    h, act = _hidden(c), c.text("hidden_act", default="silu")
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, act, inner = d.width(c), d.act(c), c.dim("moe_intermediate_size", default=1536)
     bias = c.flag("mlp_bias", default=False)
-    if kind == "dense":
-        inner = c.dim("intermediate_size", default=13312)
-        return gated_mlp("HYV3MLP", h, inner, bias=bias, act=act)
-    inner = c.dim("moe_intermediate_size", default=1536)
     count = c.count("num_experts", "num_local_experts", default=192)
+    # No shared experts leave one of the usual width (HYV3MLP).
+    shared = inner * c.count("num_shared_experts", default=1) or d.inner(c)
+    expert = gated_mlp("HYV3MLP", h, inner, act=act, kind="expert")
+    scores = Linear(h, count, bias=False, class_name="HYV3TopKRouter")
     per_token = c.dim("num_experts_per_tok", default=8)
-    shared = inner * c.count("num_shared_experts", default=1)
-    if not shared:  # None of them leaves one of the usual width (HYV3MLP).
-        shared = c.dim("intermediate_size", default=13312)
     return Module(
         "HYV3MoE",
-        expert_bias=Parameter(
-            (count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER
-        ),
-        router=Module(
-            "HYV3TopKRouter",
-            gate=Linear(h, count, bias=False, class_name="HYV3TopKRouter"),
-            component=Component.ROUTER
-        ),
-        experts=experts(
-            count,
-            per_token,
-            gated_mlp("HYV3MLP", h, inner, act=act, kind="expert"),
-            class_name="HYV3Experts",
-        ),
+        expert_bias=Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER),
+        router=Module("HYV3TopKRouter", gate=scores, component=Component.ROUTER),
+        experts=experts(count, per_token, expert, class_name="HYV3Experts"),
         shared_mlp=gated_mlp("HYV3MLP", h, shared, bias=bias, act=act, kind="shared_expert"),
         component=Component.MLP,
-    )  # fmt: skip
-
-
-def layer(c: ModelConfig, kind: str) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=64, kv=8, head_dim=128)
-    return Module(
-        "HYV3DecoderLayer",
-        self_attn=grouped_attention(
-            "HYV3Attention",
-            h,
-            heads,
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-        ),
-        mlp=mlp(c, kind),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
     )
 
 
-def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
-    found = layer_types(c, layers, lambda i: "sparse" if i else "dense", key="mlp_layer_types")
-    for kind in found:
-        if kind not in ("dense", "sparse"):
-            raise c.error("mlp_layer_types", kind, "dense or sparse")
-    return found
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    if kind != "mtp":
+        return pre_norm(d, c, kind)
+    layer = joined_layer(d, c, pre_norm(d, c, "sparse"), "HYV3MTPDecoderLayer")
+    layer.saved = False
+    return layer
 
 
-def next_token_layer(c: ModelConfig) -> Module:
-    """A sparse layer behind the projection that joins the embedding with the hidden state."""
-    h = _hidden(c)
-    return Module(
-        "HYV3MTPDecoderLayer",
-        {
-            "enorm": _norm(c, h),
-            "hnorm": _norm(c, h),
-            "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-            **layer(c, "sparse").children,
-            "final_layernorm": _norm(c, h),
-        },
-        part="mtp",
-        kind="mtp",
-        saved=False,
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    types = mlp_types(c, int(c.count("num_hidden_layers", default=80)))
-    distinct = {kind: layer(c, kind) for kind in dict.fromkeys(types)}
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     more = int(c.count("num_nextn_predict_layers", default=0))
-    layers = [distinct[kind] for kind in types]
-    if more:
-        layers += [next_token_layer(c)] * more
-    return Module(
-        "HYV3Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=120832), _hidden(c)),
-        layers=Layers(layers),
-        norm=_norm(c, _hidden(c)),
-    )
+    return [*listed_kinds(c, layers, lambda i: "sparse" if i else "dense"), *["mtp"] * more]
 
 
-register(
-    "hy_v3",
-    decoder_classes("HYV3", model, heads=()),
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "HYV3", vocab_size=120832, intermediate_size=13312, num_hidden_layers=80,
+    num_attention_heads=64, num_key_value_heads=8, head_dim=128, rms_norm_eps=1e-5, mlp_bias=False,
+    qk_norm=True, moe=_moe, layer=_layer, kinds=_kinds, rotary=False, endings=(),
+).register("hy_v3")  # fmt: skip

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, layer_types
+from ..layers.blocks import activation, convolved_projections, gated_mlp, layer_types
 from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, experts
-from ..layers.heads import lm_head
+from ..layers.heads import to_words
 from ..layers.latent_decoders import latent
 from ..trees.catalog import register_pair
 from ..trees.keeps import State
-from ..trees.modules import Conv, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Linear, Module, RMSNorm, Weight
 from .llama import LLAMA
 
 
@@ -35,26 +35,20 @@ def delta_attention(d: Decoder, c: ModelConfig) -> Module:
     kernel = _linear_size(c, "linear_conv_kernel_dim", "short_conv_kernel_size", 4)
     width = dim * heads
 
-    def convolution() -> Module:
-        return Conv(width, width, kernel, dims=1, groups=width, bias=False, component=None)
-
     return Module(
         "KimiLinearDeltaAttention",
-        q_proj=Linear(h, width, bias=False, kind="query"),
-        k_proj=Linear(h, width, bias=False, kind="key"),
-        v_proj=Linear(h, width, bias=False, kind="value"),
-        q_conv1d=convolution(),
-        k_conv1d=convolution(),
-        v_conv1d=convolution(),
-        f_a_proj=Linear(h, dim, bias=False),
-        f_b_proj=Linear(dim, width, bias=False),
-        dt_bias=Weight(width),
-        A_log=Weight(1, 1, heads, 1),
-        b_proj=Linear(h, heads, bias=False),
-        g_a_proj=Linear(h, dim, bias=False),
-        g_b_proj=Linear(dim, width, bias=False),
-        o_norm=RMSNorm(dim, class_name="KimiLinearRMSNormGated"),
-        o_proj=Linear(width, h, bias=False, kind="output"),
+        {
+            **convolved_projections(h, width, kernel),
+            "f_a_proj": Linear(h, dim, bias=False),
+            "f_b_proj": Linear(dim, width, bias=False),
+            "dt_bias": Weight(width),
+            "A_log": Weight(1, 1, heads, 1),
+            "b_proj": Linear(h, heads, bias=False),
+            "g_a_proj": Linear(h, dim, bias=False),
+            "g_b_proj": Linear(dim, width, bias=False),
+            "o_norm": RMSNorm(dim, class_name="KimiLinearRMSNormGated"),
+            "o_proj": Linear(width, h, bias=False, kind="output"),
+        },
         component=Component.SSM,
         keeps=(State("recurrent", (width, dim), "F32"),),
     )
@@ -127,24 +121,15 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 
 _KIMI = LLAMA.like(
-    "KimiLinear",
-    vocab_size=163840,
-    hidden_size=2304,
-    intermediate_size=9216,
-    num_hidden_layers=27,
-    rms_norm_eps=1e-5,
-    mlp_bias=None,
-    attention=latent(query_rank=None),
-    layer=_layer,
-    kinds=_kinds,
+    "KimiLinear", vocab_size=163840, hidden_size=2304, intermediate_size=9216, num_hidden_layers=27,
+    rms_norm_eps=1e-5, mlp_bias=None, attention=latent(query_rank=None), layer=_layer, kinds=_kinds,
     rotary=False,
-)
+)  # fmt: skip
 
 
 def causal(c: ModelConfig) -> Module:
-    vocab = c.dim("vocab_size", default=163840)
-    untied = ModelConfig({})  # tie_word_embeddings has no effect
-    head = lm_head(untied, _KIMI.width(c), vocab, tied_to="", tied_default=False)
+    """tie_word_embeddings has no effect."""
+    head = to_words(_KIMI.width(c), c.dim("vocab_size", default=163840))
     return Module("KimiLinearForCausalLM", model=_KIMI.model(c), lm_head=head)
 
 

@@ -4,25 +4,24 @@ Layers mix tokens by grouped attention or by a short gated convolution. The MLP'
 from the config's as in the first Llama: two thirds, times a factor, rounded up.
 """
 
+from collections.abc import Sequence
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import grouped_attention, grouped_heads, layer_types
-from ..layers.heads import lm_head
-from ..trees.catalog import register_pair
-from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, RMSNorm
+from ..layers.blocks import grouped_attention, layer_types, short_convolution
+from ..layers.decoders import Decoder
+from ..trees.catalog import Builder
+from ..trees.modules import Linear, Module, RMSNorm
+from .llama import LLAMA
 
 
-def hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
-
-
-def norm(c: ModelConfig, width: Dim, name: str) -> Module:
+def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
     eps = c.number("norm_eps", default=1e-5)
-    return RMSNorm(width, eps=eps, class_name=f"{name}RMSNorm")
+    return RMSNorm(size, eps=eps, class_name=f"{d.name}RMSNorm")
 
 
-def mlp_width(c: ModelConfig) -> Dim:
+def _adjusted(c: ModelConfig) -> Dim:
     """``block_ff_dim`` is the older key and wins."""
     inner = c.dim("block_ff_dim", "intermediate_size", default=12288)
     if not c.flag("block_auto_adjust_ff_dim", default=True):
@@ -36,82 +35,76 @@ def mlp_width(c: ModelConfig) -> Dim:
     return named(int(adjusted), "adjusted_intermediate_size", meaning)
 
 
-def mlp(c: ModelConfig, inner: Dim, name: str, kind: str | None = None) -> Module:
+def three(d: Decoder, c: ModelConfig, inner: Dim, *, expert: bool = False) -> Module:
     """w2(silu(w1(x)) * w3(x)): 3·H·I."""
-    h = hidden(c)
+    h = d.width(c)
+    gate, up, down = (None,) * 3 if expert else ("gate", "up", "down")
     return Module(
-        f"{name}MLP",
-        w1=Linear(h, inner, bias=False, kind=kind or "gate"),
-        w3=Linear(h, inner, bias=False, kind=kind or "up"),
-        w2=Linear(inner, h, bias=False, kind=kind or "down"),
+        f"{d.name}MLP",
+        w1=Linear(h, inner, bias=False, kind=gate),
+        w3=Linear(h, inner, bias=False, kind=up),
+        w2=Linear(inner, h, bias=False, kind=down),
         component=Component.MLP,
     )
 
 
-def attention(c: ModelConfig, name: str, *, heads: int = 32, kv: int = 8) -> Module:
-    sizes = grouped_heads(c, hidden(c), heads=heads, kv=kv)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    h, heads = d.width(c), d.heads(c)
 
     def norms() -> dict[str, Module]:
-        return {key: norm(c, sizes.dim, name) for key in ("q_layernorm", "k_layernorm")}
+        return {name: d.norm(d, c, heads.dim) for name in ("q_layernorm", "k_layernorm")}
 
-    return grouped_attention(f"{name}Attention", hidden(c), sizes, norms=norms, out="out_proj")
+    return grouped_attention(f"{d.name}Attention", h, heads, norms=norms, out="out_proj")
 
 
-def short_convolution(c: ModelConfig, name: str) -> Module:
-    """Two gates around a depthwise convolution: 4·H² + H·k."""
-    h, bias = hidden(c), c.flag("conv_bias", default=False)
-    kernel = c.dim("conv_L_cache", default=3)
+def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    h, convolves = d.width(c), kind == "conv"
     return Module(
-        f"{name}ShortConv",
-        conv=Conv(h, h, kernel, dims=1, groups=h, bias=bias),
-        in_proj=Linear(h, 3 * h, bias=bias),
-        out_proj=Linear(h, h, bias=bias),
-        component=Component.CONV,
+        f"{d.name}DecoderLayer",
+        self_attn=None if convolves else d.attention(d, c),
+        conv=short_convolution(f"{d.name}ShortConv", c, h, 3) if convolves else None,
+        feed_forward=d.mlp(d, c),
+        operator_norm=d.norm(d, c, h),
+        ffn_norm=d.norm(d, c, h),
     )
 
 
-def layer(c: ModelConfig, kind: str) -> Module:
-    convolves = kind == "conv"
-    return Module(
-        "Lfm2DecoderLayer",
-        self_attn=None if convolves else attention(c, "Lfm2"),
-        conv=short_convolution(c, "Lfm2") if convolves else None,
-        feed_forward=mlp(c, mlp_width(c), "Lfm2"),
-        operator_norm=norm(c, hidden(c), "Lfm2"),
-        ffn_norm=norm(c, hidden(c), "Lfm2"),
-    )
-
-
-def kinds(c: ModelConfig, default_layers: int = 32) -> tuple[str, ...]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     """layer_types, or attention where full_attn_idxs says; without either, everywhere."""
-    count = c.count("num_hidden_layers", default=default_layers)
-    indices = c.dims("full_attn_idxs", default=range(int(count)), minimum=0)
-    full = {int(i) for i in indices}
-    return layer_types(c, count, lambda i: "full_attention" if i in full else "conv")
+    full = {int(i) for i in c.dims("full_attn_idxs", default=range(layers), minimum=0)}
+    return layer_types(c, layers, lambda i: "full_attention" if i in full else "conv")
 
 
-def model(c: ModelConfig) -> Module:
-    h, mixes = hidden(c), kinds(c)
-    built = {kind: layer(c, kind) for kind in set(mixes)}
-    return Module(
-        "Lfm2Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=65536), h),
-        layers=Layers(built[kind] for kind in mixes),
-        rotary_emb=Activation("Lfm2RotaryEmbedding"),
-        embedding_norm=norm(c, h, "Lfm2"),
-    )
+LFM2 = LLAMA.like(
+    "Lfm2", vocab_size=65536, hidden_size=2560, num_key_value_heads=8, norm=_norm, layer=layer,
+    attention=_attention, mlp=lambda d, c: three(d, c, _adjusted(c)), kinds=_kinds,
+    last_norm="embedding_norm", endings=(), tie_word_embeddings=True,
+)  # fmt: skip
 
 
-def causal_lm(c: ModelConfig) -> Module:
-    # ``tie_embedding`` is the older key and wins.
-    tied = c.flag("tie_embedding", "tie_word_embeddings", default=True)
-    head = lm_head(
-        ModelConfig({"tie_word_embeddings": tied}),
-        hidden(c),
-        c.dim("vocab_size", default=65536),
-        tied_to="model.embed_tokens.weight",
-    )
-    return Module("Lfm2ForCausalLM", model=model(c), lm_head=head)
+def older_tie(d: Decoder) -> dict[str, Builder]:
+    """The class with a head: ``tie_embedding`` is the older key and wins."""
+    name = f"{d.name}ForCausalLM"
+    build = d.classes()[name]
+
+    def over(c: ModelConfig) -> Module:
+        tied = c.flag("tie_embedding", "tie_word_embeddings", default=True)
+        return build(ModelConfig({**c.values, "tie_word_embeddings": tied}, c.path, c.kind))
+
+    return {name: over}
 
 
-register_pair("lfm2", "Lfm2", causal_lm, model, "text decoder", ending="ForCausalLM")
+def _norm_last(build: Builder) -> Builder:
+    """The model makes its positions before its last norm."""
+
+    def over(c: ModelConfig) -> Module:
+        root = build(c)
+        model = root.inside("model") if "model" in root.children else root
+        model.children["embedding_norm"] = model.children.pop("embedding_norm")
+        return root
+
+    return over
+
+
+_CLASSES = {**LFM2.classes(), **older_tie(LFM2)}
+LFM2.register("lfm2", more={name: _norm_last(build) for name, build in _CLASSES.items()})

@@ -7,12 +7,12 @@ and a gate per head, unless switched off.
 
 from collections.abc import Sequence
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_types
+from ..layers.blocks import layer_types, short_convolution
 from ..layers.decoders import Decoder, grouped
 from ..layers.windows import windows
-from ..trees.modules import Activation, Conv, Linear, Module, RMSNorm
+from ..trees.modules import Activation, Linear, Module, RMSNorm
+from .lfm2 import three
 from .llama import LLAMA
 
 KINDS = ("conv", "full_attention", "sliding_attention")
@@ -30,32 +30,14 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return block
 
 
-def _convolution(d: Decoder, c: ModelConfig) -> Module:
-    h, bias = d.width(c), c.flag("conv_bias", default=False)
-    kernel = c.dim("conv_L_cache", default=7)
-    return Module(
-        "Lfm3ShortConv",
-        conv=Conv(h, h, kernel, dims=1, groups=h, bias=bias),
-        in_proj=Linear(h, 3 * h, bias=bias),
-        out_proj=Linear(h, h, bias=bias),
-        component=Component.CONV,
-    )
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, inner = d.width(c), d.inner(c)
+    h = d.width(c)
     after = c.flag("use_sandwich_norm", default=True)
     return Module(
         "Lfm3DecoderLayer",
         self_attn=None if kind == "conv" else d.attention(d, c),
-        conv=_convolution(d, c) if kind == "conv" else None,
-        feed_forward=Module(
-            "Lfm3MLP",
-            w1=Linear(h, inner, bias=False, kind="gate"),
-            w3=Linear(h, inner, bias=False, kind="up"),
-            w2=Linear(inner, h, bias=False, kind="down"),
-            component=Component.MLP,
-        ),
+        conv=short_convolution("Lfm3ShortConv", c, h, 7) if kind == "conv" else None,
+        feed_forward=three(d, c, d.inner(c)),
         operator_norm=d.norm(d, c, h),
         ffn_norm=d.norm(d, c, h),
         post_operator_norm=d.norm(d, c, h) if after else Activation("Identity"),

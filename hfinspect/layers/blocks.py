@@ -12,7 +12,7 @@ from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Linear, Module, RMSNorm
+from ..trees.modules import Activation, Conv, Linear, Module, Parameter, RMSNorm, Weight
 
 #: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).
 _ACTIVATIONS = {
@@ -153,6 +153,51 @@ def gated_mlp(
         act_fn=activation(act),
         component=Component.MLP,
     )
+
+
+def depthwise(
+    channels: int, kernel: int, *, bias: bool = False, component: Component | None = None
+) -> Module:
+    """A convolution over time of each channel by itself: channels·k weights."""
+    return Conv(
+        channels, channels, kernel, dims=1, groups=channels, bias=bias, component=component
+    )
+
+
+def convolved_projections(hidden: int, width: int, kernel: int) -> dict[str, Module]:
+    """Queries, keys and values of one ``width``, each through a short convolution, as Kimi delta
+    attention has them (Kimi Team 2025): 3·H·W + 3·W·k weights."""
+    kinds = {"q": "query", "k": "key", "v": "value"}
+    return {
+        **{f"{x}_proj": Linear(hidden, width, False, kind=kind) for x, kind in kinds.items()},
+        **{f"{x}_conv1d": depthwise(width, kernel) for x in kinds},
+    }
+
+
+def short_convolution(class_name: str, c: ModelConfig, hidden: int, kernel: int) -> Module:
+    """Two gates around a depthwise convolution (Liquid AI's LFM2): 4·H² + H·k weights."""
+    bias = c.flag("conv_bias", default=False)
+    return Module(
+        class_name,
+        conv=depthwise(
+            hidden, c.dim("conv_L_cache", default=kernel), bias=bias, component=Component.CONV
+        ),
+        in_proj=Linear(hidden, 3 * hidden, bias=bias),
+        out_proj=Linear(hidden, hidden, bias=bias),
+        component=Component.CONV,
+    )
+
+
+def hyper_connection(c: ModelConfig, hidden: int, name: str) -> dict[str, Parameter]:
+    """How m streams join before a block and split after it (DeepSeek-V4): of each of (2 + m)·m
+    numbers m·H weights and a base, and three scales."""
+    streams = c.dim("hc_mult", default=4)
+    rows = (streams + 2) * streams
+    return {
+        f"hc_{name}_fn": Weight(rows, streams * hidden),
+        f"hc_{name}_base": Weight(rows),
+        f"hc_{name}_scale": Weight(3),
+    }
 
 
 def gated_width(inner: Dim) -> Dim:

@@ -200,6 +200,24 @@ def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Modul
     )
 
 
+def joined_layer(d: Decoder, c: ModelConfig, layer: Module, name: str) -> Module:
+    """A multi-token-prediction layer that keeps no copy of embedding and head: the projection that
+    joins them, a decoder layer and a norm."""
+    h = d.width(c)
+    return Module(
+        name,
+        {
+            "enorm": d.norm(d, c, h),
+            "hnorm": d.norm(d, c, h),
+            "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
+            **layer.children,
+            "final_layernorm": d.norm(d, c, h),
+        },
+        part="mtp",
+        kind="mtp",
+    )
+
+
 # ---- the family
 
 
