@@ -159,9 +159,7 @@ def depthwise(
     channels: int, kernel: int, *, bias: bool = False, component: Component | None = None
 ) -> Module:
     """A convolution over time of each channel by itself: channels·k weights."""
-    return Conv(
-        channels, channels, kernel, dims=1, groups=channels, bias=bias, component=component
-    )
+    return Conv(channels, channels, kernel, dims=1, groups=channels, bias=bias, component=component)
 
 
 def convolved_projections(hidden: int, width: int, kernel: int) -> dict[str, Module]:
