@@ -4,7 +4,7 @@ Mamba with norms of the time step and of B and C that have no weights.
 """
 
 from ..core.config import ModelConfig
-from ..layers.heads import causal_lm
+from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
 from .mamba import mixer
@@ -28,18 +28,7 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "falcon_mamba",
-    {
-        "FalconMambaForCausalLM": causal_lm(
-            "FalconMambaForCausalLM",
-            model,
-            prefix="backbone",
-            embedding="embeddings",
-            tied_default=True,
-        ),
-        "FalconMambaModel": model,
-    },
-    base_prefix="backbone",
-    category="text decoder",
+_CLASSES = decoder_classes(
+    "FalconMamba", model, prefix="backbone", embedding="embeddings", tied_default=True, heads=()
 )
+register("falcon_mamba", _CLASSES, base_prefix="backbone", category="text decoder")

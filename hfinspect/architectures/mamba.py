@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.heads import causal_lm
+from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
@@ -18,9 +18,8 @@ def _hidden(c: ModelConfig) -> Dim:
 
 
 def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _hidden(c), eps=c.number("layer_norm_epsilon", default=1e-5), class_name="MambaRMSNorm"
-    )
+    eps = c.number("layer_norm_epsilon", default=1e-5)
+    return RMSNorm(_hidden(c), eps=eps, class_name="MambaRMSNorm")
 
 
 def inner_width(c: ModelConfig) -> Dim:
@@ -74,14 +73,7 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "mamba",
-    {
-        "MambaForCausalLM": causal_lm(
-            "MambaForCausalLM", model, prefix="backbone", embedding="embeddings", tied_default=True
-        ),
-        "MambaModel": model,
-    },
-    base_prefix="backbone",
-    category="text decoder",
+_CLASSES = decoder_classes(
+    "Mamba", model, prefix="backbone", embedding="embeddings", tied_default=True, heads=()
 )
+register("mamba", _CLASSES, base_prefix="backbone", category="text decoder")

@@ -7,6 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
+from ..layers.composing import Part, composed
 from ..layers.heads import classifier, to_words
 from ..trees.catalog import auto_model, register
 from ..trees.modules import LayerNorm, Linear, Module
@@ -41,50 +42,34 @@ def model(c: ModelConfig) -> Module:
 
 def prediction(c: ModelConfig) -> Module:
     text, h = _text(c), _hidden(c)
+    eps = text.number("norm_eps", default=1e-5)
     return Module(
         f"{_NAME}PredictionHead",
         dense=Linear(h, h, bias=text.flag("classifier_bias", default=False), kind="transform"),
         act=activation(text.text("classifier_activation", default="gelu")),
-        norm=LayerNorm(
-            h,
-            eps=text.number("norm_eps", default=1e-5),
-            bias=text.flag("norm_bias", default=False),
-        ),
+        norm=LayerNorm(h, eps=eps, bias=text.flag("norm_bias", default=False)),
         component=Component.HEAD,
     )
 
 
-def masked_lm(c: ModelConfig) -> Module:
+def words(c: ModelConfig) -> Module:
     text = _text(c)
-    tied = c.tied(default=False)
-    head = to_words(
-        _hidden(c),
-        text.dim("vocab_size", default=50368),
-        "model.text_model.embeddings.tok_embeddings.weight" if tied else None,
-        bias=text.flag("decoder_bias", default=True),
-    )
-    return Module(
-        f"{_NAME}ForMaskedLM", model=model(c), projection_head=prediction(c), lm_head=head
-    )
+    to = "model.text_model.embeddings.tok_embeddings.weight" if c.tied(default=False) else None
+    vocab, bias = text.dim("vocab_size", default=50368), text.flag("decoder_bias", default=True)
+    return to_words(_hidden(c), vocab, to, bias=bias)
 
 
-def _classified(c: ModelConfig, suffix: str) -> Module:
-    return Module(
-        f"{_NAME}{suffix}",
-        model=model(c),
-        head=prediction(c),
-        classifier=classifier(_hidden(c), c.num_labels),
-    )
+def labels(c: ModelConfig) -> Module:
+    return classifier(_hidden(c), c.num_labels)
 
 
-register(
-    "modernvbert",
+_LABELLED: dict[str, Part] = {"model": model, "head": prediction, "classifier": labels}
+_CLASSES = composed(
     {
-        f"{_NAME}ForMaskedLM": masked_lm,
+        f"{_NAME}ForMaskedLM": {"model": model, "projection_head": prediction, "lm_head": words},
         f"{_NAME}Model": model,
-        f"{_NAME}ForSequenceClassification": lambda c: _classified(c, "ForSequenceClassification"),
-        f"{_NAME}ForTokenClassification": lambda c: _classified(c, "ForTokenClassification"),
-    },
-    base_prefix="model",
-    category="multimodal",
+        f"{_NAME}ForSequenceClassification": _LABELLED,
+        f"{_NAME}ForTokenClassification": _LABELLED,
+    }
 )
+register("modernvbert", _CLASSES, base_prefix="model", category="multimodal")

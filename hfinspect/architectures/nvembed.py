@@ -35,12 +35,8 @@ def latent_attention(c: ModelConfig) -> Module:
         net=Sequential(Linear(width, width * 8), Activation("GEGLU"), Linear(width * 4, width)),
         component=Component.MLP,
     )
-    blocks = [
-        Module(
-            "PreNorm", fn=attention, norm=LayerNorm(width), norm_context=LayerNorm(outer)
-        ),
-        Module("PreNorm", fn=mlp, norm=LayerNorm(width)),
-    ]  # fmt: skip
+    reading = Module("PreNorm", fn=attention, norm=LayerNorm(width), norm_context=LayerNorm(outer))
+    blocks = [reading, Module("PreNorm", fn=mlp, norm=LayerNorm(width))]
     return Module(
         "LatentAttentionModel",
         latents=Weight(

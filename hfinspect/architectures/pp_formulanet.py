@@ -6,11 +6,10 @@ SAM's image encoder, convolutions that shorten what it sees, and mBART's decoder
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import seq2seq
-from ..layers.composing import composed
+from ..layers.heads import to_words
 from ..layers.seq2seq import Seq2Seq
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Conv, Linear, Module
 from . import sam
 
@@ -61,24 +60,12 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def _head(c: ModelConfig) -> Module:
+def generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    width: Dim = seq2seq.width(text, _TEXT)
-    return Linear(
-        width, seq2seq.vocab(text, _TEXT), bias=False, component=Component.HEAD, kind="lm_head"
-    )
+    head = to_words(seq2seq.width(text, _TEXT), seq2seq.vocab(text, _TEXT))
+    return Module(f"{_NAME}ForConditionalGeneration", model=model(c), lm_head=head)
 
 
-register(
-    "pp_formulanet",
-    composed(
-        {
-            f"{_NAME}ForConditionalGeneration": {"model": model, "lm_head": _head},
-            f"{_NAME}Model": model,
-        }
-    ),
-    base_prefix="model",
-    category="multimodal",
-)
+register_pair("pp_formulanet", _NAME, generation, model, "multimodal")
 register_part("pp_formulanet_text", f"{_NAME}TextModel", text_model, "text decoder")
 register_part("pp_formulanet_vision", f"{_NAME}VisionModel", vision_model, "vision")
