@@ -104,7 +104,7 @@ def value(written: Written, values: Values, i: int | None = None, depth: int = 0
 
 def _applied(op: str, terms: list[int | float], written: Written) -> int | float:
     if op == "**":
-        return _power(terms)
+        return _power(terms, written)
     apply = _EXACT.get(op) or _OTHER.get(op)
     if (
         apply is None
@@ -123,12 +123,17 @@ def _applied(op: str, terms: list[int | float], written: Written) -> int | float
     return Dim(found, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(found)
 
 
-def _power(terms: list[int | float]) -> int | float:
+def _power(terms: list[int | float], written: Written) -> int | float:
+    """A size times itself stays a product of sizes, so that its formula has the power."""
     if len(terms) != 2 or not (0 <= terms[1] <= 64 and abs(terms[0]) <= MAX_DIM):
         raise NoValueError("is larger than any size")
     base, exponent = terms
     found = base**exponent
-    return found if isinstance(found, float) else int(found)
+    if isinstance(found, float):
+        return found
+    if isinstance(base, Dim) and exponent in (2, 3):
+        return base * base if exponent == 2 else base * base * base
+    return Dim(found, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(found)
 
 
 def _index(i: int | None) -> int:

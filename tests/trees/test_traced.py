@@ -216,6 +216,15 @@ def test_a_formula_has_the_letters_of_the_config() -> None:
     assert str(weight.shape[0].expr) == "heads * (width // heads)"  # type: ignore[union-attr]
 
 
+def test_a_size_times_itself_keeps_its_letter() -> None:
+    trace = {**SMALL, "nodes": [*SMALL["nodes"][:2], {
+        "class": "SmallModel", "in": {"weight": [["**", "width", 2], ["**", 2, "depth"]]},
+    }]}  # fmt: skip
+    weight = builders(trace)["SmallModel"](ModelConfig({})).children["weight"]
+    rows, columns = weight.shape  # type: ignore[union-attr]
+    assert (str(expr_of(rows)), rows, columns) == ("width * width", 64, 4)
+
+
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
