@@ -3,12 +3,12 @@
 Parakeet's encoder of sound (parakeet.py), and a decoder of text with attention to it.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, grouped_attention, grouped_heads
+from ..layers.blocks import Heads, grouped_attention, grouped_heads
+from ..layers.heads import to_words
+from ..layers.vision import plain_mlp
 from ..trees.catalog import auto_model, register_pair, register_part
-from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Embedding, LayerNorm, Layers, Module
 
 _DECODER = {
     "vocab_size": 16384, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 8,
@@ -24,13 +24,7 @@ def layer(name: str, c: ModelConfig, heads: Heads) -> Module:
         f"{name}DecoderLayer",
         self_attn=grouped_attention(f"{name}SelfAttention", h, heads, bias=bias),
         encoder_attn=grouped_attention(f"{name}CrossAttention", h, heads, bias=bias),
-        mlp=Module(
-            f"{name}DecoderMLP",
-            activation_fn=activation(c.text("hidden_act", default="relu")),
-            fc1=Linear(h, inner, kind="up"),
-            fc2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=plain_mlp(f"{name}DecoderMLP", h, inner, act=c.text("hidden_act", default="relu")),
         input_layernorm=norm,
         post_attention_layernorm=norm,
         final_layernorm=norm,
@@ -53,10 +47,6 @@ def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
     )
 
 
-def words(h: Dim, vocab: Dim, tied_to: str | None) -> Module:
-    return Linear(h, vocab, tied_to=tied_to, component=Component.HEAD, kind="lm_head")
-
-
 def _decoder(c: ModelConfig) -> Module:
     c = completed(c)
     heads = grouped_heads(c, c.dim("hidden_size"), head_dim=128, kv=8)
@@ -75,7 +65,7 @@ def model(c: ModelConfig) -> Module:
 def generation(c: ModelConfig) -> Module:
     inner = completed(c.section("decoder_config"))
     to = "model.decoder.embed_tokens.weight" if c.tied() else None
-    head = words(inner.dim("hidden_size"), inner.dim("vocab_size"), to)
+    head = to_words(inner.dim("hidden_size"), inner.dim("vocab_size"), to, bias=True)
     return Module("CanaryForConditionalGeneration", model=model(c), proj_out=head)
 
 

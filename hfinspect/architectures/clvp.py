@@ -9,7 +9,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
-from ..layers.heads import sequence_summary
+from ..layers.heads import sequence_summary, to_words
+from ..layers.vision import clip_attention
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Buffer,
@@ -49,14 +50,9 @@ def _norm(c: ModelConfig) -> Module:
 def _attention(c: ModelConfig) -> Module:
     h, bias = c.dim("hidden_size"), c.flag("use_attention_bias", default=True)
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    return Module(
-        "ClvpSelfAttention",
-        k_proj=Linear(h, h, bias=bias, kind="key"),
-        v_proj=Linear(h, h, bias=bias, kind="value"),
-        q_proj=Linear(h, h, bias=bias, kind="query"),
-        out_proj=Linear(h, h, kind="output"),
-        component=Component.ATTENTION,
-    )
+    block = clip_attention("ClvpSelfAttention", h, bias=bias)
+    block.children["out_proj"] = Linear(h, h, kind="output")
+    return block
 
 
 def _layer(c: ModelConfig) -> Module:
@@ -80,11 +76,8 @@ def _layer(c: ModelConfig) -> Module:
 
 def encoder(c: ModelConfig) -> Module:
     c = c.with_defaults(**_ENCODER)
-    h, inner, eps = (
-        c.dim("hidden_size"),
-        c.dim("intermediate_size"),
-        c.number("layer_norm_eps", default=1e-5),
-    )
+    h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
+    eps = c.number("layer_norm_eps", default=1e-5)
     norm, out = RMSNorm(h, eps=eps, class_name="ClvpRMSNorm"), c.dim("projection_dim")
     heads = int(c.dim("num_attention_heads"))
     if c.text("summary_type") == "attn":
@@ -109,17 +102,14 @@ def encoder(c: ModelConfig) -> Module:
         post_attention_rmsnorm=norm,
     )
     frequencies = Buffer((max(int(out) // (heads * 2), _LEAST_ROTARY) + 1) // 2)
-    turns = c.flag("use_rotary_embedding", default=True)
+    rotary = Module("ClvpRotaryPositionalEmbedding", inv_freq=frequencies)
+    summary = sequence_summary(c, "ClvpSequenceSummary", h, int(c.num_labels), to_labels=False)
     return Module(
         "ClvpEncoder",
         token_embedding=Embedding(c.dim("vocab_size"), h),
-        rotary_pos_emb=Module("ClvpRotaryPositionalEmbedding", inv_freq=frequencies)
-        if turns
-        else None,
+        rotary_pos_emb=rotary if c.flag("use_rotary_embedding", default=True) else None,
         layers=Layers.of(c.count("num_hidden_layers"), layer),
-        sequence_summary=sequence_summary(
-            c, "ClvpSequenceSummary", h, int(c.num_labels), to_labels=False
-        ),
+        sequence_summary=summary,
         final_layer_norm=LayerNorm(h, eps=eps),
         projection=Linear(h, out, bias=False, component=Component.PROJECTOR),
     )
@@ -143,7 +133,7 @@ def model(c: ModelConfig) -> Module:
 
 def causal(c: ModelConfig) -> Module:
     h = c.dim("hidden_size")
-    head = Linear(h, c.dim("vocab_size"), component=Component.HEAD, kind="lm_head")
+    head = to_words(h, c.dim("vocab_size"), bias=True)
     return Module("ClvpForCausalLM", model=model(c), final_norm=LayerNorm(h), lm_head=head)
 
 
@@ -189,17 +179,11 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "clvp",
-    {"ClvpModelForConditionalGeneration": generation},
-    base="ClvpModelForConditionalGeneration",
-    category="audio",
-)
+register_part("clvp", "ClvpModelForConditionalGeneration", generation, "audio")
+_CLASSES = {"ClvpForCausalLM": causal, "ClvpModel": model, "ClvpDecoder": decoder}
 register(
     "clvp_decoder",
-    with_defaults(
-        _DEFAULTS, {"ClvpForCausalLM": causal, "ClvpModel": model, "ClvpDecoder": decoder}
-    ),
+    with_defaults(_DEFAULTS, _CLASSES),
     base="ClvpDecoder",
     category="text decoder",
 )

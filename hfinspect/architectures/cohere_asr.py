@@ -9,10 +9,11 @@ from dataclasses import replace
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_heads
+from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register_pair
 from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Weight, each_module
-from .canary import completed, decoder, words
+from .canary import completed, decoder
 
 _NAME = "CohereAsr"
 #: What the config class lays under the section of the encoder.
@@ -89,7 +90,7 @@ def generation(c: ModelConfig) -> Module:
     c = completed(c)
     to = "model.transf_decoder._embedding.token_embedding.weight"
     tied = to if c.tied(default=False) else None
-    head = words(c.dim("hidden_size"), c.dim("vocab_size"), tied)
+    head = to_words(c.dim("hidden_size"), c.dim("vocab_size"), tied, bias=True)
     return Module(
         f"{_NAME}ForConditionalGeneration",
         model=model(c),

@@ -60,14 +60,12 @@ def depth_causal(c: ModelConfig) -> Module:
 
 def generation(c: ModelConfig) -> Module:
     h = _CSM.width(c)
-    head = Linear(h, _CSM.size(c, "vocab_size"), bias=False, component=Component.HEAD)
-    head.kind = "lm_head"
     depth = depth_causal(c.section("depth_decoder_config"))
     depth.part = "audio"
     tied = c.flag("tie_codebooks_embeddings", default=True)
     return Module(
         "CsmForConditionalGeneration",
-        lm_head=head,
+        lm_head=_CSM.words(c),
         embed_text_tokens=Embedding(c.dim("text_vocab_size", default=128256), h),
         backbone_model=backbone(c, _TABLE if tied else None),
         depth_decoder=depth,
@@ -81,11 +79,7 @@ register(
     base="CsmForConditionalGeneration",
     category="audio",
 )
+_DEPTH_TYPE = "csm_depth_decoder_model"
 register_pair(
-    "csm_depth_decoder_model",
-    "CsmDepthDecoder",
-    depth_causal,
-    depth_model,
-    "text decoder",
-    ending="ForCausalLM",
+    _DEPTH_TYPE, "CsmDepthDecoder", depth_causal, depth_model, "text decoder", ending="ForCausalLM"
 )

@@ -8,6 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.heads import to_words
 from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, RMSNorm
@@ -111,7 +112,7 @@ def model(c: ModelConfig) -> Module:
 def generation(c: ModelConfig) -> Module:
     inner = c.section("decoder_config")
     width = inner.dim("hidden_size", default=_DECODER["hidden_size"])
-    head = Linear(width, _sounds(inner), bias=False, component=Component.HEAD, kind="lm_head")
+    head = to_words(width, _sounds(inner))
     return Module("DiaForConditionalGeneration", model=model(c), logits_dense=head)
 
 

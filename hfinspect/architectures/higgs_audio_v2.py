@@ -4,12 +4,12 @@ A Llama whose layers have a second MLP and second norms, for the tokens of sound
 share one table and one head.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder, pre_norm
+from ..layers.heads import to_words
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Linear, Module
+from ..trees.modules import Embedding, Module
 from .llama import LLAMA
 
 
@@ -41,8 +41,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    width = _HIGGS.width(c)
-    head = Linear(width, _codes(c), bias=False, component=Component.HEAD, kind="lm_head")
+    head = to_words(_HIGGS.width(c), _codes(c))
     return Module("HiggsAudioV2ForConditionalGeneration", model=model(c), audio_lm_head=head)
 
 

@@ -11,6 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation, grouped_attention, grouped_heads
 from ..layers.heads import to_words
+from ..layers.vision import plain_mlp
 from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
@@ -75,13 +76,7 @@ def encoder(c: ModelConfig) -> Module:
     block = Module(
         f"{_NAME}EncoderLayer",
         self_attn=_attention(c, f"{_NAME}EncoderAttention", out_bias=True, kv=8),
-        mlp=Module(
-            f"{_NAME}EncoderMLP",
-            activation_fn=activation(c.text("hidden_act", default="gelu")),
-            fc1=Linear(h, _inner(c), kind="up"),
-            fc2=Linear(_inner(c), h, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=plain_mlp(f"{_NAME}EncoderMLP", h, _inner(c), act=c.text("hidden_act", default="gelu")),
         input_layernorm=_norm(h),
         post_attention_layernorm=_norm(h),
     )
@@ -120,7 +115,7 @@ def decoder(c: ModelConfig) -> Module:
         final_layernorm=norm(),
     )
     positions = c.dim("max_position_embeddings", default=4096)
-    same = int(heard) == int(h)
+    projection = Linear(heard, h, bias=False, component=Component.PROJECTOR)
     return Module(
         f"{_NAME}Decoder",
         embed_tokens=Embedding(c.dim("vocab_size", default=32768), h),
@@ -128,9 +123,7 @@ def decoder(c: ModelConfig) -> Module:
         norm=norm(),
         rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
         pos_emb=Embedding(positions, heard, kind="position"),
-        proj=Activation("Identity")
-        if same
-        else Linear(heard, h, bias=False, component=Component.PROJECTOR),
+        proj=Activation("Identity") if int(heard) == int(h) else projection,
     )
 
 
@@ -139,11 +132,8 @@ def model(c: ModelConfig) -> Module:
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    head = to_words(
-        _hidden(c),
-        c.dim("vocab_size", default=32768),
-        "model.decoder.embed_tokens.weight" if c.tied(default=False) else None,
-    )
+    to = "model.decoder.embed_tokens.weight" if c.tied(default=False) else None
+    head = to_words(_hidden(c), c.dim("vocab_size", default=32768), to)
     return Module(f"{_NAME}ForConditionalGeneration", model=model(c), proj_out=head)
 
 

@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_heads
-from ..layers.heads import lm_head
+from ..layers.heads import to_words
 from ..layers.windows import windows
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
@@ -69,18 +69,13 @@ def model(c: ModelConfig) -> Module:
 
 def causal(c: ModelConfig) -> Module:
     vocab = c.dim("vocab_size", default=32000)
-    untied = ModelConfig({})  # the class ties nothing whatever tie_word_embeddings says
-    head = lm_head(untied, _hidden(c), vocab, tied_to="", tied_default=False)
-    return Module("MoshiForCausalLM", model=model(c), lm_head=head)
+    # The class ties nothing whatever tie_word_embeddings says.
+    return Module("MoshiForCausalLM", model=model(c), lm_head=to_words(_hidden(c), vocab))
 
 
 def _flexible(books: Dim, inputs: Dim, outputs: Dim, kind: str | None = None) -> Module:
     """A linear layer for each codebook, in one tensor."""
     return Module("MoshiFlexibleLinear", weight=Weight(books, outputs, inputs, kind=kind))
-
-
-def _depth_projection(books: Dim, inputs: Dim, outputs: Dim, kind: str) -> Module:
-    return Module("MoshiLinear", linear=_flexible(books, inputs, outputs, kind))
 
 
 def depth_layer(c: ModelConfig, books: Dim) -> Module:
@@ -89,14 +84,18 @@ def depth_layer(c: ModelConfig, books: Dim) -> Module:
     width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
     half = c.divided(inner, 2, "ffn_dim", "ffn_dim")
     single = books == 1
+
+    def projected(inputs: Dim, outputs: Dim, kind: str) -> Module:
+        return Module("MoshiLinear", linear=_flexible(books, inputs, outputs, kind))
+
     return Module(
         "MoshiDecoderLayer",
         self_attn=Module(
             "MoshiAttention",
-            q_proj=_depth_projection(books, h, width, "query"),
-            k_proj=_depth_projection(books, h, kv_width, "key"),
-            v_proj=_depth_projection(books, h, kv_width, "value"),
-            o_proj=_depth_projection(books, width, h, "output"),
+            q_proj=projected(h, width, "query"),
+            k_proj=projected(h, kv_width, "key"),
+            v_proj=projected(h, kv_width, "value"),
+            o_proj=projected(width, h, "output"),
             component=Component.ATTENTION,
         ),
         mlp=Module(

@@ -8,6 +8,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
+from ..layers.multimodal import linear_projector
+from ..layers.vision import clip_attention
 from ..trees.catalog import auto_class, auto_model, register, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList
 from .encoder_decoder import width_of
@@ -21,14 +23,7 @@ DEFAULTS = {
 def _attention(c: ModelConfig) -> Module:
     h = c.dim("hidden_size")
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    return Module(
-        "MusicgenAttention",
-        k_proj=Linear(h, h, bias=False, kind="key"),
-        v_proj=Linear(h, h, bias=False, kind="value"),
-        q_proj=Linear(h, h, bias=False, kind="query"),
-        out_proj=Linear(h, h, bias=False, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return clip_attention("MusicgenAttention", h, bias=False)
 
 
 def layer(c: ModelConfig) -> Module:
@@ -78,21 +73,16 @@ def conditional_generation(c: ModelConfig) -> Module:
     encoder = auto_class(texts, "EncoderModel", default_type="t5")
     seen, wanted = width_of(texts, encoder, last=True), speaker.dim("hidden_size")
     apart = seen != wanted and not decoder.has("cross_attention_hidden_size")
-    project = Linear(seen, wanted, component=Component.PROJECTOR)
-    project.part = "projector"
     return Module(
         "MusicgenForConditionalGeneration",
         text_encoder=encoder,
         audio_encoder=auto_model(c.section("audio_encoder"), default_type="encodec"),
         decoder=causal_lm(speaker),
-        enc_to_dec_proj=project if apart else None,
+        enc_to_dec_proj=linear_projector(seen, wanted) if apart else None,
     )
 
 
 register_part("musicgen", "MusicgenForConditionalGeneration", conditional_generation, "audio")
-register(
-    "musicgen_decoder",
-    with_defaults(DEFAULTS, {"MusicgenForCausalLM": causal_lm, "MusicgenModel": decoder_model}),
-    base_prefix="model",
-    category="audio",
-)
+_DECODER = {"MusicgenForCausalLM": causal_lm, "MusicgenModel": decoder_model}
+_CLASSES = with_defaults(DEFAULTS, _DECODER)
+register("musicgen_decoder", _CLASSES, base_prefix="model", category="audio")

@@ -6,13 +6,13 @@ cross-attention, and a second projection, from the 12 notes of a chromagram.
 
 from collections.abc import Iterator
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed, with_defaults
+from ..layers.multimodal import linear_projector
 from ..trees.catalog import auto_class, auto_model, register, register_part
 from ..trees.keeps import Unknown
-from ..trees.modules import Linear, Module
+from ..trees.modules import Module, each_module
 from . import musicgen
 from .encoder_decoder import width_of
 
@@ -26,13 +26,7 @@ def _melody(root: Module) -> Module:
 
 
 def _layers(root: Module) -> Iterator[Module]:
-    model = root["model"] if "model" in root.children else root
-    assert isinstance(model, Module)
-    decoder = model.inside("decoder")
-    layers = decoder.inside("layers")
-    for layer in layers.children.values():
-        assert isinstance(layer, Module)
-        yield layer
+    return (layer for layer in each_module(root) if "self_attn" in layer.children)
 
 
 def _prompted(decoder: Module) -> Module:
@@ -51,11 +45,7 @@ def causal_lm(c: ModelConfig) -> Module:
 
 
 def _projection(inputs: int, outputs: Dim) -> Module | None:
-    if inputs == outputs:
-        return None
-    project = Linear(inputs, outputs, component=Component.PROJECTOR)
-    project.part = "projector"
-    return project
+    return None if inputs == outputs else linear_projector(inputs, outputs)
 
 
 def conditional_generation(c: ModelConfig) -> Module:
@@ -76,12 +66,6 @@ def conditional_generation(c: ModelConfig) -> Module:
 register_part(
     "musicgen_melody", "MusicgenMelodyForConditionalGeneration", conditional_generation, "audio"
 )
-register(
-    "musicgen_melody_decoder",
-    with_defaults(
-        musicgen.DEFAULTS,
-        {"MusicgenMelodyForCausalLM": causal_lm, "MusicgenMelodyModel": decoder_model},
-    ),
-    base_prefix="model",
-    category="audio",
-)
+_DECODER = {"MusicgenMelodyForCausalLM": causal_lm, "MusicgenMelodyModel": decoder_model}
+_CLASSES = with_defaults(musicgen.DEFAULTS, _DECODER)
+register("musicgen_melody_decoder", _CLASSES, base_prefix="model", category="audio")

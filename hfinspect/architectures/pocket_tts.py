@@ -9,6 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.decoders import Decoder, layer_norms
+from ..layers.vision import plain_mlp
 from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
@@ -25,14 +26,7 @@ from .llama import LLAMA
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), d.inner(c)
-    return Module(
-        f"{d.name}MLP",
-        activation_fn=activation(d.act(c)),
-        fc1=Linear(h, inner, bias=False, kind="up"),
-        fc2=Linear(inner, h, bias=False, kind="down"),
-        component=Component.MLP,
-    )
+    return plain_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=d.act(c), bias=False)
 
 
 POCKET = LLAMA.like(
@@ -43,10 +37,8 @@ POCKET = LLAMA.like(
 
 
 def _timestep(d: Decoder, c: ModelConfig, h: Dim) -> Module:
-    sines, eps = (
-        c.dim("frequency_embedding_size", default=256),
-        c.number("rms_norm_eps", default=1e-5),
-    )
+    sines = c.dim("frequency_embedding_size", default=256)
+    eps = c.number("rms_norm_eps", default=1e-5)
     return Module(
         f"{d.name}TimestepEmbedding",
         freqs=Buffer(sines // 2),
@@ -127,21 +119,14 @@ def model(c: ModelConfig) -> Module:
     return speech_model(POCKET, c, c.dim("latent_dim", default=32))
 
 
-def frames(d: Decoder, c: ModelConfig, condition: int) -> dict[str, Module]:
-    """Heads over the model's states."""
-    section = c.section("flow_head_config")
-    return {
-        "flow_head": flow_head(d, section, condition),
-        "eos_head": Linear(d.width(c), 1, component=Component.HEAD),
-        "loss_weighting": loss_weighting(d, section),
-    }
-
-
 def generation(c: ModelConfig) -> Module:
-    latent = c.dim("latent_dim", default=32)
+    latent, section = c.dim("latent_dim", default=32), c.section("flow_head_config")
     return Module(
         "PocketTTSForConditionalGeneration",
-        {"model": model(c), **frames(POCKET, c, 1024)},
+        model=model(c),
+        flow_head=flow_head(POCKET, section, 1024),
+        eos_head=Linear(POCKET.width(c), 1, component=Component.HEAD),
+        loss_weighting=loss_weighting(POCKET, section),
         latent_mean=Buffer(latent),
         latent_std=Buffer(latent),
         latent_stats_num_updates=Buffer(dtype="I64"),
