@@ -7,20 +7,20 @@ gate and up.  The first layer has no norm before attention: the embeddings end w
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.blocks import activation
+from ..layers.blocks import activation, layer_types
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden, vocab
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
-_DEFAULTS = {
+DEFAULTS = {
     "vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152, "num_hidden_layers": 22,
     "num_attention_heads": 12,
 }  # fmt: skip
 
 
-def _norm(c: ModelConfig) -> Module:
+def norm(c: ModelConfig) -> Module:
     bias = c.flag("norm_bias", default=False)
     return LayerNorm(hidden(c), eps=c.number("norm_eps", default=1e-5), bias=bias)
 
@@ -29,7 +29,7 @@ def _dropout(c: ModelConfig, key: str) -> Module:
     return Dropout(c.number(key, default=0.0))
 
 
-def attention(c: ModelConfig) -> Module:
+def _attention(c: ModelConfig) -> Module:
     h, bias = hidden(c), c.flag("attention_bias", default=False)
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     return Module(
@@ -41,57 +41,62 @@ def attention(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig, *, first: bool) -> Module:
+def layers(c: ModelConfig, name: str, attention: Module, drop: Module | None) -> list[Module]:
+    """``name`` ends in Encoder or Decoder in the classes of layers; ``drop``: within the MLP."""
     h, inner = hidden(c), c.dim("intermediate_size")
-    bias = c.flag("mlp_bias", default=False)
+    bias, count = c.flag("mlp_bias", default=False), int(c.count("num_hidden_layers"))
+    mlp = Module(
+        f"{name}MLP",
+        Wi=Linear(h, inner * 2, bias=bias, kind="gate_up"),
+        act=activation(c.text("hidden_activation", default="gelu")),
+        drop=drop,
+        Wo=Linear(inner, h, bias=bias, kind="down"),
+        component=Component.MLP,
+    )
+    of_layer = f"{name}Layer" if name.endswith("Decoder") else f"{name}EncoderLayer"
+    first, later = (
+        Module(of_layer, attn_norm=before, attn=attention, mlp_norm=norm(c), mlp=mlp)
+        for before in (Activation("Identity"), norm(c))
+    )
+    return [first, *[later] * (count - 1)][:count]
+
+
+def embeddings(c: ModelConfig, name: str) -> Module:
     return Module(
-        "ModernBertEncoderLayer",
-        attn_norm=Activation("Identity") if first else _norm(c),
-        attn=attention(c),
-        mlp_norm=_norm(c),
-        mlp=Module(
-            "ModernBertMLP",
-            Wi=Linear(h, inner * 2, bias=bias, kind="gate_up"),
-            act=activation(c.text("hidden_activation", default="gelu")),
-            drop=_dropout(c, "mlp_dropout"),
-            Wo=Linear(inner, h, bias=bias, kind="down"),
-            component=Component.MLP,
-        ),
+        f"{name}Embeddings",
+        tok_embeddings=Embedding(vocab(c), hidden(c)),
+        norm=norm(c),
+        drop=_dropout(c, "embedding_dropout"),
+        component=Component.EMBEDDING,
     )
 
 
 def model(c: ModelConfig) -> Module:
-    count = c.count("num_hidden_layers")
-    types = c.strings("layer_types", default=["full_attention"] * int(count))
-    if len(types) != count:
-        raise c.error("layer_types", f"{len(types)} entries", f"one per layer: {int(count)}")
-    rest = layer(c, first=False)
-    layers = [layer(c, first=True), *[rest] * (int(count) - 1)] if count else []
+    layer_types(c, c.count("num_hidden_layers"), lambda _: "full_attention")
+    drop = _dropout(c, "mlp_dropout")
     return Module(
         "ModernBertModel",
-        embeddings=Module(
-            "ModernBertEmbeddings",
-            tok_embeddings=Embedding(vocab(c), hidden(c)),
-            norm=_norm(c),
-            drop=_dropout(c, "embedding_dropout"),
-            component=Component.EMBEDDING,
-        ),
-        layers=Layers(layers),
-        final_norm=_norm(c),
+        embeddings=embeddings(c, "ModernBert"),
+        layers=Layers(layers(c, "ModernBert", _attention(c), drop)),
+        final_norm=norm(c),
         rotary_emb=Activation("ModernBertRotaryEmbedding"),
     )
 
 
-def head(c: ModelConfig) -> Module:
+def transform(c: ModelConfig, name: str) -> Module:
     bias = c.flag("classifier_bias", default=False)
     return Module(
-        "ModernBertPredictionHead",
+        f"{name}PredictionHead",
         dense=Linear(hidden(c), hidden(c), bias=bias),
         act=activation(c.text("classifier_activation", default="gelu")),
-        norm=_norm(c),
+        norm=norm(c),
         component=Component.HEAD,
         kind="transform",
     )
+
+
+def _head(c: ModelConfig) -> Module:
+    return transform(c, "ModernBert")
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -107,10 +112,10 @@ def _drop(c: ModelConfig) -> Module:
     return _dropout(c, "classifier_dropout")
 
 
-_CLASSIFIER = {"model": model, "head": head, "drop": _drop, "classifier": encoders.labels}
+_CLASSIFIER = {"model": model, "head": _head, "drop": _drop, "classifier": encoders.labels}
 _CLASSES = composed(
     {
-        "ModernBertForMaskedLM": {"model": model, "head": head, "decoder": decoder},
+        "ModernBertForMaskedLM": {"model": model, "head": _head, "decoder": decoder},
         "ModernBertModel": model,
         "ModernBertForSequenceClassification": _CLASSIFIER,
         "ModernBertForTokenClassification": _CLASSIFIER,
@@ -119,4 +124,4 @@ _CLASSES = composed(
     }
 )
 
-register("modernbert", with_defaults(_DEFAULTS, _CLASSES), base_prefix="model", category="encoder")
+register("modernbert", with_defaults(DEFAULTS, _CLASSES), base_prefix="model", category="encoder")

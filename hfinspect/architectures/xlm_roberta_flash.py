@@ -11,19 +11,24 @@ The converted form's tensors, with learned positions where the config has them; 
 from collections.abc import Mapping
 
 from ..core.config import ModelConfig
-from ..layers import encoders
-from ..layers.composing import renamed, with_defaults
-from ..layers.encoders import dropout, hidden, labels
+from ..layers.bert_encoders import Encoder, roberta_forms
+from ..layers.composing import composed, with_defaults
+from ..layers.encoders import hidden
 from ..trees.catalog import Builder, register
 from ..trees.modules import Embedding, Module, Parameter, Weight
-from . import jina_embeddings_v3
+from .jina_embeddings_v3 import DEFAULTS, JINA
 
-_NAME = "XLMRobertaFlash"
-_DEFAULTS = {
-    "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
-    "intermediate_size": 4096, "hidden_act": "gelu", "max_position_embeddings": 8194,
-    "type_vocab_size": 1, "layer_norm_eps": 1e-5, "position_embedding_type": "rotary",
-}  # fmt: skip
+
+def _whole(e: Encoder, c: ModelConfig) -> Module:
+    root = JINA.whole(e, c)
+    if c.text("position_embedding_type", default="rotary") == "absolute":
+        positions = Embedding(c.dim("max_position_embeddings"), hidden(c), kind="position")
+        root.inside("embeddings").children["position_embeddings"] = positions
+        del root.children["rotary_emb"]
+    return root
+
+
+_FLASH = JINA.like("XLMRobertaFlash", "roberta", whole=_whole)
 
 
 def is_flash(c: ModelConfig) -> bool:
@@ -31,16 +36,6 @@ def is_flash(c: ModelConfig) -> bool:
     code = c.raw("auto_map")
     named = isinstance(code, dict) and any("xlm-roberta-flash" in str(x) for x in code.values())
     return named or c.has("lora_adaptations")
-
-
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    root = renamed(jina_embeddings_v3.model(c, pooling=pooling), "JinaEmbeddingsV3", _NAME)
-    if c.text("position_embedding_type", default="rotary") == "absolute":
-        tables = root.inside("embeddings")
-        positions = c.dim("max_position_embeddings")
-        tables.children["position_embeddings"] = Embedding(positions, hidden(c), kind="position")
-        del root.children["rotary_emb"]
-    return root
 
 
 # ---- low-rank adaptations
@@ -85,44 +80,22 @@ def adapt(root: Module, tasks: int, rank: int, seen: set[int]) -> None:
 def with_tasks(c: ModelConfig) -> Module:
     """The embeddings' class: the base model, every weight adapted for each task."""
     if not c.has("lora_adaptations"):
-        return model(c)
+        return _FLASH.model(c)
     tasks, rank = len(c.strings("lora_adaptations")), c.dim("lora_rank", default=4)
-    base = model(c)
+    base = _FLASH.model(c)
     if tasks:
         adapt(base, tasks, rank, set())
     return Module("XLMRobertaLoRA", roberta=base)
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
-
-
+_FORMS = {
+    f"XLMRoberta{ending}": form
+    for ending, form in roberta_forms(_FLASH).items()
+    if ending not in _FLASH.lacks
+}
 CLASSES: Mapping[str, Builder] = with_defaults(
-    _DEFAULTS,
-    {
-        "XLMRobertaModel": with_tasks,
-        "XLMRobertaForMaskedLM": lambda c: Module(
-            "XLMRobertaForMaskedLM",
-            roberta=_bare(c),
-            lm_head=encoders.roberta_lm_head(
-                c, _NAME, table="roberta.embeddings.word_embeddings.weight"
-            ),
-        ),
-        "XLMRobertaForSequenceClassification": lambda c: Module(
-            "XLMRobertaForSequenceClassification",
-            roberta=_bare(c),
-            classifier=encoders.roberta_classifier(c, _NAME),
-        ),
-        "XLMRobertaForTokenClassification": lambda c: Module(
-            "XLMRobertaForTokenClassification",
-            roberta=_bare(c),
-            dropout=dropout(c),
-            classifier=labels(c),
-        ),
-        "XLMRobertaForQuestionAnswering": lambda c: Module(
-            "XLMRobertaForQuestionAnswering", roberta=_bare(c), qa_outputs=labels(c)
-        ),
-    },
+    {**DEFAULTS, "position_embedding_type": "rotary"},
+    composed({"XLMRobertaModel": with_tasks, **_FORMS}),
 )
 
 register(

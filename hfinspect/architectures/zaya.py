@@ -7,32 +7,25 @@ one class more than there are experts.  Experts lie stacked in memory as in file
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import depthwise
+from ..layers.decoders import Decoder
+from ..layers.experts import stacked_experts
 from ..layers.heads import causal_lm
 from ..trees.catalog import register_pair
 from ..trees.keeps import KeysValues, State
-from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Buffer, Conv, Linear, Module, Parameter, Weight
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="ZayaRMSNorm")
-
-
-def attention(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), c.flag("attention_bias", default=False)
-    heads, kv = (
-        c.dim("num_attention_heads", default=8),
-        c.dim("num_key_value_heads", default=2),
-    )
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    h, bias = d.width(c), c.flag("attention_bias", default=False)
+    heads, kv = c.dim("num_attention_heads", default=8), c.dim("num_key_value_heads", default=2)
     dim = c.dim("head_dim", default=128)
     width, kv_width = heads * dim, kv * dim
     channels = kv_width + width
     # Two convolutions in a row: the inputs that both look back on, less the token itself.
-    times = c.dim("cca_time0", default=2) + c.dim("cca_time1", default=2) - 2
+    first, second = c.dim("cca_time0", default=2), c.dim("cca_time1", default=2)
+    times = first + second - 2
     return Module(
         "ZayaAttention",
         o_proj=Linear(width, h, bias=bias, kind="output"),
@@ -42,12 +35,8 @@ def attention(c: ModelConfig) -> Module:
             k_proj=Linear(h, kv_width, bias=bias, kind="key"),
             v_proj_current=Linear(h, kv_width // 2, bias=bias, kind="value"),
             v_proj_delayed=Linear(h, kv_width // 2, bias=bias, kind="value"),
-            conv_qk_depthwise=Conv(
-                channels, channels, c.dim("cca_time0", default=2), dims=1, groups=channels,
-            ),
-            conv_qk_grouped=Conv(
-                channels, channels, c.dim("cca_time1", default=2), dims=1, groups=kv + heads,
-            ),
+            conv_qk_depthwise=depthwise(channels, first, bias=True, component=Component.CONV),
+            conv_qk_grouped=Conv(channels, channels, second, dims=1, groups=kv + heads),
         ),
         qk_norm=Module("ZayaQKNorm", temp=Weight(kv), component=Component.NORM),
         component=Component.ATTENTION,
@@ -57,20 +46,20 @@ def attention(c: ModelConfig) -> Module:
             # The value of the token before.
             State("recurrent", (kv_width // 2,)),
         ),
-    )  # fmt: skip
+    )
 
 
-def router(c: ModelConfig, *, first: bool) -> Module:
+def _router(d: Decoder, c: ModelConfig, *, first: bool) -> Module:
     """All but the first layer's router also see the one before it."""
     width = c.dim("router_hidden_size", default=256)
     classes = c.count("num_experts", default=16, minimum=1) + 1
     return Module(
         "ZayaRouter",
-        down_proj=Linear(_hidden(c), width),
+        down_proj=Linear(d.width(c), width),
         router_states_scale=None if first else Weight(width),
         router_mlp=Module(
             "ZayaRouterMLP",
-            norm=_norm(c, width),
+            norm=d.norm(d, c, width),
             fc1=Linear(width, width),
             fc2=Linear(width, width),
             out_proj=Linear(width, classes, bias=False),
@@ -80,64 +69,55 @@ def router(c: ModelConfig, *, first: bool) -> Module:
     )
 
 
-def sparse(c: ModelConfig, *, first: bool) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=2048)
+def _sparse(d: Decoder, c: ModelConfig, *, first: bool) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=2048)
     count = c.count("num_experts", default=16, minimum=1)
     per_token = c.dim("num_experts_per_tok", default=1)
     return Module(
         "ZayaSparseMoeBlock",
-        gate=router(c, first=first),
-        experts=Module(
-            "ZayaExperts",
-            gate_up_proj=Weight(count, inner * 2, h),
-            down_proj=Weight(count, h, inner),
-            kind="expert",
-            active=(min(int(per_token), int(count)), int(count)),
-        ),
+        gate=_router(d, c, first=first),
+        experts=stacked_experts("ZayaExperts", count, per_token, h, inner),
         component=Component.MLP,
     )
 
 
-def scaling(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        "ZayaResidualScaling",
-        hidden_states_scale=Weight(h, kind="scale"),
-        hidden_states_bias=Weight(h, kind="scale"),
-        residual_scale=Weight(h, kind="scale"),
-        residual_bias=Weight(h, kind="scale"),
-    )
+def _scales(d: Decoder, c: ModelConfig, *names: str) -> dict[str, Parameter]:
+    return {name: Weight(d.width(c), kind="scale") for name in names}
 
 
-def layer(c: ModelConfig, *, first: bool) -> Module:
-    h = _hidden(c)
+_IN = ("hidden_states_scale", "hidden_states_bias")
+
+
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    h = d.width(c)
+    scaling = _scales(d, c, *_IN, "residual_scale", "residual_bias")
     return Module(
         "ZayaDecoderLayer",
-        self_attn=attention(c),
-        mlp=sparse(c, first=first),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-        post_attention_residual_scale=scaling(c),
-        post_mlp_residual_scale=scaling(c),
+        self_attn=d.attention(d, c),
+        mlp=_sparse(d, c, first=kind == "first"),
+        input_layernorm=d.norm(d, c, h),
+        post_attention_layernorm=d.norm(d, c, h),
+        post_attention_residual_scale=Module("ZayaResidualScaling", dict(scaling)),
+        post_mlp_residual_scale=Module("ZayaResidualScaling", dict(scaling)),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    h, count = _hidden(c), int(c.count("num_hidden_layers", default=40))
-    rest = layer(c, first=False)
-    return Module(
-        "ZayaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=262272), h),
-        layers=Layers([layer(c, first=True), *[rest] * (count - 1)] if count else []),
-        norm=_norm(c, h),
-        input_hidden_states_scale=Weight(h, kind="scale"),
-        input_hidden_states_bias=Weight(h, kind="scale"),
-    )
+_ZAYA = LLAMA.like(
+    "Zaya", vocab_size=262272, hidden_size=2048, num_hidden_layers=40, rms_norm_eps=1e-5,
+    attention=_attention, layer=_layer, rotary=False,
+    kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],
+)  # fmt: skip
 
 
-def causal(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
+    root = _ZAYA.model(c)
+    root.children |= _scales(_ZAYA, c, *(f"input_{name}" for name in _IN))
+    return root
+
+
+def _causal(c: ModelConfig) -> Module:
     bias = c.flag("lm_head_bias", default=False)
-    return causal_lm("ZayaForCausalLM", model, bias=bias, tied_default=True)(c)
+    return causal_lm("ZayaForCausalLM", _model, bias=bias, tied_default=True)(c)
 
 
-register_pair("zaya", "Zaya", causal, model, "text decoder", ending="ForCausalLM")
+register_pair("zaya", "Zaya", _causal, _model, "text decoder", ending="ForCausalLM")
