@@ -7,7 +7,15 @@ Files written before diffusers 0.15 call its projections query, key, value and p
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import Residual, attention, resnet_block, resnet_row, sampled_block, widths
+from ..layers.diffusion import (
+    Residual,
+    attention,
+    going_down,
+    resnet_block,
+    resnet_row,
+    sampled_block,
+    widths,
+)
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module
 
@@ -43,9 +51,7 @@ def encoder(c: ModelConfig, latent: Dim) -> Module:
     _check_types(c, "down_block_types", "DownEncoderBlock2D")
     blocks = []
     for i, outputs in enumerate(channels):
-        inputs = channels[max(i - 1, 0)]
-        coming = [inputs, *[outputs] * (layers - 1)][:layers]
-        resnets = resnet_row(coming, outputs, residual)
+        resnets = resnet_row(going_down(channels, i, layers), outputs, residual)
         down = outputs if i < len(channels) - 1 else None
         blocks.append(sampled_block("DownEncoderBlock2D", resnets, down=down))
     return Module(
@@ -65,9 +71,7 @@ def decoder(c: ModelConfig, latent: Dim) -> Module:
     _check_types(c, "up_block_types", "UpDecoderBlock2D")
     blocks = []
     for i, outputs in enumerate(channels):
-        inputs = channels[max(i - 1, 0)]
-        coming = [inputs, *[outputs] * (layers - 1)][:layers]
-        resnets = resnet_row(coming, outputs, residual)
+        resnets = resnet_row(going_down(channels, i, layers), outputs, residual)
         up = outputs if i < len(channels) - 1 else None
         blocks.append(sampled_block("UpDecoderBlock2D", resnets, up=up))
     return Module(

@@ -6,12 +6,18 @@ image comes in next to the noise, through a look at all frames, and as words of 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.diffusion import attention, feed_forward, timestep_embedding, widths
+from ..layers.diffusion import (
+    Residual,
+    attention,
+    feed_forward,
+    timestep_embedding,
+    unet_end,
+    widths,
+)
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
     Conv,
-    GroupNorm,
     LayerNorm,
     Layers,
     Linear,
@@ -63,10 +69,8 @@ def model(config: ModelConfig) -> Module:
         raise config.error("norm_num_groups", None, "a number")
     c = ModelConfig(kept, config.path)
     first, channels = widths(c, default=(320, 640, 1280, 1280))[0], c.dim("in_channels", default=4)
-    groups, context = (
-        c.dim("norm_num_groups", default=32),
-        c.dim("cross_attention_dim", default=1024),
-    )
+    groups = c.dim("norm_num_groups", default=32)
+    context = c.dim("cross_attention_dim", default=1024)
     time, act = 4 * first, Activation("SiLU")
     inner = 8 * c.dim("attention_head_dim", default=64)
     to = Component.EMBEDDING
@@ -85,9 +89,7 @@ def model(config: ModelConfig) -> Module:
             "down_blocks": Layers(down_blocks(c)),
             "up_blocks": Layers(up_blocks(c)),
             "mid_block": middle(c),
-            "conv_norm_out": GroupNorm(groups, first),
-            "conv_act": act,
-            "conv_out": Conv(first, c.dim("out_channels", default=4), 3),
+            **unet_end(c, first, Residual(groups=groups)),
         },
         part="vision",
     )

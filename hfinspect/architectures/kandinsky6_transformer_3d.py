@@ -10,17 +10,15 @@ from typing import NamedTuple
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.diffusion import timestep_embedding
+from ..layers.diffusion import feed_forward, timestep_embedding
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
-    Dropout,
     Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
-    ModuleList,
     RMSNorm,
 )
 
@@ -54,10 +52,7 @@ class _Stream(NamedTuple):
         )
 
     def feed_forward(self) -> Module:
-        up = Module("GELU", proj=Linear(self.width, self.inner, bias=False, kind="up"))
-        down = Linear(self.inner, self.width, bias=False, kind="down")
-        net = ModuleList([up, Dropout(0.0), down])
-        return Module("FeedForward", net=net, component=Component.MLP)
+        return feed_forward(self.width, gated=False, inner=self.inner, bias=False)
 
     def norm(self) -> Module:
         return LayerNorm(self.width, weight=False)

@@ -8,25 +8,23 @@ PixArt have by now (LegacyConfigMixin), and so does this file.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import attention
+from ..layers.diffusion import attention, feed_forward
 from ..trees.catalog import builder, register
 from ..trees.modules import (
     Conv,
-    Dropout,
     Embedding,
     GroupNorm,
     LayerNorm,
     Layers,
     Linear,
     Module,
-    ModuleList,
 )
 
 _NAMED = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}
-#: How many times its inner width an activation's matrix has rows, with its class.
+#: The class of each activation.
 _GATES = {
-    "geglu": (2, "GEGLU"), "gelu": (1, "GELU"), "gelu-approximate": (1, "GELU"),
-    "geglu-approximate": (1, "ApproximateGELU"),
+    "geglu": "GEGLU", "gelu": "GELU", "gelu-approximate": "GELU",
+    "geglu-approximate": "ApproximateGELU",
 }  # fmt: skip
 
 
@@ -39,16 +37,7 @@ def _feed_forward(c: ModelConfig) -> Module:
     width, act = _inner(c), c.text("activation_fn", default="geglu") or "geglu"
     if act not in _GATES:
         raise c.error("activation_fn", act, f"one of {', '.join(_GATES)}")
-    times, name = _GATES[act]
-    inner = 4 * width
-    project = Module(
-        name, proj=Linear(width, times * inner, kind="gate_up" if times == 2 else "up")
-    )
-    return Module(
-        "FeedForward",
-        net=ModuleList([project, Dropout(0.0), Linear(inner, width, kind="down")]),
-        component=Component.MLP,
-    )
+    return feed_forward(width, gated=act == "geglu", act=_GATES[act])
 
 
 def _block(c: ModelConfig) -> Module:

@@ -10,15 +10,18 @@ from ..core.dims import Dim
 from ..layers.diffusion import (
     Residual,
     attention,
+    going_down,
+    going_up,
     resnet_block,
     resnet_row,
     sampled_block,
     timestep_embedding,
+    unet_end,
     widths,
 )
 from ..layers.unet_blocks import resampling_block
 from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, Embedding, GroupNorm, Layers, Module, Weight
+from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 from .unet_2d_condition import block_types
 
 DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
@@ -76,8 +79,7 @@ def down_blocks(c: ModelConfig) -> list[Module]:
     kinds = block_types(c, "down_block_types", DOWN, tuple(set(DOWN)), len(channels))
     blocks = []
     for i, (kind, width) in enumerate(zip(kinds, channels, strict=True)):
-        coming = [channels[max(i - 1, 0)], *[width] * (layers - 1)][:layers]
-        resnets = resnet_row(coming, width, _residual(c))
+        resnets = resnet_row(going_down(channels, i, layers), width, _residual(c))
         blocks.append(_rung(c, kind, resnets, width, last=i == len(channels) - 1, up=False))
     return blocks
 
@@ -88,12 +90,8 @@ def up_blocks(c: ModelConfig) -> list[Module]:
     blocks = []
     for n, kind in enumerate(kinds):
         i = len(channels) - 1 - n
-        width = channels[i]
-        coming = [channels[min(i + 1, len(channels) - 1)], *[width] * (layers - 1)]
-        beside = [*[width] * (layers - 1), channels[max(i - 1, 0)]]
-        joined = [a + b for a, b in zip(coming, beside, strict=True)]
-        resnets = resnet_row(joined, width, _residual(c))
-        blocks.append(_rung(c, kind, resnets, width, last=i == 0, up=True))
+        resnets = resnet_row(going_up(channels, i, layers), channels[i], _residual(c))
+        blocks.append(_rung(c, kind, resnets, channels[i], last=i == 0, up=True))
     return blocks
 
 
@@ -145,9 +143,7 @@ def model(c: ModelConfig) -> Module:
             "down_blocks": Layers(down_blocks(c)),
             "mid_block": middle(c),
             "up_blocks": Layers(up_blocks(c)),
-            "conv_norm_out": GroupNorm(residual.groups, first, eps=residual.eps),
-            "conv_act": Activation("SiLU"),
-            "conv_out": Conv(first, c.dim("out_channels", default=3), 3),
+            **unet_end(c, first, residual, outputs=3),
         },
         part="vision",
     )

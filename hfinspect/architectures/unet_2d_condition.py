@@ -15,11 +15,14 @@ from ..layers.diffusion import (
     Crossing,
     Residual,
     flags_per_block,
+    going_down,
+    going_up,
     per_block,
     resnet_block,
     resnet_row,
     sampled_block,
     transformer_2d,
+    unet_end,
     widths,
 )
 from ..layers.unet_blocks import Added, Looking, added_attention, k_down, k_up, resampling_block
@@ -27,9 +30,6 @@ from ..layers.unet_conditions import position_net, stem, time_width
 from ..layers.vision import bounded
 from ..trees.catalog import register
 from ..trees.modules import (
-    Activation,
-    Conv,
-    GroupNorm,
     Layers,
     Module,
     ModuleList,
@@ -207,8 +207,7 @@ def _down_block(c: ModelConfig, p: Plan, i: int, kind: str, *, last: bool) -> Mo
     if kind.startswith("K"):
         looking = _looking(c, p, i, i, inward=last) if "CrossAttn" in kind else None
         return k_down(kind, inputs, outputs, layers, p.residual.time or 0, looking)
-    coming = [inputs, *[outputs] * (layers - 1)][:layers]
-    resnets = resnet_row(coming, outputs, p.residual)
+    resnets = resnet_row(going_down(p.channels, i, layers), outputs, p.residual)
     if kind in ("CrossAttnDownBlock2D", "DownBlock2D"):
         crossing = kind.startswith("CrossAttn")
         attentions = _attentions(c, p, i, layers, p.depths[i]) if crossing else []
@@ -258,20 +257,13 @@ def _up_block(c: ModelConfig, p: Plan, n: int, kind: str, depth: Any) -> Module:
     source does."""
     count = len(p.channels)
     i, last = count - 1 - n, n == count - 1
-    below, outputs, above = (
-        p.channels[min(i + 1, count - 1)],
-        p.channels[i],
-        p.channels[max(i - 1, 0)],
-    )
+    outputs, above = p.channels[i], p.channels[max(i - 1, 0)]
     layers = int(p.layers[i]) + 1
     if kind.startswith("K"):
         inward = int(above) == int(outputs) == int(p.residual.time or 0)
         looking = _looking(c, p, i, n, inward=inward) if "CrossAttn" in kind else None
         return k_up(kind, above, outputs, layers - 1, p.residual.time or 0, looking)
-    coming = [below, *[outputs] * (layers - 1)]
-    beside = [*[outputs] * (layers - 1), above]
-    joined = [a + b for a, b in zip(coming, beside, strict=True)]
-    resnets = resnet_row(joined, outputs, p.residual)
+    resnets = resnet_row(going_up(p.channels, i, layers), outputs, p.residual)
     if kind in ("CrossAttnUpBlock2D", "UpBlock2D"):
         crossing = kind.startswith("CrossAttn")
         attentions = _attentions(c, p, i, layers, depth) if crossing else []
@@ -285,9 +277,6 @@ def model(c: ModelConfig) -> Module:
     p = plan(c)
     first = p.channels[0]
     kernel = int(c.dim("conv_out_kernel", default=3))
-    # null is a value of its own here: no norm before the last convolution.
-    bare = "norm_num_groups" in c.values and c.values["norm_num_groups"] is None
-    norm = GroupNorm(p.residual.groups, first, eps=p.residual.eps)
     return Module(
         "UNet2DConditionModel",
         {
@@ -295,9 +284,7 @@ def model(c: ModelConfig) -> Module:
             "down_blocks": Layers(down_blocks(c, p)),
             "up_blocks": Layers(up_blocks(c, p)),
             "mid_block": middle(c, p),
-            "conv_norm_out": None if bare else norm,
-            "conv_act": None if bare else Activation("SiLU"),
-            "conv_out": Conv(first, c.dim("out_channels", default=4), kernel),
+            **unet_end(c, first, p.residual, kernel=kernel),
             "position_net": position_net(c, p.context[0]),
         },
         part="vision",

@@ -12,13 +12,15 @@ from ..core.dims import Dim
 from ..layers.diffusion import (
     Crossing,
     Residual,
-    attention,
     downsampler,
-    feed_forward,
+    going_down,
+    going_up,
     per_block,
     resnet_row,
     timestep_embedding,
     transformer_2d,
+    transformer_block,
+    unet_end,
     upsampler,
     widths,
 )
@@ -28,7 +30,6 @@ from ..trees.modules import (
     Conv,
     Dropout,
     GroupNorm,
-    LayerNorm,
     Layers,
     Linear,
     Module,
@@ -70,34 +71,19 @@ def temporal_convolution(width: int, groups: int) -> Module:
         )  # fmt: skip
 
     later = step(Dropout(0.1))
-    return Module(
-        "TemporalConvLayer",
-        conv1=step(),
-        conv2=later,
-        conv3=later,
-        conv4=later,
-        component=Component.CONV,
-    )
+    steps = {"conv1": step(), "conv2": later, "conv3": later, "conv4": later}
+    return Module("TemporalConvLayer", steps, component=Component.CONV)
 
 
 def temporal_transformer(
     channels: int, width: int, groups: int, *, layers: type[ModuleList] = ModuleList
 ) -> Module:
     """One block that looks at the frames of its place, twice. ``layers`` as in transformer_2d."""
-    block = Module(
-        "BasicTransformerBlock",
-        norm1=LayerNorm(width),
-        attn1=attention(width, width),
-        norm2=LayerNorm(width),
-        attn2=attention(width, width),
-        norm3=LayerNorm(width),
-        ff=feed_forward(width, gated=True),
-    )
     return Module(
         "TransformerTemporalModel",
         norm=GroupNorm(groups, channels, eps=1e-6),
         proj_in=Linear(channels, width, component=Component.ATTENTION),
-        transformer_blocks=layers([block]),
+        transformer_blocks=layers([transformer_block(width)]),
         proj_out=Linear(width, channels, component=Component.ATTENTION),
     )
 
@@ -137,7 +123,7 @@ def down_blocks(c: ModelConfig) -> list[Module]:
     kinds = block_types(c, "down_block_types", DOWN, DOWN, len(channels))
     blocks = []
     for i, (kind, width) in enumerate(zip(kinds, channels, strict=True)):
-        coming = [channels[max(i - 1, 0)], *[width] * (layers - 1)][:layers]
+        coming = going_down(channels, i, layers)
         looks = layers if kind.startswith("Cross") else 0
         sampler = downsampler(width) if i < len(channels) - 1 else None
         blocks.append(_rung(c, kind, coming, i, looks=looks, samplers={"downsamplers": sampler}))
@@ -150,13 +136,10 @@ def up_blocks(c: ModelConfig) -> list[Module]:
     blocks = []
     for n, kind in enumerate(kinds):
         i = len(channels) - 1 - n
-        width = channels[i]
-        coming = [channels[min(i + 1, len(channels) - 1)], *[width] * (layers - 1)]
-        beside = [*[width] * (layers - 1), channels[max(i - 1, 0)]]
-        joined = [a + b for a, b in zip(coming, beside, strict=True)]
+        coming = going_up(channels, i, layers)
         looks = layers if kind.startswith("Cross") else 0
-        sampler = upsampler(width) if i else None
-        blocks.append(_rung(c, kind, joined, i, looks=looks, samplers={"upsamplers": sampler}))
+        sampler = upsampler(channels[i]) if i else None
+        blocks.append(_rung(c, kind, coming, i, looks=looks, samplers={"upsamplers": sampler}))
     return blocks
 
 
@@ -170,9 +153,6 @@ def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), _residual(c)
     first = channels[0]
     head = c.dim("attention_head_dim", default=64)
-    # null is a value of its own here: no norm before the last convolution.
-    bare = "norm_num_groups" in c.values and c.values["norm_num_groups"] is None
-    norm = GroupNorm(residual.groups, first, eps=residual.eps)
     return Module(
         "UNet3DConditionModel",
         {
@@ -185,9 +165,7 @@ def model(c: ModelConfig) -> Module:
             "down_blocks": Layers(down_blocks(c)),
             "up_blocks": Layers(up_blocks(c)),
             "mid_block": middle(c),
-            "conv_norm_out": None if bare else norm,
-            "conv_act": None if bare else Activation("SiLU"),
-            "conv_out": Conv(first, c.dim("out_channels", default=4), 3),
+            **unet_end(c, first, residual),
         },
         part="vision",
     )

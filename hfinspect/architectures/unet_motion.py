@@ -10,15 +10,19 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import attention, feed_forward, per_block, resnet_row, transformer_2d
+from ..layers.diffusion import (
+    per_block,
+    resnet_row,
+    transformer_2d,
+    transformer_block,
+    unet_end,
+)
 from ..layers.unet_conditions import stem
 from ..trees.catalog import register
 from ..trees.modules import (
-    Activation,
     Buffer,
     Conv,
     GroupNorm,
-    LayerNorm,
     Layers,
     Linear,
     Module,
@@ -80,28 +84,16 @@ def motion_module(
     transformer_2d."""
     if not heads:
         raise c.error("motion_num_attention_heads", 0, "at least 1")
-    groups, frames = (
-        c.dim("norm_num_groups", default=32),
-        c.dim("motion_max_seq_length", default=32),
+    frames, inner = c.dim("motion_max_seq_length", default=32), heads * (width // heads)
+    places = Module(
+        "SinusoidalPositionalEmbedding",
+        pe=Buffer(1, frames, inner, kind="position"),
+        component=Component.EMBEDDING,
     )
-    inner = heads * (width // heads)
-    block = Module(
-        "BasicTransformerBlock",
-        pos_embed=Module(
-            "SinusoidalPositionalEmbedding",
-            pe=Buffer(1, frames, inner, kind="position"),
-            component=Component.EMBEDDING,
-        ),
-        norm1=LayerNorm(inner),
-        attn1=attention(inner, inner),
-        norm2=LayerNorm(inner) if twice else None,
-        attn2=attention(inner, inner) if twice else None,
-        norm3=LayerNorm(inner),
-        ff=feed_forward(inner, gated=True),
-    )
+    block = transformer_block(inner, second=twice, before=places)
     return Module(
         "AnimateDiffTransformer3D",
-        norm=GroupNorm(int(groups), width, eps=1e-6),
+        norm=GroupNorm(int(c.dim("norm_num_groups", default=32)), width, eps=1e-6),
         proj_in=Linear(width, inner, component=Component.PROJECTOR),
         transformer_blocks=layers([block] * int(depth)),
         proj_out=Linear(
@@ -180,9 +172,7 @@ def model(c: ModelConfig) -> Module:
             "down_blocks": Layers(down),
             "up_blocks": Layers(up),
             "mid_block": _middle(c, p, heads[-1], moving=moving),
-            "conv_norm_out": GroupNorm(p.residual.groups, first, eps=p.residual.eps),
-            "conv_act": Activation("SiLU"),
-            "conv_out": Conv(first, c.dim("out_channels", default=4), 3),
+            **unet_end(c, first, p.residual),
         },
         part="vision",
     )

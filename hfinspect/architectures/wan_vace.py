@@ -10,12 +10,11 @@ from math import prod
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.diffusion import attention, text_projection, timestep_embedding
+from ..layers.diffusion import attention, feed_forward, text_projection, timestep_embedding
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
     Conv,
-    Dropout,
     LayerNorm,
     Layers,
     Linear,
@@ -51,17 +50,6 @@ def _attention(c: ModelConfig, added: Dim | None = None) -> Module:
     return block
 
 
-def _feed_forward(
-    width: Dim, inner: Dim, outputs: Dim, component: Component = Component.MLP
-) -> Module:
-    project = Module("GELU", proj=Linear(width, inner, kind="up"))
-    return Module(
-        "FeedForward",
-        net=ModuleList([project, Dropout(0.0), Linear(inner, outputs, kind="down")]),
-        component=component,
-    )
-
-
 def _block(c: ModelConfig, name: str = "WanTransformerBlock") -> Module:
     width, eps = _inner(c), c.number("eps", default=1e-6)
     normed = c.flag("cross_attn_norm", default=True)
@@ -75,7 +63,7 @@ def _block(c: ModelConfig, name: str = "WanTransformerBlock") -> Module:
         norm2=LayerNorm(width, eps=eps, class_name="FP32LayerNorm")
         if normed
         else Activation("Identity"),
-        ffn=_feed_forward(width, c.dim("ffn_dim", default=13824), width),
+        ffn=feed_forward(width, gated=False, inner=c.dim("ffn_dim", default=13824)),
         norm3=bare,
     )
 
@@ -100,11 +88,13 @@ def _conditions(c: ModelConfig, image: Dim | None) -> Module:
     seen = None
     if image is not None:
         places = c.optional_dim("pos_embed_seq_len")
+        widened = feed_forward(image, gated=False, inner=image, out=width)
+        widened.component = Component.EMBEDDING
         seen = Module(
             "WanImageEmbedding",
             pos_embed=None if places is None else Weight(1, places, image, kind="position"),
             norm1=LayerNorm(image, class_name="FP32LayerNorm"),
-            ff=_feed_forward(image, image, width, Component.EMBEDDING),
+            ff=widened,
             norm2=LayerNorm(width, class_name="FP32LayerNorm"),
         )
     return Module(

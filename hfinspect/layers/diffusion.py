@@ -103,6 +103,32 @@ def resnet_row(inputs: Sequence[int], outputs: int, shared: Residual) -> list[Mo
     return [made[int(width)] for width in inputs]
 
 
+def going_down(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:
+    """Widths that come into the residual blocks of rung ``i``: that of the rung above, then its
+    own."""
+    return [channels[max(i - 1, 0)], *[channels[i]] * (layers - 1)][:layers]
+
+
+def going_up(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:
+    """The same on the way up, where each block gets an output of the way down as well; the last
+    one gets that of the rung above."""
+    below, above = channels[min(i + 1, len(channels) - 1)], channels[max(i - 1, 0)]
+    own = [channels[i]] * (layers - 1)
+    return [a + b for a, b in zip([below, *own], [*own, above], strict=True)]
+
+
+def unet_end(
+    c: ModelConfig, first: Dim, shared: Residual, *, outputs: int = 4, kernel: int = 3
+) -> dict[str, Module | None]:
+    """The last norm, activation and convolution; null groups mean neither norm nor activation."""
+    bare = c.says("norm_num_groups") and not c.has("norm_num_groups")
+    return {
+        "conv_norm_out": None if bare else GroupNorm(shared.groups, first, eps=shared.eps),
+        "conv_act": None if bare else Activation("SiLU"),
+        "conv_out": Conv(first, c.dim("out_channels", default=outputs), kernel),
+    }
+
+
 def downsampler(channels: int) -> ModuleList:
     """A convolution that halves the resolution."""
     sampler = Module("Downsample2D", conv=Conv(channels, channels, 3, stride=2))
@@ -157,17 +183,47 @@ def attention(
     return Module(class_name, children, component=Component.ATTENTION)
 
 
-def feed_forward(width: int, *, gated: bool) -> Module:
-    """Four times as wide inside: GEGLU (8·W² + 4·W²) or GELU (4·W² + 4·W²)."""
-    inner = 4 * width
-    project = Module(
-        "GEGLU" if gated else "GELU",
-        proj=Linear(width, 2 * inner if gated else inner, kind="gate_up" if gated else "up"),
-    )
+def feed_forward(
+    width: int,
+    *,
+    gated: bool,
+    inner: int | None = None,
+    out: int | None = None,
+    bias: bool = True,
+    act: str | None = None,
+) -> Module:
+    """Four times as wide inside, unless ``inner`` says otherwise: GEGLU (8·W² + 4·W²) or GELU
+    (4·W² + 4·W²); ``act`` is the class of another activation."""
+    inner = 4 * width if inner is None else inner
+    up = Linear(width, 2 * inner if gated else inner, bias=bias, kind="gate_up" if gated else "up")
+    down = Linear(inner, width if out is None else out, bias=bias, kind="down")
+    project = Module(act or ("GEGLU" if gated else "GELU"), proj=up)
+    net = ModuleList([project, Dropout(0.0), down])
+    return Module("FeedForward", net=net, component=Component.MLP)
+
+
+def transformer_block(
+    width: int,
+    *,
+    context: int | None = None,
+    first: int | None = None,
+    second: bool = True,
+    before: Module | None = None,
+    fuser: Module | None = None,
+) -> Module:
+    """Norms, attention, attention to the ``context`` (None: to itself once more, or not at all
+    without ``second``) and a gated MLP. ``first`` is what the first attention looks at, if not at
+    itself; ``before`` gives positions."""
     return Module(
-        "FeedForward",
-        net=ModuleList([project, Dropout(0.0), Linear(inner, width, kind="down")]),
-        component=Component.MLP,
+        "BasicTransformerBlock",
+        pos_embed=before,
+        norm1=LayerNorm(width),
+        attn1=attention(width, width, context=first),
+        norm2=LayerNorm(width) if second else None,
+        attn2=attention(width, width, context=context) if second else None,
+        norm3=LayerNorm(width),
+        ff=feed_forward(width, gated=True),
+        fuser=fuser,
     )
 
 
@@ -202,14 +258,10 @@ def transformer_2d(
             return Linear(inputs, outputs, component=Component.ATTENTION)
         return Conv(inputs, outputs, 1, component=Component.ATTENTION)
 
-    block = Module(
-        "BasicTransformerBlock",
-        norm1=LayerNorm(width),
-        attn1=attention(width, width, context=context if only_cross else None),
-        norm2=LayerNorm(width),
-        attn2=attention(width, width, context=context),
-        norm3=LayerNorm(width),
-        ff=feed_forward(width, gated=True),
+    block = transformer_block(
+        width,
+        context=context,
+        first=context if only_cross else None,
         fuser=_fuser(width, context) if shared.gated else None,
     )
     return Module(
