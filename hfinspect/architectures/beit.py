@@ -8,9 +8,16 @@ through UPerNet (Xiao et al. 2018), whose modules files name as earlier versions
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
 from ..layers.heads import to_words
-from ..layers.vision import labels_classifier, pair, patch_conv, patch_count, uneven_width
+from ..layers.vision import (
+    google_attention,
+    google_layer,
+    labels_classifier,
+    pair,
+    patch_conv,
+    patch_count,
+    uneven_width,
+)
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -20,7 +27,6 @@ from ..trees.modules import (
     Dropout,
     LayerNorm,
     Layers,
-    Linear,
     Module,
     ModuleList,
     Parameter,
@@ -80,39 +86,21 @@ def relative_positions(c: ModelConfig) -> Module:
 def attention(c: ModelConfig) -> Module:
     h = _hidden(c)
     width = uneven_width(c, h, _heads(c)) or h
-    relative = c.flag("use_relative_position_bias", default=False)
-    return Module(
-        "BeitAttention",
-        attention=Module(
-            "BeitSelfAttention",
-            query=Linear(h, width, kind="query"),
-            key=Linear(h, width, bias=False, kind="key"),
-            value=Linear(h, width, kind="value"),
-            relative_position_bias=relative_positions(c) if relative else None,
-        ),
-        output=Module("BeitSelfOutput", dense=Linear(width, h, kind="output")),
-        component=Component.ATTENTION,
-    )
+    made = google_attention("Beit", h, qkv_bias=True, key_bias=False, width=width)
+    if c.flag("use_relative_position_bias", default=False):
+        made.inside("attention").children["relative_position_bias"] = relative_positions(c)
+    return made
 
 
 def layer(c: ModelConfig) -> Module:
     h, inner = _hidden(c), c.dim("intermediate_size", default=3072)
     scaled = c.number("layer_scale_init_value", default=0.1) > 0
-    return Module(
-        "BeitLayer",
-        lambda_1=Weight(h, kind="scale") if scaled else None,
-        lambda_2=Weight(h, kind="scale") if scaled else None,
-        attention=attention(c),
-        intermediate=Module(
-            "BeitIntermediate",
-            dense=Linear(h, inner, kind="up"),
-            intermediate_act_fn=activation(c.text("hidden_act", default="gelu")),
-            component=Component.MLP,
-        ),
-        output=Module("BeitOutput", dense=Linear(inner, h, kind="down"), component=Component.MLP),
-        layernorm_before=_norm(c),
-        layernorm_after=_norm(c),
-    )
+    act, eps = c.text("hidden_act", default="gelu"), c.number("layer_norm_eps", default=1e-12)
+    made = google_layer("Beit", h, inner, eps=eps, act=act, attention=attention(c))
+    if scaled:
+        factors = {f"lambda_{i}": Weight(h, kind="scale") for i in (1, 2)}
+        made.children = {**factors, **made.children}
+    return made
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:

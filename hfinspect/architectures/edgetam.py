@@ -10,15 +10,14 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import renamed
+from ..layers.vision import narrowed_attention
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import (
     Activation,
-    Conv,
     LayerNorm,
     Layers,
     Linear,
     Module,
-    ModuleList,
     Parameter,
     Weight,
 )
@@ -34,20 +33,8 @@ BACKBONE = {
 
 def vision_model(c: ModelConfig) -> Module:
     """The backbone's maps at one width."""
-    out, kernel = c.dim("fpn_hidden_size", default=256), c.dim("fpn_kernel_size", default=1)
-    widths = c.dims("backbone_channel_list", default=(384, 192, 96, 48))
     section = c.section("backbone_config", default=BACKBONE)
-    return Module(
-        f"{_IMAGE}VisionModel",
-        backbone=auto_model(section, default_type="timm_wrapper", part="vision"),
-        neck=Module(
-            f"{_IMAGE}VisionNeck",
-            position_encoding=Activation(f"{_IMAGE}SinePositionEmbedding"),
-            convs=ModuleList(Conv(width, out, kernel) for width in widths),
-            component=Component.CONV,
-        ),
-        part="vision",
-    )
+    return sam2.necked(_IMAGE, c, section, "timm_wrapper", (384, 192, 96, 48))
 
 
 # ---- memory
@@ -86,13 +73,8 @@ def perceiver(c: ModelConfig) -> Module:
         count: Dim = c.dim(key, default=256, minimum=0)
         return Weight(count, d) if count else None
 
-    attend = Module(
-        f"{_VIDEO}PerceiverAttention",
-        q_proj=Linear(d, wide, bias=False, kind="query"),
-        k_proj=Linear(d, wide, bias=False, kind="key"),
-        v_proj=Linear(d, wide, bias=False, kind="value"),
-        o_proj=Linear(wide, d, bias=False, kind="output"),
-    )
+    attend = narrowed_attention(f"{_VIDEO}PerceiverAttention", d, wide, bias=False)
+    attend.component = None
     mlp = Module(
         f"{_VIDEO}PerceiverMLP",
         layer_norm=LayerNorm(d),

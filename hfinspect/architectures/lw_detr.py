@@ -14,8 +14,8 @@ from ..core.dims import Dim
 from ..layers.backbones import hands_on
 from ..layers.blocks import activation, gated_mlp, gated_width
 from ..layers.deformable import label_scores, predictor, sampling_attention
-from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
-from ..trees.catalog import register, register_part
+from ..layers.vision import narrowed_attention, pair, patch_conv, patch_count, plain_mlp, scaled
+from ..trees.catalog import register, register_pair, register_part
 from ..trees.handed_on import chosen_stages, stage_names
 from ..trees.modules import (
     BatchNorm,
@@ -272,14 +272,7 @@ def _self_attention(name: str, c: ModelConfig) -> Module:
             out_proj=Linear(inner, d, bias=bias, kind="output"),
             component=Component.ATTENTION,
         )
-    return Module(
-        f"{_LW}Attention",
-        q_proj=Linear(d, inner, bias=bias, kind="query"),
-        k_proj=Linear(d, inner, bias=bias, kind="key"),
-        v_proj=Linear(d, inner, bias=bias, kind="value"),
-        o_proj=Linear(inner, d, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return narrowed_attention(f"{_LW}Attention", d, inner, bias=bias)
 
 
 def decoder_layer(name: str, c: ModelConfig) -> Module:
@@ -382,11 +375,8 @@ def segmentation(c: ModelConfig) -> Module:
     return root
 
 
-register(
-    "lw_detr",
-    {f"{_LW}ForObjectDetection": object_detection, f"{_LW}Model": partial(model, _LW)},
-    base_prefix="model",
-    category="vision",
+register_pair(
+    "lw_detr", _LW, object_detection, partial(model, _LW), "vision", ending="ForObjectDetection"
 )
 register(
     "rf_detr",

@@ -10,7 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import renamed
-from ..layers.vision import pair, patch_conv, scaled
+from ..layers.vision import narrowed_attention, pair, patch_conv, scaled
 from ..trees.catalog import register_part
 from ..trees.modules import (
     Conv,
@@ -146,14 +146,7 @@ def attention(c: ModelConfig, d: Dim, rate: int | None = None) -> Module:
     """Narrower inside by the downsampling rate."""
     down = c.dim("attention_downsample_rate", default=2) if rate is None else rate
     inner = d // down if int(down) != 1 else d
-    return Module(
-        "SamAttention",
-        q_proj=Linear(d, inner, kind="query"),
-        k_proj=Linear(d, inner, kind="key"),
-        v_proj=Linear(d, inner, kind="value"),
-        out_proj=Linear(inner, d, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return narrowed_attention("SamAttention", d, inner, out="out_proj")
 
 
 def two_way_layer(c: ModelConfig, d: Dim) -> Module:

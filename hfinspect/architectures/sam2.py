@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.vision import bounded, pair, patch_conv, scaled
+from ..layers.vision import bounded, narrowed_attention, pair, patch_conv, scaled
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
@@ -117,17 +117,23 @@ def hiera(c: ModelConfig) -> Module:
 
 
 def vision_model(c: ModelConfig) -> Module:
+    section = c.section("backbone_config")
+    return necked("Sam2", c, section, "sam2_hiera_det_model", (768, 384, 192, 96))
+
+
+def necked(
+    name: str, c: ModelConfig, section: ModelConfig, kind: str, widths: Sequence[int]
+) -> Module:
+    """A backbone, of ``kind`` where its section says nothing, and its maps at one width."""
     out, kernel = c.dim("fpn_hidden_size", default=256), c.dim("fpn_kernel_size", default=1)
-    widths = c.dims("backbone_channel_list", default=(768, 384, 192, 96))
+    sizes = c.dims("backbone_channel_list", default=widths)
     return Module(
-        "Sam2VisionModel",
-        backbone=auto_model(
-            c.section("backbone_config"), default_type="sam2_hiera_det_model", part="vision"
-        ),
+        f"{name}VisionModel",
+        backbone=auto_model(section, default_type=kind, part="vision"),
         neck=Module(
-            "Sam2VisionNeck",
-            position_encoding=Activation("Sam2SinePositionEmbedding"),
-            convs=ModuleList(Conv(width, out, kernel) for width in widths),
+            f"{name}VisionNeck",
+            position_encoding=Activation(f"{name}SinePositionEmbedding"),
+            convs=ModuleList(Conv(width, out, kernel) for width in sizes),
             component=Component.CONV,
         ),
         part="vision",
@@ -172,14 +178,7 @@ def attention(c: ModelConfig, d: Dim, rate: int | None = None) -> Module:
     """Narrower inside by the downsampling rate."""
     down = c.dim("attention_downsample_rate", default=2) if rate is None else rate
     inner = d // down if int(down) != 1 else d
-    return Module(
-        "Sam2Attention",
-        q_proj=Linear(d, inner, kind="query"),
-        k_proj=Linear(d, inner, kind="key"),
-        v_proj=Linear(d, inner, kind="value"),
-        o_proj=Linear(inner, d, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return narrowed_attention("Sam2Attention", d, inner)
 
 
 def _depth(c: ModelConfig) -> Dim:

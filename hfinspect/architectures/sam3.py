@@ -12,7 +12,7 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.vision import narrowed_attention, plain_mlp
 from ..trees.catalog import auto_class, auto_model, builder, register, register_part
 from ..trees.modules import (
     Activation,
@@ -52,16 +52,11 @@ def _width(c: ModelConfig) -> Dim:
 def _scaled(c: ModelConfig, d: Dim, scale: object, out: Dim) -> Module:
     """The map at one size: larger by convolutions, smaller by pooling."""
     half = d // 2
+    double = Conv(d, half, 2, stride=2, transposed=True)
+    again = Conv(half, d // 4, 2, stride=2, transposed=True)
     up: dict[object, tuple[list[Module], Dim]] = {
-        4.0: (
-            [
-                Conv(d, half, 2, stride=2, transposed=True),
-                Activation("GELU"),
-                Conv(half, d // 4, 2, stride=2, transposed=True),
-            ],
-            d // 4,
-        ),
-        2.0: ([Conv(d, half, 2, stride=2, transposed=True)], half),
+        4.0: ([double, Activation("GELU"), again], d // 4),
+        2.0: ([double], half),
         1.0: ([], d),
         0.5: ([Activation("MaxPool2d")], d),
     }
@@ -106,29 +101,6 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- blocks
 
 
-def attention(name: str, c: ModelConfig) -> Module:
-    d = _width(c)
-    return Module(
-        f"{name}Attention",
-        q_proj=Linear(d, d, kind="query"),
-        k_proj=Linear(d, d, kind="key"),
-        v_proj=Linear(d, d, kind="value"),
-        o_proj=Linear(d, d, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
-def mlp(name: str, c: ModelConfig) -> Module:
-    d, inner = _width(c), c.dim("intermediate_size", default=2048)
-    return Module(
-        f"{name}MLP",
-        activation_fn=activation(c.text("hidden_act", default="relu")),
-        fc1=Linear(d, inner, kind="up"),
-        fc2=Linear(inner, d, kind="down"),
-        component=Component.MLP,
-    )
-
-
 def small_mlp(name: str, *sizes: Dim | int, component: Component = Component.HEAD) -> Module:
     """Two or three linear layers."""
     pairs = pairwise(sizes)
@@ -138,20 +110,16 @@ def small_mlp(name: str, *sizes: Dim | int, component: Component = Component.HEA
 
 def encoder_layer(name: str, c: ModelConfig) -> Module:
     """Attention of the picture, then to the text."""
-    d = _width(c)
+    d, inner = _width(c), c.dim("intermediate_size", default=2048)
     return Module(
-        name,
+        f"{name}GeometryEncoderLayer",
         layer_norm1=LayerNorm(d),
-        self_attn=attention(_prefix(name), c),
-        cross_attn=attention(_prefix(name), c),
+        self_attn=narrowed_attention(f"{name}Attention", d),
+        cross_attn=narrowed_attention(f"{name}Attention", d),
         layer_norm2=LayerNorm(d),
-        mlp=mlp(_prefix(name), c),
+        mlp=plain_mlp(f"{name}MLP", d, inner, act=c.text("hidden_act", default="relu")),
         layer_norm3=LayerNorm(d),
     )
-
-
-def _prefix(name: str) -> str:
-    return "Sam3LiteText" if name.startswith("Sam3LiteText") else "Sam3"
 
 
 def _depth(c: ModelConfig, default: int) -> Dim:
@@ -172,7 +140,7 @@ def geometry_encoder(name: str, c: ModelConfig) -> Module:
         vision_layer_norm=LayerNorm(d),
         final_proj=Linear(d, d, component=Component.PROJECTOR),
         prompt_layer_norm=LayerNorm(d),
-        layers=Layers.of(_depth(c, 3), encoder_layer(f"{name}GeometryEncoderLayer", c)),
+        layers=Layers.of(_depth(c, 3), encoder_layer(name, c)),
         output_layer_norm=LayerNorm(d),
         part="vision",
     )

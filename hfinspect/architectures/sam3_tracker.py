@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import renamed
+from ..layers.vision import narrowed_attention
 from ..trees.catalog import auto_model, register
 from ..trees.modules import (
     Activation,
@@ -37,15 +38,8 @@ def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module
     """Keys and values of what is ``seen`` where that is another width."""
     d = c.dim("memory_attention_hidden_size", default=256)
     down = c.dim("memory_attention_downsample_rate", default=1)
-    inner, outer = d // down if int(down) != 1 else d, d if seen is None else seen
-    return Module(
-        f"{name}RoPEAttention",
-        q_proj=Linear(d, inner, kind="query"),
-        k_proj=Linear(outer, inner, kind="key"),
-        v_proj=Linear(outer, inner, kind="value"),
-        o_proj=Linear(inner, d, kind="output"),
-        component=Component.ATTENTION,
-    )
+    inner = d // down if int(down) != 1 else d
+    return narrowed_attention(f"{name}RoPEAttention", d, inner, seen=seen)
 
 
 def _memory_layer(name: str, c: ModelConfig) -> Module:

@@ -7,8 +7,7 @@ pretraining a narrower one that paints the masked tubes. Positions are fixed wav
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.vision import labels_classifier, pair
+from ..layers.vision import google_layer, labels_classifier, pair
 from ..trees.catalog import register
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 
@@ -37,21 +36,8 @@ def _attention(c: ModelConfig, h: Dim) -> Module:
 def _layer(c: ModelConfig, h: Dim, inner: Dim, heads: Dim) -> Module:
     c.divided(h, heads, "hidden_size", "num_attention_heads")
     eps = c.number("layer_norm_eps", default=1e-12)
-    return Module(
-        f"{_NAME}Layer",
-        attention=_attention(c, h),
-        intermediate=Module(
-            f"{_NAME}Intermediate",
-            dense=Linear(h, inner, kind="up"),
-            intermediate_act_fn=activation(c.text("hidden_act", default="gelu")),
-            component=Component.MLP,
-        ),
-        output=Module(
-            f"{_NAME}Output", dense=Linear(inner, h, kind="down"), component=Component.MLP
-        ),
-        layernorm_before=LayerNorm(h, eps=eps),
-        layernorm_after=LayerNorm(h, eps=eps),
-    )
+    act = c.text("hidden_act", default="gelu")
+    return google_layer(_NAME, h, inner, eps=eps, act=act, attention=_attention(c, h))
 
 
 def model(c: ModelConfig) -> Module:

@@ -134,14 +134,15 @@ def google_layer(
     act: str | None,
     qkv_bias: bool = True,
     width: int | None = None,
+    attention: Module | None = None,
 ) -> Module:
     """Pre-norm attention and MLP: 4·H² + 2·H·I weights, biases and two norms.
 
-    ``width`` is heads · head_dim where that is not the hidden size.
+    ``width`` is heads · head_dim where that is not the hidden size; ``attention`` is another.
     """
     return Module(
         f"{name}Layer",
-        attention=google_attention(name, hidden, qkv_bias=qkv_bias, width=width),
+        attention=attention or google_attention(name, hidden, qkv_bias=qkv_bias, width=width),
         intermediate=Module(
             f"{name}Intermediate",
             dense=Linear(hidden, inner, kind="up"),
@@ -164,6 +165,30 @@ def clip_attention(name: str, hidden: int, *, bias: bool = True) -> Module:
         v_proj=Linear(hidden, hidden, bias=bias, kind="value"),
         q_proj=Linear(hidden, hidden, bias=bias, kind="query"),
         out_proj=Linear(hidden, hidden, bias=bias, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def narrowed_attention(
+    name: str,
+    hidden: int,
+    inner: int | None = None,
+    *,
+    seen: int | None = None,
+    bias: bool = True,
+    out: str = "o_proj",
+) -> Module:
+    """Query, key, value and output, ``inner`` wide between them (None: as wide as the hidden size);
+    keys and values of what is ``seen`` where that has another width: 2·H·I + 2·S·I weights."""
+    width, looked = hidden if inner is None else inner, hidden if seen is None else seen
+    return Module(
+        name,
+        {
+            "q_proj": Linear(hidden, width, bias=bias, kind="query"),
+            "k_proj": Linear(looked, width, bias=bias, kind="key"),
+            "v_proj": Linear(looked, width, bias=bias, kind="value"),
+            out: Linear(width, hidden, bias=bias, kind="output"),
+        },
         component=Component.ATTENTION,
     )
 
