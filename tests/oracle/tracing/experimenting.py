@@ -17,7 +17,7 @@ from .changing import IDLE, alternatives, at_random, flattened, has_sides, neste
 from .evaluating import HANDED
 from .library import patience
 from .observing import Node, Part, paths
-from .staging import parallel
+from .staging import Parallel, parallel, resized
 from .writing import keys_of
 
 _BATCH = 14
@@ -242,29 +242,32 @@ class Experiments(Builds):
                     self._turned(one, idle[start : start + _BATCH])
 
     def _lengths(self) -> None:
-        """Other numbers of stages: all lists of one length together."""
-        self.groups = [
-            group for group in parallel(self.base.env)
-            if not {*group.lists, *group.counts}.isdisjoint(self.effective())
-        ]  # fmt: skip
-        for group in self.groups:
-            known = self.lengths[group] = [group.length]
-            for length in (group.length + 1, group.length - 1, max(group.length + 2, 6), 2, 1):
-                if length in known or length < 1:
-                    continue
+        """Other numbers of stages: all lists of one length together, and each alone."""
+        base = self.base.root.signature
+        for group in parallel(self.base.env):
+            keys = {*group.lists, *group.counts}
+            built = list(self._resized(group))
+            changed = any(one.root.signature != base for one in built)
+            if len(built) < 2 or not (changed or keys & set(self.effective())):
+                continue
+            self.groups.append(group)
+            self.lengths[group] = [len(one.env[group.lists[0]]) for one in (self.base, *built)]
+            alone = [{key: resized(key, self.base.env[key], group.length + by)}
+                     for key in group.lists for by in (1, -1)]  # fmt: skip
+            found = (self.changed(changes) for changes in alone if all(changes.values()))
+            self.seen += [*built, *(one for one in found if isinstance(one, Seen))]
+            effective = set(self.effective())
+            more = keys if effective.isdisjoint(group.lists) else group.counts
+            self.conditional.update(key for key in more if key not in effective)
+
+    def _resized(self, group: Parallel) -> Iterator[Seen]:
+        """The base with other numbers of stages."""
+        n = group.length
+        for length in dict.fromkeys((n + 1, n - 1, max(n + 2, 6), 2, 1)):
+            if length != n and length > 0:
                 one = self.changed(group.resized(self.base.env, length))
                 if isinstance(one, Seen) and group.agree(one.env):
-                    known.append(length)
-                    self.seen.append(one)
-        self.groups = [group for group in self.groups if len(self.lengths[group]) > 2]
-        # That one list may be longer than the others shows where it changes nothing.
-        self.seen += [
-            one for one in self.cache.values()
-            if isinstance(one, Seen) and one not in self.seen and len(one.changes) == 1
-            and any(not group.agree(one.env) for group in self.groups)
-        ]  # fmt: skip
-        for group in self.groups:
-            self.conditional.update(k for k in group.counts if k not in self.effective())
+                    yield one
 
     def _conditional(self) -> None:
         """Keys that matter only where another one is turned: a flag, a text, what is null, or a
