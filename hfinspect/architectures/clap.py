@@ -11,6 +11,7 @@ from ..layers import encoders
 from ..layers.blocks import activation
 from ..layers.encoders import BASE, hidden
 from ..layers.vision import pair, stage_depths
+from ..layers.windowed import stage_layer
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -25,7 +26,6 @@ from ..trees.modules import (
     Sequential,
     Weight,
 )
-from .swin import merging, stage_layer, window_attention
 
 _NAME = "ClapText"
 _TEXT = {**BASE, "vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
@@ -100,11 +100,28 @@ def patch_embed(c: ModelConfig) -> Module:
 
 
 def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
-    block = window_attention(c, width, heads)
-    area = c.dim("window_size") * c.dim("window_size")
-    block.class_name = "ClapAudioSelfAttention"
-    block.children["relative_position_index"] = Buffer(area, area, dtype="I64")
-    return block
+    """q, k, v and a bias per head for every offset within a window: (2·w - 1)²."""
+    window, bias = c.dim("window_size"), c.flag("qkv_bias", default=True)
+    c.divided(width, heads, "width of the stage", "num_heads")
+    area = window * window
+    side = 2 * window - 1
+    return Module(
+        "ClapAudioSelfAttention",
+        relative_position_bias_table=Weight(side * side, heads, kind="relative_position"),
+        relative_position_index=Buffer(area, area, dtype="I64"),
+        query=Linear(width, width, bias=bias, kind="query"),
+        key=Linear(width, width, bias=bias, kind="key"),
+        value=Linear(width, width, bias=bias, kind="value"),
+    )
+
+
+def _merging(width: Dim) -> Module:
+    """Four neighbours side by side, then projected to twice the width: 8·W² weights."""
+    return Module(
+        "ClapAudioPatchMerging",
+        reduction=Linear(4 * width, 2 * width, bias=False, component=Component.CONV),
+        norm=LayerNorm(4 * width),
+    )
 
 
 def audio_model(c: ModelConfig) -> Module:
@@ -114,7 +131,7 @@ def audio_model(c: ModelConfig) -> Module:
     width, stages = c.dim("patch_embeds_hidden_size"), []
     for i, depth in enumerate(depths):
         block = stage_layer("ClapAudio", c, width, _attention(c, width, heads[i]))
-        down = merging("ClapAudio", width, norm_after=False) if i < len(depths) - 1 else None
+        down = _merging(width) if i < len(depths) - 1 else None
         blocks = ModuleList([block] * int(depth))
         stages.append(Module("ClapAudioStage", blocks=blocks, downsample=down))
         if down is not None:

@@ -4,16 +4,13 @@ Source of shapes: transformers/models/maskformer/modeling_maskformer*.py.
 A backbone, which is a Swin of its own or any other, a pyramid over its maps, and DETR's decoder.
 """
 
-from dataclasses import replace
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
 from ..layers.deformable import GROUPS, width
-from ..layers.vision import pair, patch_count
-from ..trees.catalog import auto_model, register, register_pair
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
     Conv,
@@ -23,17 +20,12 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
-    ModuleList,
-    Parameter,
     Sequential,
-    Weight,
-    each_module,
 )
 from . import detr
 from .mask2former import criterion, mask_head
-from .swin import stages
 
-_NAME, _SWIN = "MaskFormer", "MaskFormerSwin"
+_NAME = "MaskFormer"
 #: What MaskFormerConfig makes of an absent backbone_config.
 BACKBONE = {
     "model_type": "swin", "depths": [2, 2, 18, 2], "image_size": 384, "embed_dim": 128,
@@ -41,36 +33,13 @@ BACKBONE = {
 }  # fmt: skip
 
 
-# ---- the Swin of its own
-
-
-def swin_model(c: ModelConfig) -> Module:
-    """Swin with one position more, and with the offsets of a window among its tensors."""
-    model = renamed(
-        auto_model(ModelConfig({**c.given, "model_type": "swin"}, c.path)), "Swin", _SWIN
-    )
-    for module in each_module(model):
-        offsets = module.children.get("relative_position_index")
-        if isinstance(offsets, Parameter):
-            module.children["relative_position_index"] = replace(offsets, saved=True)
-    embeddings = model.inside("embeddings")
-    if "position_embeddings" in embeddings.children:
-        patches = patch_count(pair(c, "image_size", default=224), pair(c, "patch_size", default=4))
-        embeddings.children["position_embeddings"] = Weight(
-            1, patches + 1, c.dim("embed_dim", default=96), kind="position"
-        )
-    return model
-
-
-def swin_backbone(c: ModelConfig) -> Module:
-    norms = ModuleList(LayerNorm(width) for width, _, _ in stages(c))
-    return Module(f"{_SWIN}Backbone", model=swin_model(c), hidden_states_norms=norms, part="vision")
+# ---- backbone
 
 
 def _encoder(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     section = c.section("backbone_config", default=BACKBONE).with_defaults(model_type="swin")
     if section.model_type in ("swin", "maskformer-swin"):  # all its maps, whatever it lists
-        return swin_backbone(section), tuple(width for width, _, _ in stages(section))
+        section = ModelConfig({**section.given, "model_type": "maskformer-swin"}, section.path)
     return backbone(section, default_type="swin")
 
 
@@ -179,10 +148,4 @@ def instance_segmentation(c: ModelConfig) -> Module:
 
 register_pair(
     "maskformer", _NAME, instance_segmentation, model, "vision", ending="ForInstanceSegmentation"
-)
-register(
-    "maskformer-swin",
-    {f"{_SWIN}Model": swin_model, f"{_SWIN}Backbone": swin_backbone},
-    base_prefix="model",
-    category="vision",
 )

@@ -8,6 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.vision import pair, patch_conv, patch_count, stage_depths
+from ..layers.windowed import stage_layer
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -15,13 +16,12 @@ from ..trees.modules import (
     Dropout,
     LayerNorm,
     Layers,
+    Linear,
     Module,
     ModuleList,
     Sequential,
     Weight,
 )
-from .swin import stage_layer
-from .swinv2 import cosine_attention
 
 #: Channels of the convolutions that enlarge the image.
 _FEATURES = 64
@@ -65,6 +65,23 @@ def _closing(c: ModelConfig) -> Module | None:
     )
 
 
+def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
+    """Cosine attention: a learned scale per head, and an MLP over relative positions."""
+    bias = c.flag("qkv_bias", default=True)
+    c.divided(width, heads, "width of the stage", "num_heads")
+    return Module(
+        "Swin2SRSelfAttention",
+        logit_scale=Weight(heads, 1, 1, kind="scale"),
+        continuous_position_bias_mlp=Sequential(
+            Linear(2, 512), Activation("ReLU"), Linear(512, heads, bias=False),
+            kind="relative_position",
+        ),
+        query=Linear(width, width, bias=bias, kind="query"),
+        key=Linear(width, width, bias=False, kind="key"),
+        value=Linear(width, width, bias=bias, kind="value"),
+    )  # fmt: skip
+
+
 def _stages(config: ModelConfig) -> Layers:
     c = config.with_defaults(mlp_ratio=2.0)
     depths, width = stage_depths(c, _DEPTHS), _width(c)
@@ -73,7 +90,7 @@ def _stages(config: ModelConfig) -> Layers:
         raise c.error("num_heads", c.raw("num_heads"), f"{len(depths)} entries, one per stage")
     stages = []
     for count, depth in zip(heads, depths, strict=False):
-        attention = cosine_attention(c, width, count, name="Swin2SR")
+        attention = _attention(c, width, count)
         layer = stage_layer("Swin2SR", c, width, attention)
         stage = Module(
             "Swin2SRStage",

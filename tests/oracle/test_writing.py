@@ -33,6 +33,17 @@ def test_a_part_is_not_what_its_neighbour_is() -> None:
     assert whole["in"]["base"] == base
 
 
+def test_a_tower_below_a_projector_is_none() -> None:
+    table = Table()
+    out = {"shape": [2], "label": ("projector", "projector", None)}
+    tree = {"class": "Whole", "in": {
+        "text_model": {"section": "", "class": "TextModel"},
+        "projection": {"class": "Linear", "in": {"weight": out}}}}  # fmt: skip
+    table.root(tree, "text")
+    parts = {node["class"]: node.get("part") for node in table.nodes}
+    assert parts == {"Whole": None, "Linear": "projector"}
+
+
 def test_a_text_decoder_of_an_audio_family_stays_text() -> None:
     """What is known to be text is text; of what nothing is known it is the family's part."""
     table = Table()

@@ -326,6 +326,16 @@ class Experiments(Builds):
         return [k for k in dict.fromkeys([*found, *sorted(self.conditional)]) if k not in said]
 
     @property
+    def idle_counts(self) -> set[str]:
+        """Counts of stages that change nothing by themselves."""
+        base = self.base.root.signature
+        alone = {
+            key for s in self.seen if s.root.signature != base and len(s.changes) == 1
+            for key in s.changes
+        }  # fmt: skip
+        return {key for group in self.groups for key in group.counts} - alone
+
+    @property
     def hands_on(self) -> bool:
         """Whether it has a module for each map that it hands on, of any number of stages."""
         below = (node for _, node in paths(self.base.root))

@@ -612,6 +612,8 @@ class Recording(Experiments):
         if isinstance(value, str):
             return {"is": [value, *self.working.get(key, ())]}
         if isinstance(value, int):
+            if key in self.idle_counts:
+                return None  # a guard would read it
             working = self.working.get(key, ())
             null = {"null": True} if None in working else {}
             if value < 0:

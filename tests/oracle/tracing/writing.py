@@ -139,7 +139,7 @@ class Table:
         if len(components) == 1 and components != {component} and own:
             component = found["as"] = components.pop()
         parts = {label[1] or part for label in labels}
-        if len(parts) == 1 and parts != {there}:
+        if len(parts) == 1 and parts != {there} and (own or parts != {"projector"}):
             there = found["part"] = parts.pop()
         kinds = {label[2] for label in labels}
         if len(kinds) == 1 and kinds != {kind} and kinds != {None} and own:
