@@ -211,3 +211,37 @@ def test_layers_may_be_of_two_kinds_at_once_and_their_kinds_computed() -> None:
         k for k, g in found.guards.items() if "is" in g
     )
     assert found.gated.equal > 50
+
+
+class Crossing(Patches):
+    """A flag that may be turned only where another one is."""
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int", "decodes": "bool", "crosses": "bool"}
+
+    def looked_at(self, kind: str, name: str, given: Any) -> set[str]:
+        return set(self.optional(kind, name))
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return {"width": 8, "decodes": False, "crosses": False, **given}
+
+    as_saved = full
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        flags = {"decodes": rng.random() < 0.7, "crosses": rng.random() < 0.5}
+        return {**base, "width": rng.randint(1, 99), **flags}
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        full = self.full(kind, name, given)
+        if full["crosses"] and not full["decodes"]:
+            raise ValueError("crosses as a decoder alone")
+        names = ("self", "cross") if full["crosses"] else ("self",)
+        return dict.fromkeys(names, (full["width"],))
+
+    loaded_names = saved_names
+
+
+def test_a_flag_that_needs_another_is_tried_with_it() -> None:
+    found = Recording(cast("Library", Crossing()), "crossing", "CrossingModel").solve()
+    assert found.tree["in"]["cross"]["if"] == ["true", "crosses"]
+    assert found.gated.refused == 0

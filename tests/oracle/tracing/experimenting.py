@@ -162,6 +162,7 @@ class Experiments(Builds):
             self._single(key)
         if not self.narrow:
             self._other_branches()
+            self._together()
             self._conditional()
             self._equal()
             self._lengths()
@@ -268,6 +269,22 @@ class Experiments(Builds):
                 one = self.changed(group.resized(self.base.env, length))
                 if isinstance(one, Seen) and group.agree(one.env):
                     yield one
+
+    def _together(self) -> None:
+        """Flags that build only where another flag is turned: cross-attention of a decoder."""
+        flags = [k for k, v in self.base.env.items() if isinstance(v, bool) and k in self.options]
+        for key in [k for k in flags if k in self.failing and not self.working.get(k)][:4]:
+            value = not self.base.env[key]
+            for other in flags:
+                near = other.rpartition(".")[0] == key.rpartition(".")[0] and other != key
+                turned = self.changed({other: not self.base.env[other]}) if near else ""
+                both = {other: not self.base.env[other], key: value}
+                found = self.changed(both) if isinstance(turned, Seen) else ""
+                if isinstance(turned, Seen) and isinstance(found, Seen):
+                    self.working[key] = [value]
+                    self.conditional.add(key)
+                    self.seen += [one for one in (turned, found) if one not in self.seen]
+                    break
 
     def _conditional(self) -> None:
         """Keys that matter only where another one is turned: a flag, a text, what is null, or a
