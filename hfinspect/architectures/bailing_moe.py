@@ -11,15 +11,13 @@ layers that predict further tokens, which its class saves.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_heads
+from ..layers.blocks import gated_mlp, grouped_heads, size
 from ..layers.experts import routed_and_shared
 from ..layers.heads import causal_lm, sequence_classification
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
+_hidden = size("hidden_size", default=2048)
 
 
 def _norm(c: ModelConfig, size: Dim | None = None) -> Module:

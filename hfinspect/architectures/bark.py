@@ -7,7 +7,7 @@ table and a head for each codebook, tied in pairs.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
@@ -21,21 +21,10 @@ from ..trees.modules import (
     ModuleList,
 )  # fmt: skip
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
-
-
-def _inputs(c: ModelConfig) -> Dim:
-    return c.dim("input_vocab_size", "vocab_size", default=10048)
-
-
-def _outputs(c: ModelConfig) -> Dim:
-    return c.dim("output_vocab_size", default=10048)
-
-
-def _length(c: ModelConfig) -> Dim:
-    return c.dim("block_size", "window_size", default=1024)
+_hidden = size("hidden_size", default=768)
+_inputs = size("input_vocab_size", "vocab_size", default=10048)
+_outputs = size("output_vocab_size", default=10048)
+_length = size("block_size", "window_size", default=1024)
 
 
 def _norm(c: ModelConfig, *, causal: bool) -> Module:

@@ -7,7 +7,7 @@ encoder (retrieval), as both (question answering).
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.vision import (
     clip_encoder,
     clip_layer,
@@ -114,8 +114,7 @@ def bert_mlp(name: str, c: ModelConfig, h: Dim, suffix: str = "") -> dict[str, M
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
 
 
 def _attention(h: Dim, context: Dim) -> Module:
@@ -245,8 +244,7 @@ def both(c: ModelConfig) -> Module:
     )
 
 
-def _context(c: ModelConfig) -> Dim:
-    return c.dim("encoder_hidden_size", default=768)
+_context = size("encoder_hidden_size", default=768)
 
 
 def only_text(c: ModelConfig) -> Module:

@@ -7,6 +7,7 @@ layer), one linear layer, and a whole language model, decoder or encoder-decoder
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..trees.catalog import auto_class, register, register_part
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from .blip import bert_attention, bert_mlp
@@ -25,8 +26,7 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- Q-Former
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
 
 
 def _attention(h: Dim, context: Dim) -> Module:

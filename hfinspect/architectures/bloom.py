@@ -6,15 +6,12 @@ one matrix, and every linear has a bias.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    # Configs of the first release say n_embed, which wins over hidden_size.
-    return c.dim("n_embed", "hidden_size", default=64)
+_hidden = size("n_embed", "hidden_size", default=64)
 
 
 def _norm(c: ModelConfig) -> Module:

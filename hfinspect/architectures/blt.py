@@ -8,15 +8,13 @@ bytes are also looked up by their hash.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, rms_norms
 from ..layers.heads import to_words
 from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import Unknown
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList
 
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(width, eps=c.number("rms_norm_eps", default=1e-5), class_name="BltRMSNorm")
+_norm = rms_norms("BltRMSNorm", 1e-5)
 
 
 def _inner(c: ModelConfig, h: Dim, default: int | None) -> Dim:

@@ -6,8 +6,7 @@ side. Layers between the sides have the sizes of the text's. The two towers are 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..trees.catalog import builder, register
 from ..trees.modules import (
     Activation,
@@ -24,8 +23,7 @@ from ..trees.modules import (
 _NAME = "BridgeTower"
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -16,6 +16,7 @@ and so files hold the base model under ``transformer.``.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size, two_layer_mlp
 from ..layers.heads import classifier, lm_head, to_words
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -32,9 +33,7 @@ from ..trees.modules import (
 )  # fmt: skip
 from .cogvlm import vision_model
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _layers(c: ModelConfig) -> Dim:
@@ -48,8 +47,7 @@ def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), eps=eps)
 
 
-def _channels(c: ModelConfig) -> Dim:
-    return c.dim("kv_channels", default=128)
+_channels = size("kv_channels", default=128)
 
 
 def attention(c: ModelConfig) -> Module:
@@ -148,12 +146,7 @@ def _first_layer(c: ModelConfig) -> Module:
             component=Component.ATTENTION,
         ),
         post_attention_layernorm=norm,
-        mlp=Module(
-            "GLU",
-            dense_h_to_4h=Linear(h, inner, kind="up"),
-            dense_4h_to_h=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=two_layer_mlp("GLU", h, inner, names=("dense_h_to_4h", "dense_4h_to_h")),
     )
 
 

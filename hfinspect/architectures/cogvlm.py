@@ -12,7 +12,7 @@ matrices.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp
+from ..layers.blocks import activation, gated_mlp, size
 from ..layers.heads import lm_head
 from ..layers.vision import pair, patch_conv, plain_mlp, position_table
 from ..trees.catalog import register
@@ -29,13 +29,8 @@ from ..trees.modules import (
     Weight,
 )  # fmt: skip
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _inner(c: ModelConfig) -> Dim:
-    return c.dim("intermediate_size", default=11008)
+_hidden = size("hidden_size", default=4096)
+_inner = size("intermediate_size", default=11008)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -11,7 +11,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
-from ..layers.blocks import activation, gated_mlp
+from ..layers.blocks import activation, gated_mlp, size
 from ..layers.deformable import layer_heads, predictor
 from ..layers.deformable import width as _d
 from ..layers.vision import MAX_RATIO, clip_attention
@@ -34,8 +34,7 @@ _FINE, _DEIM, _P = "DFine", "Deimv2", Component.PROJECTOR
 BACKBONE = {"model_type": "hgnet_v2", "out_indices": [2, 3, 4]}
 
 
-def _e(c: ModelConfig) -> Dim:
-    return c.dim("encoder_hidden_dim", default=256)
+_e = size("encoder_hidden_dim", default=256)
 
 
 def _eps(c: ModelConfig) -> float:

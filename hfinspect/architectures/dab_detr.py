@@ -9,7 +9,7 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.convolutions import rectifier
 from ..layers.deformable import label_scores, predictor
@@ -26,8 +26,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _d(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=256)
+_d = size("hidden_size", default=256)
 
 
 def _forward(c: ModelConfig, side: str) -> dict[str, Module]:

@@ -7,15 +7,12 @@ in tensors of n·I rows, in memory as in files.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=2048)
+_hidden = size("d_model", "hidden_size", default=2048)
 
 
 def _norm(c: ModelConfig) -> Module:

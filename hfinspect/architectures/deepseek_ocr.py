@@ -10,7 +10,7 @@ model's code, not in the config.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, two_layer_mlp
 from ..layers.heads import to_words
 from ..layers.vision import patch_conv, position_table
 from ..trees.catalog import register
@@ -78,12 +78,7 @@ def _clip_block(width: Dim, inner: Dim) -> Module:
             out_proj=Linear(width, width, kind="output"),
             component=Component.ATTENTION,
         ),
-        mlp=Module(
-            "NoTPFeedForward",
-            fc1=Linear(width, inner, kind="up"),
-            fc2=Linear(inner, width, kind="down"),
-            component=Component.MLP,
-        ),
+        mlp=two_layer_mlp("NoTPFeedForward", width, inner),
         layer_norm1=LayerNorm(width),
         layer_norm2=LayerNorm(width),
     )

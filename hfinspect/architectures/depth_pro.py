@@ -8,6 +8,7 @@ field of view.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.vision import Pair, bounded, pair
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
@@ -35,8 +36,7 @@ def _width(c: ModelConfig, key: str) -> Dim:
     return section.dim("hidden_size")
 
 
-def _fused(c: ModelConfig) -> Dim:
-    return c.dim("fusion_hidden_size", default=256)
+_fused = size("fusion_hidden_size", default=256)
 
 
 def _scaled(c: ModelConfig) -> tuple[Dim, ...]:

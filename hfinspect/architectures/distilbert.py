@@ -5,8 +5,7 @@ BERT's layers under other names, half as many, without segments and pooler.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import composed
 from ..layers.heads import classifier
 from ..trees.catalog import register
@@ -15,8 +14,7 @@ from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linea
 _TABLE = "distilbert.embeddings.word_embeddings.weight"
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("dim", "hidden_size", default=768)
+_width = size("dim", "hidden_size", default=768)
 
 
 def _norm(c: ModelConfig) -> Module:
@@ -27,8 +25,7 @@ def _act(c: ModelConfig) -> Module:
     return activation(c.text("activation", default="gelu"))
 
 
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=30522)
+_vocab = size("vocab_size", default=30522)
 
 
 def embeddings(c: ModelConfig) -> Module:

@@ -8,7 +8,7 @@ with gated MLPs, each with an adapter to the text model's width, and that model
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, layer_overrides, layer_types
+from ..layers.blocks import activation, layer_overrides, layer_types, size
 from ..layers.heads import to_words
 from ..layers.vision import bounded
 from ..trees.catalog import register, register_part
@@ -53,8 +53,7 @@ def _gated(name: str, c: ModelConfig, inner: Dim, *, kind: str | None = None) ->
     )
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("embed_dim", "hidden_size", default=1536)
+_width = size("embed_dim", "hidden_size", default=1536)
 
 
 def moe(c: ModelConfig, count: Dim, per_token: Dim) -> Module:

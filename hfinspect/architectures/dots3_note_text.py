@@ -8,7 +8,7 @@ Experts as in DeepSeek-V3. Vision and audio towers are not in the catalog.
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_overrides, layer_types
+from ..layers.blocks import gated_mlp, layer_overrides, layer_types, rms_norms, size
 from ..layers.composing import renamed
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.heads import causal_lm
@@ -22,7 +22,6 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
-    RMSNorm,
     Windows,
 )
 
@@ -39,13 +38,8 @@ _SLIDING = {
 _MAX_DISTINCT = 32
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=5120)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(width, eps=eps, class_name="Dots3NoteRMSNorm")
+_hidden = size("hidden_size", default=5120)
+_norm = rms_norms("Dots3NoteRMSNorm", 1e-5)
 
 
 def attention_types(c: ModelConfig, count: Dim) -> list[str]:

@@ -8,7 +8,7 @@ rotary.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, fused_attention
 from ..layers.heads import lm_head
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import register
@@ -24,12 +24,7 @@ def _block(c: ModelConfig, width: Dim) -> Module:
     inner, bias = c.dim("intermediate_size", default=4224), c.flag("use_bias", default=False)
     return Module(
         "DotsVisionBlock",
-        attn=Module(
-            "VisionAttention",
-            qkv=Linear(width, 3 * width, bias=bias, kind="qkv"),
-            proj=Linear(width, width, bias=bias, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=fused_attention("VisionAttention", width, bias=bias, out_bias=bias),
         norm1=_norm(c, width),
         mlp=Module(
             "DotsSwiGLUFFN",

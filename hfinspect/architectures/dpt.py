@@ -7,7 +7,7 @@ fine and read by a few convolutions.  Hybrids, which begin with a BiT network, a
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import renamed
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
@@ -32,8 +32,7 @@ def _widths(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("neck_hidden_sizes", default=(96, 192, 384, 768))
 
 
-def _fused(c: ModelConfig) -> Dim:
-    return c.dim("fusion_hidden_size", default=256)
+_fused = size("fusion_hidden_size", default=256)
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.vision import bounded
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -23,9 +23,7 @@ from ..trees.modules import (
     ModuleList,
 )
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=256)
+_hidden = size("hidden_size", default=256)
 
 
 def _widths(c: ModelConfig) -> tuple[Dim, ...]:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, layer_types
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, layer_types, size
 from ..layers.composing import renamed
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module
@@ -19,8 +18,7 @@ from .gemma4_text import norm, per_layer_gate
 _NAME = "EmbeddingGemma2"
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=512)
+_hidden = size("hidden_size", default=512)
 
 
 def _kinds(c: ModelConfig) -> Sequence[str]:

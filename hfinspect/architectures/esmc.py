@@ -6,16 +6,13 @@ positions.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, size
 from ..layers.composing import composed
 from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
+_hidden = size("hidden_size", default=2560)
 
 
 def _norm(c: ModelConfig, *, bias: bool = True) -> Module:

@@ -6,15 +6,12 @@ Llama's block under GPT-2's names: ``c_fc_0`` is the gate, ``c_fc_1`` the up pro
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.blocks import activation, grouped_attention, grouped_heads, size
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, Layers, Linear, Module, RMSNorm
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
+_hidden = size("hidden_size", default=2048)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import decoder_classes
 from ..trees.catalog import Builder, register
 from ..trees.keeps import KeysValues
@@ -33,8 +33,7 @@ class _Names(NamedTuple):
 _OLD = _Names("RWModel", "DecoderLayer", "Attention", "MLP", "Linear", "RotaryEmbedding")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("n_embed", "hidden_size", default=4544)
+_hidden = size("n_embed", "hidden_size", default=4544)
 
 
 def _norm(c: ModelConfig) -> Module:

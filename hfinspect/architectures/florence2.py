@@ -7,6 +7,7 @@ rows and columns, and BART. As released, with code of its own: florence2_release
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import fused_attention
 from ..layers.heads import to_words
 from ..layers.vision import bounded, plain_mlp, scaled
 from ..trees.catalog import auto_model, register_pair, register_part
@@ -66,11 +67,10 @@ def _block(c: ModelConfig, h: Dim, kind: str, attention: str) -> Module:
         {
             "conv1": Conv(h, h, 3, groups=h),
             "norm1": LayerNorm(h),
-            attention: Module(
+            attention: fused_attention(
                 f"{_NAME}Vision{'Window' if kind == 'Spatial' else kind}Attention",
-                qkv=Linear(h, 3 * h, bias=c.flag("qkv_bias", default=True), kind="qkv"),
-                proj=Linear(h, h, kind="output"),
-                component=Component.ATTENTION,
+                h,
+                bias=c.flag("qkv_bias", default=True),
             ),
             "conv2": Conv(h, h, 3, groups=h),
             "norm2": LayerNorm(h),

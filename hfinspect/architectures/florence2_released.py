@@ -9,7 +9,7 @@ columns. The form that transformers converts it to is another tree: florence2.py
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, fused_attention
 from ..layers.vision import bounded
 from ..trees.catalog import auto_class
 from ..trees.modules import (
@@ -52,12 +52,7 @@ def _half(class_name: str, at: str, attention: str, h: Dim, *, bias: bool) -> Mo
             at: Module(
                 "PreNorm",
                 norm=LayerNorm(h),
-                fn=Module(
-                    attention,
-                    qkv=Linear(h, 3 * h, bias=bias, kind="qkv"),
-                    proj=Linear(h, h, kind="output"),
-                    component=Component.ATTENTION,
-                ),
+                fn=fused_attention(attention, h, bias=bias),
             ),
             "conv2": _depthwise(h),
             "ffn": Module(

@@ -7,7 +7,7 @@ of convolutions per channel, one for each focal level, weighted by gates.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import size, two_layer_mlp
 from ..layers.vision import Pair, bounded, labels_classifier, pair, scaled, stage_depths
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -28,8 +28,7 @@ def _eps(c: ModelConfig) -> float:
     return c.number("layer_norm_eps", default=1e-5)
 
 
-def _first(c: ModelConfig) -> Dim:
-    return c.dim("embed_dim", default=96)
+_first = size("embed_dim", default=96)
 
 
 def _width(c: ModelConfig, stage: int) -> Dim:
@@ -83,12 +82,12 @@ def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
         norm1=LayerNorm(width, eps=_eps(c)),
         modulation=_modulation(c, width, level, window),
         norm2=LayerNorm(width, eps=_eps(c)),
-        mlp=Module(
+        mlp=two_layer_mlp(
             "FocalNetMlp",
-            fc1=Linear(width, inner, kind="up"),
-            activation=activation(c.text("hidden_act", default="gelu")),
-            fc2=Linear(inner, width, kind="down"),
-            component=Component.MLP,
+            width,
+            inner,
+            act=c.text("hidden_act", default="gelu"),
+            act_name="activation",
         ),
     )
 

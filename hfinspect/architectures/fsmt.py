@@ -6,8 +6,7 @@ than padding index and longest text; the head stands in the decoder.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import to_words
 from ..trees.catalog import register_pair
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
@@ -15,16 +14,9 @@ from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module
 _SIDES = ("encoder", "decoder")
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=1024)
-
-
-def _source(c: ModelConfig) -> Dim:
-    return c.dim("src_vocab_size", default=42024)
-
-
-def _target(c: ModelConfig) -> Dim:
-    return c.dim("tgt_vocab_size", "vocab_size", default=42024)
+_width = size("d_model", "hidden_size", default=1024)
+_source = size("src_vocab_size", default=42024)
+_target = size("tgt_vocab_size", "vocab_size", default=42024)
 
 
 def _attention(c: ModelConfig, side: int) -> Module:

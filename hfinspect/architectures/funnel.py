@@ -6,8 +6,7 @@ attention with learned biases. ``block_repeats`` runs layers again without weigh
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import composed
 from ..layers.heads import classifier, to_words
 from ..trees.catalog import register
@@ -26,8 +25,7 @@ from ..trees.modules import (
 _MAX_BLOCK = 1_000
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=768)
+_width = size("d_model", "hidden_size", default=768)
 
 
 def _norm(c: ModelConfig) -> Module:

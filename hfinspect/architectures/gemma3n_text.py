@@ -10,7 +10,7 @@ never used.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_heads
+from ..layers.blocks import activation, gated_mlp, grouped_heads, rms_norms, size
 from ..layers.heads import causal_lm
 from ..layers.windows import every, windows
 from ..trees.catalog import register
@@ -21,22 +21,12 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    RMSNorm,
     Weight,
 )
 
-
-def hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(width, eps=eps, class_name="Gemma3nRMSNorm")
-
-
-def _per_layer(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size_per_layer_input", default=256)
+hidden = size("hidden_size", default=2048)
+_norm = rms_norms("Gemma3nRMSNorm", 1e-6)
+_per_layer = size("hidden_size_per_layer_input", default=256)
 
 
 def saved_unless(unused: bool, module: Module) -> Module:

@@ -7,7 +7,7 @@ and output to four recorded bounds (``use_clipped_linears``), which are buffers.
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.multimodal import register_worded
 from ..trees.catalog import auto_model, register
 from ..trees.modules import (
@@ -108,8 +108,7 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- audio: a conformer, as in Gemma 3n
 
 
-def _audio_width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1024)
+_audio_width = size("hidden_size", default=1024)
 
 
 def _audio_linear(c: ModelConfig, inputs: int, outputs: int, kind: str = "") -> Module:

@@ -9,22 +9,24 @@ late layers that reuse earlier keys and values; the large one adds experts next 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, gated_mlp, layer_overrides, layer_types
+from ..layers.blocks import (
+    Heads,
+    activation,
+    gated_mlp,
+    layer_overrides,
+    layer_types,
+    rms_norms,
+    size,
+)
 from ..layers.heads import causal_lm
 from ..layers.windows import every, windows
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
 from .gemma3n_text import saved_unless
 
-
-def hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2304)
-
-
-def norm(c: ModelConfig, width: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(width, eps=eps, class_name="Gemma4RMSNorm")
+hidden = size("hidden_size", default=2304)
+norm = rms_norms("Gemma4RMSNorm", 1e-6)
 
 
 def types(c: ModelConfig) -> tuple[str, ...]:

@@ -7,7 +7,14 @@ patches, a gated merger, and GLM-4's decoder with norms before and after attenti
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention
+from ..layers.blocks import (
+    Heads,
+    activation,
+    fused_attention,
+    gated_mlp,
+    grouped_attention,
+    rms_norms,
+)
 from ..layers.decoders import Decoder, fused_mlp, pre_norm
 from ..layers.heads import to_words
 from ..layers.vision import position_table
@@ -20,13 +27,10 @@ from ..trees.modules import (
     Linear,
     Module,
     Parameter,
-    RMSNorm,
 )
 from .llama import LLAMA
 
-
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="Glm4vRMSNorm")
+_norm = rms_norms("Glm4vRMSNorm", 1e-5)
 
 
 # ---- vision
@@ -38,11 +42,8 @@ def vision_block(c: ModelConfig, h: Dim) -> Module:
         "Glm4vVisionBlock",
         norm1=_norm(c, h),
         norm2=_norm(c, h),
-        attn=Module(
-            "Glm4vVisionAttention",
-            qkv=Linear(h, 3 * h, bias=c.flag("attention_bias", default=False), kind="qkv"),
-            proj=Linear(h, h, bias=False, kind="output"),
-            component=Component.ATTENTION,
+        attn=fused_attention(
+            "Glm4vVisionAttention", h, bias=c.flag("attention_bias", default=False), out_bias=False
         ),
         # As wide inside as the tower's output, not as intermediate_size.
         mlp=gated_mlp("Glm4VisionMlp", h, out, act=c.text("hidden_act", default="silu")),

@@ -5,16 +5,14 @@ trace, has norms on queries and keys, no table of positions and biases in its ML
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import rms_norms
 from ..layers.decoders import fused_mlp
 from ..trees.catalog import builder, register_pair, register_part
-from ..trees.modules import Module, RMSNorm
+from ..trees.modules import Module
 from .glm4v import composite, glm_norms
 from .llama import LLAMA
 
-
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="GlmOcrRMSNorm")
+_norm = rms_norms("GlmOcrRMSNorm", 1e-5)
 
 
 # ---- text

@@ -5,8 +5,7 @@ layers, and a Llama decoder.
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.multimodal import decoder, language_model, projector, register_headed
 from ..trees.catalog import builder
 from ..trees.modules import Linear, Module
@@ -19,8 +18,7 @@ _TEXT = {
 }  # fmt: skip
 
 
-def _inner(c: ModelConfig) -> Dim:
-    return c.dim("intermediate_size", default=5120)
+_inner = size("intermediate_size", default=5120)
 
 
 def parts(c: ModelConfig, head: bool) -> dict[str, Module]:

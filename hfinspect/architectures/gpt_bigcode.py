@@ -6,15 +6,12 @@ GPT-2 with ordinary linears and one key and value head for all queries (multi_qu
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("n_embd", "hidden_size", default=768)
+_hidden = size("n_embd", "hidden_size", default=768)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -10,23 +10,19 @@ configs hold GPT-J's tensors. They are predicted as what they are.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import decoder_classes
 from ..trees.catalog import builder, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
+_hidden = size("hidden_size", default=2048)
 
 
 def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), eps=c.number("layer_norm_epsilon", default=1e-5))
 
 
-def _positions(c: ModelConfig) -> Dim:
-    return c.dim("max_position_embeddings", default=2048)
+_positions = size("max_position_embeddings", default=2048)
 
 
 def attention(c: ModelConfig) -> Module:

@@ -12,7 +12,7 @@ model_training/models/reward_model.py of github.com/LAION-AI/Open-Assistant, and
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import causal_lm, decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -26,9 +26,7 @@ from ..trees.modules import (
     Module,
 )
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=6144)
+_hidden = size("hidden_size", default=6144)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -7,6 +7,7 @@ ALiBi positions, heads that share one key and one value, gated MLPs, norms with 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..layers.blocks import size
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
@@ -15,8 +16,7 @@ from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 _MULTIPLE = 256
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("n_embd", "hidden_size", default=2048)
+_hidden = size("n_embd", "hidden_size", default=2048)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -8,6 +8,7 @@ file of its own (adapter_model.safetensors), not in the checkpoint.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.multimodal import decoder, language_model, register_headed
 from ..trees.catalog import auto_model
 from ..trees.modules import (
@@ -28,8 +29,7 @@ _NAME = "GraniteSpeech"
 # ---- conformer
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_dim", "hidden_size", default=1024)
+_width = size("hidden_dim", "hidden_size", default=1024)
 
 
 def forward(c: ModelConfig) -> Module:

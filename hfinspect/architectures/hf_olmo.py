@@ -9,14 +9,13 @@ them.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.vision import scaled
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("d_model", default=768)
+_hidden = size("d_model", default=768)
 
 
 def _bias(c: ModelConfig) -> bool:

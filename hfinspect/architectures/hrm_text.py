@@ -9,15 +9,13 @@ however many cycles.  Norms have no weight; files hold gate, q, k and v in one, 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1536)
+_hidden = size("hidden_size", default=1536)
 
 
 def _biases(**sizes: int) -> dict[str, Module]:

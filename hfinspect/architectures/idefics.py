@@ -8,7 +8,7 @@ a table and a head of their own.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp
+from ..layers.blocks import activation, gated_mlp, size
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -95,8 +95,7 @@ def resampler(c: ModelConfig, d: Dim) -> Module:
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _norm(c: ModelConfig, size: Dim | None = None) -> Module:

@@ -9,7 +9,7 @@ blocks' outputs stand in lists of their own, counted from the second layer on fo
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, layer_types
+from ..layers.blocks import Heads, layer_types, size
 from ..layers.composing import without_static_cache
 from ..layers.heads import lm_head
 from ..layers.windows import every, windows
@@ -18,9 +18,7 @@ from ..trees.keeps import State
 from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
 from .inkling_text import FULL, SLIDING
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4608)
+_hidden = size("hidden_size", default=4608)
 
 
 def _norm(c: ModelConfig) -> Module:
@@ -28,8 +26,7 @@ def _norm(c: ModelConfig) -> Module:
     return RMSNorm(_hidden(c), eps=eps, class_name="Inkling2RMSNorm")
 
 
-def _kernel(c: ModelConfig) -> Dim:
-    return c.dim("conv_kernel_size", "sconv_kernel_size", default=4)
+_kernel = size("conv_kernel_size", "sconv_kernel_size", default=4)
 
 
 def _convolution(c: ModelConfig, width: Dim) -> Module:

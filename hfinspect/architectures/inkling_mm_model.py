@@ -11,6 +11,7 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
+from ..layers.blocks import size
 from ..layers.heads import classifier
 from ..trees.catalog import register, register_part
 from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
@@ -276,8 +277,7 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def _text_width(c: ModelConfig) -> Dim:
-    return c.dim("text_hidden_size", "hidden_size", default=6144)
+_text_width = size("text_hidden_size", "hidden_size", default=6144)
 
 
 def _projection(weight: Parameter) -> Module:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, layer_types
+from ..layers.blocks import Heads, activation, layer_types, rms_norms, size
 from ..layers.heads import lm_head
 from ..layers.windows import every, windows
 from ..trees.catalog import register
@@ -22,7 +22,6 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
-    RMSNorm,
     Weight,
     Windows,
 )
@@ -30,13 +29,8 @@ from ..trees.modules import (
 SLIDING, FULL = "hybrid_sliding", "hybrid"
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=6144)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name="InklingRMSNorm")
+_hidden = size("hidden_size", default=6144)
+_norm = rms_norms("InklingRMSNorm", 1e-6)
 
 
 def _convolution(c: ModelConfig, width: Dim) -> Module:

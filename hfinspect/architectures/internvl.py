@@ -7,15 +7,13 @@ any decoder. Checkpoints of the authors' own code have the type internvl_chat.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.multimodal import Joined
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1024)
+_hidden = size("hidden_size", default=1024)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -9,8 +9,7 @@ their own (vLLM's h2ovl.py and skyworkr1v.py).
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import renamed_classes
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
@@ -25,9 +24,7 @@ from ..trees.modules import (
     Weight,
 )
 
-
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3200)
+_width = size("hidden_size", default=3200)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -7,18 +7,13 @@ is the gate.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import causal_lm, classifier
 from ..trees.catalog import register
 from ..trees.modules import Conv1D, Dropout, Embedding, LayerNorm, Layers, Module, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("n_embd", "hidden_size", default=768)
-
-
-def _heads(c: ModelConfig) -> Dim:
-    return c.dim("n_head", "num_attention_heads", default=12)
+_hidden = size("n_embd", "hidden_size", default=768)
+_heads = size("n_head", "num_attention_heads", default=12)
 
 
 def block(c: ModelConfig) -> Module:

@@ -10,8 +10,7 @@ renaming back also turns the text tower's ``layers`` into ``blocks``, puts patch
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import lm_head
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import auto_model, register, register_part
@@ -29,16 +28,14 @@ from ..trees.modules import (
 # ---- vision
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", "vt_hidden_size", default=1152)
+_width = size("hidden_size", "vt_hidden_size", default=1152)
 
 
 def _act(c: ModelConfig) -> Module:
     return activation(c.text("hidden_act", default="gelu_pytorch_tanh"))
 
 
-def _inner(c: ModelConfig) -> Dim:
-    return c.dim("intermediate_size", "vt_intermediate_size", default=4304)
+_inner = size("intermediate_size", "vt_intermediate_size", default=4304)
 
 
 def _norm(c: ModelConfig) -> Module:

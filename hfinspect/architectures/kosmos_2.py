@@ -6,8 +6,7 @@ MLP (Magneto). Text positions are sinusoids, without tensors.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import without_static_cache
 from ..layers.heads import to_words
 from ..layers.vision import (
@@ -24,12 +23,8 @@ from ..trees.modules import Activation, Buffer, Embedding, LayerNorm, Layers, Li
 # ---- text
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("embed_dim", "hidden_size", default=2048)
-
-
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=65037)
+_width = size("embed_dim", "hidden_size", default=2048)
+_vocab = size("vocab_size", default=65037)
 
 
 def text_layer(c: ModelConfig) -> Module:

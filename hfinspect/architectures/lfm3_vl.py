@@ -7,7 +7,7 @@ projector over squares of patches, and any decoder.  File names are those of the
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, grouped_attention, grouped_heads, layer_types
+from ..layers.blocks import Heads, activation, grouped_attention, grouped_heads, layer_types, size
 from ..layers.multimodal import decoder, lm_head, projector
 from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, RMSNorm
@@ -20,8 +20,7 @@ def _norm(c: ModelConfig, size: Dim) -> Module:
     return RMSNorm(size, eps=eps, class_name=f"{_NAME}VisionRMSNorm")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1024)
+_hidden = size("hidden_size", default=1024)
 
 
 def attention(c: ModelConfig) -> Module:

@@ -6,9 +6,9 @@ scores.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token, usual_model
+from ..layers.blocks import size
 from ..layers.encoders import BASE, dropout, hidden, norm
 from ..trees.modules import Embedding, Linear, Module
 
@@ -16,8 +16,7 @@ from ..trees.modules import Embedding, Linear, Module
 _COORDINATES = 6
 
 
-def _ratio(c: ModelConfig) -> Dim:
-    return c.dim("channel_shrink_ratio", default=4)
+_ratio = size("channel_shrink_ratio", default=4)
 
 
 def _narrow(c: ModelConfig) -> ModelConfig:

@@ -8,14 +8,12 @@ OLMo's first code with Llama's block: q, k and v apart, and gate (``ff_proj``) a
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, RMSNorm
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=4096)
+_hidden = size("d_model", "hidden_size", default=4096)
 
 
 def _checked(c: ModelConfig) -> ModelConfig:

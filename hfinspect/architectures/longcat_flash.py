@@ -10,8 +10,7 @@ transformers drops it. Its names and shapes: vLLM, model_executor/models/longcat
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp
+from ..layers.blocks import gated_mlp, size
 from ..layers.heads import decoder_classes
 from ..layers.latent import Latent, latent_attention
 from ..trees.catalog import register
@@ -20,8 +19,7 @@ from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, ModuleLis
 _NAME = "LongcatFlash"
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=6144)
+_hidden = size("hidden_size", default=6144)
 
 
 def _norm(c: ModelConfig) -> Module:

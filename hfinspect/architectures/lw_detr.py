@@ -12,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import hands_on
-from ..layers.blocks import activation, gated_mlp, gated_width
+from ..layers.blocks import activation, gated_mlp, gated_width, size, two_layer_mlp
 from ..layers.deformable import label_scores, predictor, sampling_attention
 from ..layers.vision import narrowed_attention, pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register, register_pair, register_part
@@ -45,8 +45,7 @@ _TYPES = {_LW: "lw_detr_vit", _RF: "rf_detr_dinov2"}
 # ---- the ViTs
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
 
 
 def attention(c: ModelConfig, name: str, *, key_bias: bool, inside: bool) -> Module:
@@ -81,13 +80,7 @@ def vit(c: ModelConfig, *, inside: bool = False) -> Module:
     layer = Module(
         f"{name}Layer",
         attention=attention(c, name, key_bias=False, inside=inside),
-        intermediate=Module(
-            f"{name}Mlp",
-            fc1=Linear(h, inner, kind="up"),
-            act=activation(act),
-            fc2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
+        intermediate=two_layer_mlp(f"{name}Mlp", h, inner, act=act),
         layernorm_before=_norm(c),
         layernorm_after=_norm(c),
         gamma_1=Weight(h, kind="layer_scale"),
@@ -160,8 +153,7 @@ def _maps(c: ModelConfig) -> tuple[Dim, ...]:
 # ---- to one width
 
 
-def _d(c: ModelConfig) -> Dim:
-    return c.dim("d_model", default=256)
+_d = size("d_model", default=256)
 
 
 def convolution(

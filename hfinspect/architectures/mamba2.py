@@ -6,15 +6,13 @@ same mixer under their own names.
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import decoder_classes
 from ..layers.mamba2_mixer import Mixer, expanded, mixer
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Module, RMSNorm
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _norm(c: ModelConfig) -> Module:

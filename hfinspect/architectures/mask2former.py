@@ -14,7 +14,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.deformable import GROUPS, detector_layer, sampling_attention
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
@@ -44,16 +44,9 @@ BACKBONE = {
 }  # fmt: skip
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_dim", "hidden_size", default=256)
-
-
-def _heads(c: ModelConfig) -> Dim:
-    return c.dim("num_attention_heads", default=8)
-
-
-def _mask_width(c: ModelConfig) -> Dim:
-    return c.dim("mask_feature_size", default=256)
+_hidden = size("hidden_dim", "hidden_size", default=256)
+_heads = size("num_attention_heads", default=8)
+_mask_width = size("mask_feature_size", default=256)
 
 
 # ---- pixels

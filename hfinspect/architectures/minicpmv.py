@@ -12,6 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
+from ..layers.blocks import fused_attention
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, plain_mlp
 from ..trees.catalog import auto_class, register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
@@ -78,12 +79,7 @@ def timm_model(c: ModelConfig) -> Module:
     block = Module(
         "Block",
         norm1=LayerNorm(width, eps=1e-6),
-        attn=Module(
-            "Attention",
-            qkv=Linear(width, 3 * width, kind="qkv"),
-            proj=Linear(width, width, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=fused_attention("Attention", width),
         norm2=LayerNorm(width, eps=1e-6),
         mlp=plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh"),
     )

@@ -7,13 +7,12 @@ SigLIP's layers with a merger of windows between them (a trace), a projector tha
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.multimodal import register_worded
 from ..trees.catalog import auto_model, builder
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 
-
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_width = size("hidden_size", default=768)
 
 
 def _halving(h: Dim, out: Dim) -> Module:

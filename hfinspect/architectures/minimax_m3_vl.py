@@ -13,7 +13,15 @@ from functools import partial
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, layer_types
+from ..layers.blocks import (
+    Heads,
+    activation,
+    gated_mlp,
+    grouped_attention,
+    layer_types,
+    rms_norms,
+    size,
+)
 from ..layers.experts import corrected_router, experts
 from ..layers.heads import causal_lm, lm_head
 from ..layers.vision import clip_layer
@@ -27,7 +35,6 @@ from ..trees.modules import (
     Linear,
     Module,
     Parameter,
-    RMSNorm,
     Weight,
 )
 
@@ -37,13 +44,8 @@ _SPARSE = "minimax_m3_sparse"
 # ---- text
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=6144)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
+_hidden = size("hidden_size", default=6144)
+_norm = rms_norms(f"{_NAME}RMSNorm", 1e-6)
 
 
 def _index_sizes(c: ModelConfig) -> tuple[Dim, Dim]:
@@ -192,8 +194,7 @@ def text_model(c: ModelConfig, *, split: bool = False) -> Module:
 # ---- vision
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1280)
+_width = size("hidden_size", default=1280)
 
 
 def vision_model(c: ModelConfig, *, split: bool = False) -> Module:

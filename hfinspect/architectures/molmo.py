@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.blocks import activation
+from ..layers.blocks import size, two_layer_mlp
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
@@ -23,8 +23,7 @@ VISION = ModelConfig(
 )  # fmt: skip
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:
@@ -72,13 +71,7 @@ def _tower_block(width: Dim, inner: Dim) -> Module:
     return Module(
         "ResidualAttentionBlock",
         attention=_attention(width, width),
-        feed_forward=Module(
-            "ViTMLP",
-            w1=Linear(width, inner, kind="up"),
-            act=activation("quick_gelu"),
-            w2=Linear(inner, width, kind="down"),
-            component=Component.MLP,
-        ),
+        feed_forward=two_layer_mlp("ViTMLP", width, inner, act="quick_gelu", names=("w1", "w2")),
         attention_norm=LayerNorm(width),
         ffn_norm=LayerNorm(width),
     )

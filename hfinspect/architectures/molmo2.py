@@ -11,7 +11,7 @@ recording of this family.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_heads
+from ..layers.blocks import activation, grouped_heads, size, two_layer_mlp
 from ..layers.composing import respelled
 from ..layers.heads import to_words
 from ..layers.vision import pair, patch_count
@@ -35,8 +35,7 @@ def _norm(c: ModelConfig, size: Dim) -> Module:
     return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def layer(c: ModelConfig) -> Module:
@@ -121,12 +120,7 @@ def _vision_layer(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}VisionEncoderLayer",
         attention=_attention(c, h),
-        feed_forward=Module(
-            f"{_NAME}VisionMLP",
-            w1=Linear(h, inner, kind="up"),
-            w2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
+        feed_forward=two_layer_mlp(f"{_NAME}VisionMLP", h, inner, names=("w1", "w2")),
         attention_norm=LayerNorm(h, eps=eps),
         ffn_norm=LayerNorm(h, eps=eps),
     )

@@ -9,7 +9,7 @@ not, it is that of the query heads (transformers builds none then).
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import activation, grouped_attention, grouped_heads
+from ..layers.blocks import activation, grouped_attention, grouped_heads, size
 from ..layers.heads import to_words
 from ..layers.vision import plain_mlp
 from ..trees.catalog import register_pair, register_part
@@ -22,8 +22,7 @@ _KERNEL, _STRIDE = 5, 2
 _MAX_FRAME = 1_000_000
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=320)
+_hidden = size("hidden_size", default=320)
 
 
 def _attention(c: ModelConfig, name: str, *, out_bias: bool, kv: int | None) -> Module:
@@ -33,8 +32,7 @@ def _attention(c: ModelConfig, name: str, *, out_bias: bool, kv: int | None) -> 
     return grouped_attention(name, h, heads, bias=bias, out_bias=bias and out_bias)
 
 
-def _inner(c: ModelConfig) -> Dim:
-    return c.dim("intermediate_size", default=1280)
+_inner = size("intermediate_size", default=1280)
 
 
 # ---- encoder

@@ -8,13 +8,11 @@ bias anywhere where ``no_bias``.  The embedding serves as the head.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import size
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("d_model", default=2048)
+_hidden = size("d_model", default=2048)
 
 
 def _biased(c: ModelConfig) -> bool:

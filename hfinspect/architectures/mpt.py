@@ -8,6 +8,7 @@ the Hub's class honours them, has learned positions where ALiBi is off, and no L
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import decoder_classes, lm_head
 from ..layers.vision import scaled
 from ..trees.catalog import register
@@ -22,17 +23,9 @@ from ..trees.modules import (
     RMSNorm,
 )
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=2048)
-
-
-def _heads(c: ModelConfig) -> Dim:
-    return c.dim("n_heads", "num_attention_heads", default=16)
-
-
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=50368)
+_hidden = size("d_model", "hidden_size", default=2048)
+_heads = size("n_heads", "num_attention_heads", default=16)
+_vocab = size("vocab_size", default=50368)
 
 
 def block(c: ModelConfig) -> Module:

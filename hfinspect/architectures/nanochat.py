@@ -3,23 +3,16 @@
 Norms without any weight, a two-matrix MLP with squared ReLU, no biases by default.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation
 from ..layers.decoders import Decoder
-from ..trees.modules import Activation, Linear, Module
+from ..layers.vision import plain_mlp
+from ..trees.modules import Activation, Module
 from .llama import LLAMA
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
     h, inner = d.width(c), d.inner(c)
-    return Module(
-        "NanoChatMLP",
-        activation_fn=activation(d.act(c)),
-        fc1=Linear(h, inner, bias=False, kind="up"),
-        fc2=Linear(inner, h, bias=False, kind="down"),
-        component=Component.MLP,
-    )
+    return plain_mlp("NanoChatMLP", h, inner, act=d.act(c), bias=False)
 
 
 LLAMA.like(

@@ -12,7 +12,7 @@ those of vLLM's model_executor/models/nemotron_h_mtp.py.
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, grouped_attention
+from ..layers.blocks import Heads, activation, grouped_attention, size
 from ..layers.experts import experts
 from ..layers.heads import to_words
 from ..layers.mamba2_mixer import Mixer
@@ -34,8 +34,7 @@ _OLDER = {"mamba": "linear_attention", "attention": "full_attention"}
 _DEFAULT = ("linear_attention", "moe", "full_attention", "mlp")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _norm(c: ModelConfig) -> Module:

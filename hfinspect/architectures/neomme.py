@@ -6,8 +6,7 @@ table of a low rank; a second one is added to the values of the first and the la
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import composed
 from ..trees.catalog import register
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, Weight
@@ -15,16 +14,9 @@ from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Mo
 _NAME = "NeoMME"
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1024)
-
-
-def _rank(c: ModelConfig) -> Dim:
-    return c.dim("embedding_rank", default=256)
-
-
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=131072)
+_hidden = size("hidden_size", default=1024)
+_rank = size("embedding_rank", default=256)
+_vocab = size("vocab_size", default=131072)
 
 
 def _norm() -> Module:

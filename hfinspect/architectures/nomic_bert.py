@@ -11,7 +11,7 @@ bert_with_rope.py reads the same names and shapes.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import composed
 from ..layers.encoders import dropout
 from ..layers.heads import classifier
@@ -28,13 +28,8 @@ from ..trees.modules import (
     Weight,
 )  # fmt: skip
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", "n_embd", default=768)
-
-
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=30528)
+_hidden = size("hidden_size", "n_embd", default=768)
+_vocab = size("vocab_size", default=30528)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -10,7 +10,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.deformable import detector_layer, named_attention, predictor, sampling_attention
 from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import (
@@ -38,12 +38,8 @@ def _norm(c: ModelConfig, size: int) -> Module:
     return LayerNorm(size, eps=_eps(c))
 
 
-def _e(c: ModelConfig) -> Dim:
-    return c.dim("encoder_hidden_dim", "d_model", default=256)
-
-
-def _d(c: ModelConfig) -> Dim:
-    return c.dim("decoder_hidden_dim", default=256)
+_e = size("encoder_hidden_dim", "d_model", default=256)
+_d = size("decoder_hidden_dim", default=256)
 
 
 def _maps(c: ModelConfig) -> tuple[Dim, ...]:
@@ -137,11 +133,8 @@ def decoder(c: ModelConfig) -> Module:
         channel_projection_layers=ModuleList(rt_detr.projection(size, d, 1) for size in widths),
         task_encoder=Module(
             f"{_NAME}TaskEncoder",
-            mlp=Module(
-                f"{_NAME}MLPWithDropout",
-                linear1=Linear(classes, task, kind="up"),
-                linear2=Linear(task, classes, kind="down"),
-                component=Component.MLP,
+            mlp=two_layer_mlp(
+                f"{_NAME}MLPWithDropout", classes, task, names=("linear1", "linear2")
             ),
             res1=Module(f"{_NAME}ResidualLayer", norm1=_norm(c, classes)),
         ),

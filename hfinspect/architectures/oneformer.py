@@ -10,6 +10,7 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -36,8 +37,7 @@ _LEVELS = 3
 BACKBONE = {"model_type": "swin", "out_features": ["stage1", "stage2", "stage3", "stage4"]}
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_dim", "hidden_size", default=256)
+_hidden = size("hidden_dim", "hidden_size", default=256)
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:

@@ -5,23 +5,19 @@ Post-norm decoder with learned positions and Conv1D linears, without a last norm
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import decoder_classes, sequence_summary, to_words
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Conv1D, Dropout, Embedding, LayerNorm, Layers, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("n_embd", "hidden_size", default=768)
+_hidden = size("n_embd", "hidden_size", default=768)
 
 
 def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), eps=c.number("layer_norm_epsilon", default=1e-5))
 
 
-def _positions(c: ModelConfig) -> Dim:
-    return c.dim("n_positions", "max_position_embeddings", default=512)
+_positions = size("n_positions", "max_position_embeddings", default=512)
 
 
 def block(c: ModelConfig) -> Module:

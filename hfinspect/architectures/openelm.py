@@ -9,6 +9,7 @@ serves as the head.
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named
+from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
@@ -17,8 +18,7 @@ from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 _MAX_RATIO = 1000.0
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("model_dim", default=2048)
+_width = size("model_dim", default=2048)
 
 
 def _norm(size: Dim) -> Module:

@@ -6,6 +6,7 @@ next to the decoder's.
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.multimodal import decoder
 from ..trees.catalog import builder, register_pair
@@ -14,8 +15,7 @@ from ..trees.modules import Embedding, Module
 _NAME = "Ovis2"
 
 
-def _words(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=16384)
+_words = size("vocab_size", default=16384)
 
 
 def _width(c: ModelConfig) -> Dim:

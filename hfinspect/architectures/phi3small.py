@@ -11,6 +11,7 @@ from math import isfinite
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..layers.blocks import size
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
@@ -19,8 +20,7 @@ from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Modul
 _MAX_RATIO = 1000
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _norm(c: ModelConfig) -> Module:

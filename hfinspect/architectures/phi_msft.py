@@ -10,7 +10,7 @@ The tensors of today's Phi with q, k and v in one matrix.  The first spelling is
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -24,9 +24,7 @@ from ..trees.modules import (
     Parameter,
 )  # fmt: skip
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("n_embd", "hidden_size", default=1024)
+_hidden = size("n_embd", "hidden_size", default=1024)
 
 
 def _vocab(c: ModelConfig) -> Dim:

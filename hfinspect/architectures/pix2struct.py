@@ -7,7 +7,7 @@ gated MLPs.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import to_words
 from ..trees.catalog import register_part
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
@@ -78,8 +78,7 @@ def tower(c: ModelConfig, h: Dim, inner: Dim, wide: Dim, *, layers: Dim, positio
     )
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", "d_model", default=768)
+_hidden = size("hidden_size", "d_model", default=768)
 
 
 def text_layer(c: ModelConfig, *, first: bool) -> Module:

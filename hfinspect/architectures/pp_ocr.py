@@ -16,7 +16,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.convolutions import conv_layer, divisible, rectifier
 from ..layers.vision import pair, scaled
 from ..trees.catalog import auto_class, register
@@ -230,8 +230,7 @@ def refined_head(o: Ocr, c: ModelConfig) -> Module:
 # ---- text of a line
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=120)
+_width = size("hidden_size", default=120)
 
 
 def layer(o: Ocr, c: ModelConfig) -> Module:

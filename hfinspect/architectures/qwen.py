@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.blocks import activation
+from ..layers.blocks import size, two_layer_mlp
 from ..layers.heads import causal_lm
 from ..layers.vision import scaled
 from ..trees.catalog import register
@@ -28,9 +28,7 @@ from ..trees.modules import (
     Weight,
 )  # fmt: skip
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", "n_embd", default=4096)
+_hidden = size("hidden_size", "n_embd", default=4096)
 
 
 def _norm(c: ModelConfig) -> Module:
@@ -97,12 +95,8 @@ def _vision_block(c: ModelConfig, width: Dim) -> Module:
             out_proj=Linear(width, width, kind="output"),
             component=Component.ATTENTION,
         ),
-        mlp=Module(
-            "Sequential",
-            c_fc=Linear(width, inner, kind="up"),
-            gelu=activation("gelu"),
-            c_proj=Linear(inner, width, kind="down"),
-            component=Component.MLP,
+        mlp=two_layer_mlp(
+            "Sequential", width, inner, act="gelu", act_name="gelu", names=("c_fc", "c_proj")
         ),
     )
 

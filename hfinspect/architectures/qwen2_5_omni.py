@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
-from ..layers.blocks import gated_mlp
+from ..layers.blocks import gated_mlp, size
 from ..layers.decoders import Decoder
 from ..layers.whisper_encoder import encoder_layer, width
 from ..trees.catalog import Builder, register, register_part
@@ -150,8 +149,7 @@ _THINKER = Thinker(_NAME, audio_model, vision_model, TEXT)
 TALKER = TEXT.like(_NAME, vocab_size=8448, head_dim=128)
 
 
-def _wide(c: ModelConfig) -> Dim:
-    return c.dim("embedding_size", default=3584)
+_wide = size("embedding_size", default=3584)
 
 
 def talker_model(c: ModelConfig) -> Module:

@@ -11,13 +11,13 @@ from typing import Final
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import grouped_heads, layer_types
+from ..layers.blocks import grouped_heads, layer_types, rms_norms, size
 from ..layers.experts import sparse_block
 from ..layers.heads import causal_lm
 from ..layers.multimodal import register_worded
 from ..trees.catalog import register, register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention
 
@@ -27,17 +27,9 @@ MAX_NGRAM_HEADS: Final = 4096
 _MIXERS: Final = ("linear_attention", "indexed_attention")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
-
-
-def _streams(c: ModelConfig) -> Dim:
-    return c.dim("hc_count", default=4)
+_hidden = size("hidden_size", default=2048)
+_norm = rms_norms(f"{_NAME}RMSNorm", 1e-6)
+_streams = size("hc_count", default=4)
 
 
 # ---- parts of a layer

@@ -7,14 +7,12 @@ registers, and positions for the largest image. Files keep the names of NVIDIA's
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, gated_width
+from ..layers.blocks import gated_mlp, gated_width, size
 from ..layers.vision import plain_mlp, scaled, uneven_width
 from ..trees.catalog import register
 from ..trees.modules import Buffer, LayerNorm, Layers, Linear, Module, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1280)
+_hidden = size("hidden_size", default=1280)
 
 
 def _patches(c: ModelConfig) -> Module:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import classifier
 from ..trees.catalog import Builder, register
 from ..trees.keeps import Unknown
@@ -18,8 +17,7 @@ from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
 _KINDS = ("local", "lsh")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=256)
+_hidden = size("hidden_size", default=256)
 
 
 def _norm(c: ModelConfig, size: int) -> Module:

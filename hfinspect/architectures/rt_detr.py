@@ -13,7 +13,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.deformable import (
     detector_layer,
     label_scores,
@@ -88,8 +88,7 @@ def mixed(steps: int, *, lateral: Module, fused: Module, smaller: Module) -> dic
     return {name: ModuleList([module] * steps) for name, module in each.items()}
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("encoder_hidden_dim", default=256)
+_width = size("encoder_hidden_dim", default=256)
 
 
 def hybrid_encoder(name: str, c: ModelConfig) -> Module:

@@ -7,6 +7,7 @@ mix of the present and the previous token. The first block has a norm of the emb
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.keeps import State
@@ -21,9 +22,7 @@ from ..trees.modules import (
     Weight,
 )
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -9,24 +9,15 @@ only as far as the released models go; more of them are refused.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, rms_norms, size
 from ..layers.vision import Pair, pair, patch_conv
 from ..trees.catalog import Builder, register
 from ..trees.handed_on import MAX_STAGES
-from ..trees.modules import Activation, Conv, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Activation, Conv, Layers, Linear, Module, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1024)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(width, eps=eps, class_name="Sapiens2RMSNorm")
-
-
-def _heads(c: ModelConfig) -> Dim:
-    return c.dim("num_attention_heads", default=16)
+_hidden = size("hidden_size", default=1024)
+_norm = rms_norms("Sapiens2RMSNorm", 1e-6)
+_heads = size("num_attention_heads", default=16)
 
 
 def _groups(c: ModelConfig) -> list[Dim]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.vision import (
     clip_encoder,
     clip_layer,
@@ -26,8 +27,7 @@ from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
 Embeddings = Callable[[ModelConfig, Dim], Module]
 
 
-def hidden_size(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+hidden_size = size("hidden_size", default=768)
 
 
 def _tower(c: ModelConfig, key: str, whole: str) -> ModelConfig:
@@ -38,8 +38,7 @@ def _eps(c: ModelConfig) -> float:
     return c.number("layer_norm_eps", default=1e-6)
 
 
-def _inner(c: ModelConfig) -> Dim:
-    return c.dim("intermediate_size", default=3072)
+_inner = size("intermediate_size", default=3072)
 
 
 def _act(c: ModelConfig) -> str | None:

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import speech
-from ..layers.blocks import activation
+from ..layers.blocks import two_layer_mlp
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
@@ -47,12 +47,13 @@ def _attention(c: ModelConfig, side: str) -> Module:
 
 def _feed_forward(c: ModelConfig, side: str) -> Module:
     h, inner = hidden(c), c.dim(f"{side}_ffn_dim")
-    return Module(
+    return two_layer_mlp(
         "SpeechT5FeedForward",
-        intermediate_dense=Linear(h, inner, kind="up"),
-        intermediate_act_fn=activation(c.text("hidden_act")),
-        output_dense=Linear(inner, h, kind="down"),
-        component=Component.MLP,
+        h,
+        inner,
+        act=c.text("hidden_act"),
+        act_name="intermediate_act_fn",
+        names=("intermediate_dense", "output_dense"),
     )
 
 

@@ -10,6 +10,7 @@ layer as a scalar and leaves the causal mask out.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -39,8 +40,7 @@ def _conv(nx: Dim, nf: Dim, bias: bool, kind: str) -> Module:
 # ---- 7B, 12B, TeleChat2
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", "n_embed", "n_embd", default=4096)
+_hidden = size("hidden_size", "n_embed", "n_embd", default=4096)
 
 
 def _rms(c: ModelConfig) -> Module:
@@ -88,8 +88,7 @@ def model(c: ModelConfig) -> Module:
 # ---- 52B
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("n_embd", "hidden_size", default=768)
+_width = size("n_embd", "hidden_size", default=768)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -7,15 +7,13 @@ temperature. Files keep the names of Google's code (conversion_mapping.py).
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_width
+from ..layers.blocks import activation, gated_width, size
 from ..layers.vision import pair, patch_conv, patch_count, scaled
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .radio import fused_attention
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
 
 
 # ---- text

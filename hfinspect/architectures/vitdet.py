@@ -7,14 +7,12 @@ of convolutions; relative positions, where there are any, have a vector per offs
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.vision import Pair, pair, patch_conv, patch_count, scaled
 from ..trees.catalog import register
 from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Linear, Module, Weight
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
 
 
 def _embeddings(c: ModelConfig) -> Module:

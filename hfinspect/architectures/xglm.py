@@ -5,16 +5,13 @@ Pre-norm decoder with biases; positions are sinusoids, which older files hold as
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import decoder_classes
 from ..layers.vision import clip_attention
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=1024)
+_hidden = size("d_model", "hidden_size", default=1024)
 
 
 def attention(c: ModelConfig) -> Module:

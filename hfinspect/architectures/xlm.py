@@ -6,8 +6,8 @@ several.  The adaptive softmax (``asm``) that no released model has is not descr
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import encoders
+from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import composed
 from ..layers.heads import classifier
 from ..trees.catalog import register
@@ -22,13 +22,8 @@ from ..trees.modules import (
     Module,
 )  # fmt: skip
 
-
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("emb_dim", "hidden_size", default=2048)
-
-
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", "n_words", default=30145)
+_width = size("emb_dim", "hidden_size", default=2048)
+_vocab = size("vocab_size", "n_words", default=30145)
 
 
 def _norm(c: ModelConfig) -> Module:
@@ -55,12 +50,7 @@ def attention(c: ModelConfig) -> Module:
 
 def feed_forward(c: ModelConfig) -> Module:
     d = _width(c)
-    return Module(
-        "TransformerFFN",
-        lin1=Linear(d, d * 4, kind="up"),
-        lin2=Linear(d * 4, d, kind="down"),
-        component=Component.MLP,
-    )
+    return two_layer_mlp("TransformerFFN", d, d * 4, names=("lin1", "lin2"))
 
 
 def model(c: ModelConfig) -> Module:

@@ -6,8 +6,7 @@ positions, with three biases for content, position and segment. Post-norm.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.heads import causal_lm, classifier, sequence_summary
 from ..trees.catalog import Builder, register
 from ..trees.keeps import Unknown
@@ -22,9 +21,7 @@ from ..trees.modules import (
     Weight,
 )
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=1024)
+_hidden = size("d_model", "hidden_size", default=1024)
 
 
 def _norm(c: ModelConfig) -> Module:

@@ -7,6 +7,7 @@ fused joins the projections.  transformers 5.23 cannot build the fused form, so 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..layers.blocks import size
 from ..layers.heads import lm_head
 from ..trees.catalog import register
 from ..trees.keeps import State
@@ -15,8 +16,7 @@ from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNor
 _MODES = ("single", "fused")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
+_hidden = size("hidden_size", default=4096)
 
 
 def _scaled(c: ModelConfig, key: str, default: float, name: str, multiple: int = 1) -> Dim:

@@ -8,21 +8,24 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim, named
-from ..layers.blocks import Heads, activation, gated_mlp, grouped_attention, layer_types
+from ..core.dims import named
+from ..layers.blocks import (
+    Heads,
+    activation,
+    gated_mlp,
+    grouped_attention,
+    layer_types,
+    rms_norms,
+    size,
+)
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.keeps import State
-from ..trees.modules import Conv, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Weight
 from .zamba2 import tied_to
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=3712)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5), class_name="ZambaRMSNorm")
+_hidden = size("hidden_size", default=3712)
+_norm = rms_norms("ZambaRMSNorm", 1e-5)
 
 
 def mixer(c: ModelConfig) -> Module:

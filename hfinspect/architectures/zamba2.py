@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, grouped_attention, layer_types
+from ..layers.blocks import Heads, activation, grouped_attention, layer_types, rms_norms, size
 from ..layers.heads import decoder_classes
 from ..layers.mamba2_mixer import Mixer, expanded
 from ..layers.mamba2_mixer import mixer as mamba_mixer
@@ -24,7 +24,6 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    RMSNorm,
     Sequential,
 )
 
@@ -36,13 +35,8 @@ _HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
 _MAX_BLOCKS = 16
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(width, eps=eps, class_name="Zamba2RMSNorm")
+_hidden = size("hidden_size", default=2560)
+_norm = rms_norms("Zamba2RMSNorm", 1e-5)
 
 
 def mamba_layer(c: ModelConfig) -> Module:

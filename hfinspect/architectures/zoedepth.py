@@ -7,7 +7,7 @@ attractors from coarse to fine. With several sets of bins, a small transformer c
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
     Activation,
@@ -45,12 +45,8 @@ def _two(name: str, inputs: int, middle: int, outputs: int, act: str = "ReLU") -
     )
 
 
-def _embedded(c: ModelConfig) -> Dim:
-    return c.dim("bin_embedding_dim", default=128)
-
-
-def _narrow(c: ModelConfig) -> Dim:
-    return c.dim("bottleneck_features", default=256)
+_embedded = size("bin_embedding_dim", default=128)
+_narrow = size("bottleneck_features", default=256)
 
 
 def relative_head(c: ModelConfig) -> Module:
@@ -67,8 +63,7 @@ def relative_head(c: ModelConfig) -> Module:
     )
 
 
-def _relative(c: ModelConfig) -> Dim:
-    return c.dim("num_relative_features", default=32)
+_relative = size("num_relative_features", default=32)
 
 
 def _normed(c: ModelConfig) -> bool:
