@@ -5,6 +5,8 @@ sound of them.  The first two attend causally and hold their masks in the file; 
 table and a head for each codebook, tied in pairs.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import size
@@ -64,7 +66,7 @@ def _head(c: ModelConfig, *, tied_to: str | None = None) -> Module:
     return to_words(_hidden(c), _outputs(c), tied_to)
 
 
-def causal_model(c: ModelConfig, name: str) -> Module:
+def causal_model(name: str, c: ModelConfig) -> Module:
     return Module(
         name,
         input_embeds_layer=Embedding(_inputs(c), _hidden(c)),
@@ -75,12 +77,8 @@ def causal_model(c: ModelConfig, name: str) -> Module:
     )
 
 
-def semantic(c: ModelConfig) -> Module:
-    return causal_model(c, "BarkSemanticModel")
-
-
-def coarse(c: ModelConfig) -> Module:
-    return causal_model(c, "BarkCoarseModel")
+semantic = partial(causal_model, "BarkSemanticModel")
+coarse = partial(causal_model, "BarkCoarseModel")
 
 
 def fine(c: ModelConfig) -> Module:

@@ -7,6 +7,7 @@ transformers/conversion_mapping.py.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import respelled
 from ..layers.decoders import Decoder
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
@@ -73,16 +74,10 @@ def _layers(base: Module) -> Module:
     layers = base.inside("layers")
     for layer in {id(layer): layer for layer in layers.children.values()}.values():
         assert isinstance(layer, Module)
-        attention, mlp = layer["self_attn"], layer["mlp"]
-        assert isinstance(attention, Module)
-        assert isinstance(mlp, Module)
-        parts = {("out_proj" if key == "o_proj" else key): part
-                 for key, part in attention.children.items()}  # fmt: skip
-        attention.children = parts
-        first, second = mlp["fc1"], mlp["fc2"]
-        for part in (first, second):
-            assert isinstance(part, Module)
-            part.component = Component.MLP
+        attention, mlp = layer.inside("self_attn"), layer.inside("mlp")
+        respelled(attention, {"o_proj": "out_proj"})
+        first, second = mlp.inside("fc1"), mlp.inside("fc2")
+        first.component = second.component = Component.MLP
         layer.children = {
             "self_attn": attention,
             "linear1": first,
@@ -97,24 +92,21 @@ def _flow_net(c: ModelConfig) -> Module:
     head = flow_head(_GRADIUM, c.section("flow_head_config"), 768)
     for module in each_module(head):
         parts, name = module.children, module.class_name.removeprefix(_NAME)
-        act = Activation("SiLUActivation")
+        act, at = Activation("SiLUActivation"), module.inside
         if name == "TimestepEmbedding":
-            norm = Module(f"{_NAME}TimestepNorm", alpha=parts["norm"].children["weight"])  # type: ignore[union-attr]
-            mlp = Sequential(parts["fc1"], act, parts["fc2"], norm)  # type: ignore[arg-type]
+            norm = Module(f"{_NAME}TimestepNorm", alpha=at("norm")["weight"])
+            mlp = Sequential(at("fc1"), act, at("fc2"), norm)
             module.children = {"freqs": parts["freqs"], "mlp": mlp}
         elif name == "FlowResBlock":
-            mlp = Sequential(parts["fc1"], act, parts["fc2"])  # type: ignore[arg-type]
-            shift = Sequential(act, parts["adaln_proj"])  # type: ignore[arg-type]
+            mlp, shift = Sequential(at("fc1"), act, at("fc2")), Sequential(act, at("adaln_proj"))
             module.children = {"in_ln": parts["norm"], "mlp": mlp, "adaLN_modulation": shift}
         elif name == "FlowFinalLayer":
-            shift = Sequential(act, parts["adaln_proj"])  # type: ignore[arg-type]
+            shift = Sequential(act, at("adaln_proj"))
             module.children = {"linear": parts["proj"], "adaLN_modulation": shift}
     names = {"cond_proj": "cond_embed", "timestep_embeddings": "time_embed", "layers": "res_blocks"}
     head.children = {names.get(key, key): part for key, part in head.children.items()}
     for name in ("cond_embed", "time_embed"):
-        made = head[name]
-        assert isinstance(made, Module)
-        made.component = Component.EMBEDDING
+        head.inside(name).component = Component.EMBEDDING
     blocks = head.inside("res_blocks")
     head.children["res_blocks"] = ModuleList(
         block for block in blocks.children.values() if isinstance(block, Module)

@@ -9,7 +9,7 @@ from typing import cast
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import to_words
-from ..layers.multimodal import nested
+from ..layers.multimodal import linear_projector, nested
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import Conv, LayerNorm, Linear, Module, Parameter, each_module
 from . import nemotron3_diarization as speakers
@@ -66,9 +66,9 @@ def _nemo(root: Module) -> Module:
     for module in list(each_module(root)):
         parts = module.children
         if "q_proj" in parts:
-            made = [
-                cast("Parameter", cast("Module", parts.pop(f"{at}_proj"))["weight"]) for at in "qkv"
-            ]
+            made = [cast("Parameter", module.inside(f"{at}_proj")["weight"]) for at in "qkv"]
+            for at in "qkv":
+                del parts[f"{at}_proj"]
             rows = made[0].shape[0] + made[1].shape[0] + made[2].shape[0]
             parts["w_qkv"] = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
         if "fc1" in parts:
@@ -97,15 +97,13 @@ def _text(c: ModelConfig) -> Module:
 def _projector(c: ModelConfig) -> Module:
     heard = c.section("audio_config").section("asr_config").dim("hidden_size", default=1280)
     width = nested(c, "text_config", **TEXT).dim("hidden_size", default=4096)
-    linear = Linear(heard, width, component=Component.PROJECTOR)
-    linear.part = "projector"
-    return linear
+    return linear_projector(heard, width)
 
 
 def model(c: ModelConfig) -> Module:
     tower = audio_model(c.section("audio_config"))
-    for encoder in (tower["asr_encoder"], _within(tower, "diarization_model.model.audio_tower")):
-        _nemo(cast("Module", encoder))
+    _nemo(tower.inside("asr_encoder"))
+    _nemo(tower.inside("diarization_model", "model", "audio_tower"))
     return Module(
         f"{_NAME}Model",
         audio_tower=tower,
@@ -115,21 +113,14 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def _within(module: Module, path: str) -> Module:
-    for name in path.split("."):
-        module = cast("Module", module[name])
-    return module
-
-
 def generation(c: ModelConfig) -> Module:
     whole, words = model(c), c.section("word_timestamp_config")
-    tower, text = _within(whole, "audio_tower"), _within(whole, "language_model")
-    who, when = _within(tower, "diarization_model"), _within(whole, "word_timestamp_encoder")
+    tower, text = whole.inside("audio_tower"), whole.inside("language_model")
+    who, when = tower.inside("diarization_model"), whole.inside("word_timestamp_encoder")
     section = nested(c, "text_config", **TEXT)
-    head = to_words(
-        section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
-    )
-    upsample = _within(when, "upsampler")
+    hidden = section.dim("hidden_size", default=4096)
+    head = to_words(hidden, section.dim("vocab_size", default=131072))
+    upsample = when.inside("upsampler")
     upsample.component = Component.HEAD
     del when.children["upsampler"]
     classes = Conv(
@@ -140,20 +131,20 @@ def generation(c: ModelConfig) -> Module:
     text.children = {names.get(name, name): part for name, part in text.children.items()}
     sorting = Module(
         "SortformerModules",
-        first_hidden_to_hidden=_within(who, "classifier.dense"),
-        single_hidden_to_spks=_within(who, "classifier.out_proj"),
-        encoder_proj=_within(who, "model.proj"),
-        subpixel_upsample=_within(who, "model.upsampler.conv"),
+        first_hidden_to_hidden=who.inside("classifier", "dense"),
+        single_hidden_to_spks=who.inside("classifier", "out_proj"),
+        encoder_proj=who.inside("model", "proj"),
+        subpixel_upsample=who.inside("model", "upsampler", "conv"),
         learnable_sil_emb=who["silence_embeds"],
     )
     parts = {"first_hidden_to_hidden": Component.HEAD, "single_hidden_to_spks": Component.HEAD}
     for at, component in parts.items():
-        _within(sorting, at).component = component
+        sorting.inside(at).component = component
     hearing = Module(
         f"{_NAME}AudioModel",
         asr_encoder=tower["asr_encoder"],
         diarization_model=Module(
-            who.class_name, sortformer_modules=sorting, encoder=_within(who, "model.audio_tower")
+            who.class_name, sortformer_modules=sorting, encoder=who.inside("model", "audio_tower")
         ),
         asr_norm=tower["asr_norm"],
         diar_norm=tower["speaker_norm"],

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.vision import plain_mlp
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Weight
 
 
@@ -101,12 +101,7 @@ def frames(c: ModelConfig) -> Module:
 
 
 register_part("nemotron3_diarization_audio", "Nemotron3DiarizationAudioModel", audio_model, "audio")
-register(
-    "nemotron3_diarization",
-    {
-        "Nemotron3DiarizationForAudioFrameClassification": frames,
-        "Nemotron3DiarizationModel": model,
-    },
-    base_prefix="model",
-    category="audio",
-)
+register_pair(
+    "nemotron3_diarization", "Nemotron3Diarization", frames, model, "audio",
+    ending="ForAudioFrameClassification",
+)  # fmt: skip
