@@ -74,7 +74,8 @@ def patch_embed(c: ModelConfig) -> Module:
     fused = c.flag("enable_fusion", default=False)
     mapped = fused and c.text("fusion_type") == "channel_map"
     inner = width // c.dim("aff_block_r", default=4)
-    embedding = Component.EMBEDDING
+    seen = channels * 4 if mapped else channels
+    normed = c.flag("enable_patch_layer_norm", default=True)
     fusion = Module(
         "ClapAudioAFFBlock",
         local_att=_fusion_path(width, inner, pooled=False),
@@ -84,16 +85,8 @@ def patch_embed(c: ModelConfig) -> Module:
     )
     return Module(
         "ClapAudioPatchEmbed",
-        proj=Conv(
-            channels * 4 if mapped else channels,
-            width,
-            (high, wide),
-            component=embedding,
-            kind="patch",
-        ),
-        norm=LayerNorm(width)
-        if c.flag("enable_patch_layer_norm", default=True)
-        else Activation("Identity"),
+        proj=Conv(seen, width, (high, wide), component=Component.EMBEDDING, kind="patch"),
+        norm=LayerNorm(width) if normed else Activation("Identity"),
         fusion_model=fusion if fused else None,
         mel_conv2d=Conv(channels, width, (high, wide * 3), kind="patch") if fused else None,
     )
@@ -147,53 +140,43 @@ def audio_model(c: ModelConfig) -> Module:
     return Module("ClapAudioModel", audio_encoder=encoder, part="audio")
 
 
-def projection(c: ModelConfig, size: Dim, act: str | None) -> Module:
-    return Module(
+def projected(c: ModelConfig, side: str, inner: ModelConfig, tower: Module) -> dict[str, Module]:
+    """A tower and its way into the common space."""
+    size = c.dim("projection_dim", default=512)
+    way = Module(
         "ClapProjectionLayer",
-        linear1=Linear(hidden(c), size),
-        activation=activation(act),
+        linear1=Linear(hidden(inner), size),
+        activation=activation(c.text("projection_hidden_act", default="relu")),
         linear2=Linear(size, size),
         component=Component.PROJECTOR,
         part="projector",
     )
-
-
-def _size(c: ModelConfig) -> Dim:
-    return c.dim("projection_dim", default=512)
+    return {f"{side}_model": tower, f"{side}_projection": way}
 
 
 def model(c: ModelConfig) -> Module:
     text, audio = _text(c.section("text_config")), _audio(c.section("audio_config"))
-    act = c.text("projection_hidden_act", default="relu")
     return Module(
         "ClapModel",
-        logit_scale_a=Weight(component=Component.OTHER, kind="scale"),
-        logit_scale_t=Weight(component=Component.OTHER, kind="scale"),
-        text_model=text_model(text),
-        text_projection=projection(text, _size(c), act),
-        audio_model=audio_model(audio),
-        audio_projection=projection(audio, _size(c), act),
+        {
+            "logit_scale_a": Weight(component=Component.OTHER, kind="scale"),
+            "logit_scale_t": Weight(component=Component.OTHER, kind="scale"),
+            **projected(c, "text", text, text_model(text)),
+            **projected(c, "audio", audio, audio_model(audio)),
+        },
     )
 
 
 def text_with_projection(c: ModelConfig) -> Module:
     text = _text(c)
-    act = c.text("projection_hidden_act", default="relu")
-    return Module(
-        "ClapTextModelWithProjection",
-        text_model=text_model(text),
-        text_projection=projection(text, _size(c), act),
-    )
+    parts = projected(c, "text", text, text_model(text))
+    return Module("ClapTextModelWithProjection", {**parts})
 
 
 def audio_with_projection(c: ModelConfig) -> Module:
     audio = _audio(c)
-    act = c.text("projection_hidden_act", default="relu")
-    return Module(
-        "ClapAudioModelWithProjection",
-        audio_model=audio_model(audio),
-        audio_projection=projection(audio, _size(c), act),
-    )
+    parts = projected(c, "audio", audio, audio_model(audio))
+    return Module("ClapAudioModelWithProjection", {**parts})
 
 
 register("clap", {"ClapModel": model}, base_prefix="clap", category="multimodal")

@@ -120,10 +120,8 @@ def _made_visible(c: ModelConfig, what: str) -> Module:
 def model(c: ModelConfig) -> Module:
     h = c.dim("hidden_size")
     languages = c.dim("num_languages", default=0, minimum=0)
-    speakers, voice = (
-        c.dim("num_speakers", default=0, minimum=0),
-        c.dim("speaker_embed_dim", default=0, minimum=0),
-    )
+    speakers = c.dim("num_speakers", default=0, minimum=0)
+    voice = c.dim("speaker_embed_dim", default=0, minimum=0)
     return Module(
         f"{_NAME}Model",
         language_id_embedding=Embedding(languages, h, kind="segment") if languages > 1 else None,

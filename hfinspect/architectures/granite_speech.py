@@ -79,6 +79,7 @@ def convolution(c: ModelConfig) -> Module:
 
 def encoder(c: ModelConfig) -> Module:
     d, out = _width(c), c.dim("output_dim", default=42)
+    seen = c.dim("input_dim", "num_mel_bins", default=160)
     block = Module(
         f"{_NAME}ConformerBlock",
         ff1=forward(c),
@@ -89,9 +90,7 @@ def encoder(c: ModelConfig) -> Module:
     )
     return Module(
         f"{_NAME}CTCEncoder",
-        input_linear=Linear(
-            c.dim("input_dim", "num_mel_bins", default=160), d, component=Component.EMBEDDING
-        ),
+        input_linear=Linear(seen, d, component=Component.EMBEDDING),
         layers=Layers.of(c.count("num_layers", "num_hidden_layers", default=10), block),
         out=Linear(d, out, component=Component.HEAD),
         out_mid=Linear(out, d, component=Component.PROJECTOR),

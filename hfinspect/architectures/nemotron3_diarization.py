@@ -82,6 +82,7 @@ def model(c: ModelConfig) -> Module:
 def frames(c: ModelConfig) -> Module:
     head = c.section("head_config")
     width, speakers = head.dim("hidden_size", default=192), head.dim("num_speakers", default=8)
+    heard = c.section("audio_config").dim("hidden_size", default=512)
     return Module(
         "Nemotron3DiarizationForAudioFrameClassification",
         model=model(c),
@@ -92,10 +93,7 @@ def frames(c: ModelConfig) -> Module:
             act_fn=Activation("ReLU"),
             component=Component.HEAD,
         ),
-        silence_embeds=Weight(
-            c.section("audio_config").dim("hidden_size", default=512),
-            component=Component.EMBEDDING,
-        ),
+        silence_embeds=Weight(heard, component=Component.EMBEDDING),
         part="audio",
     )
 

@@ -76,6 +76,7 @@ def speaker_encoder(c: ModelConfig) -> Module:
 def diffusion_layer(c: ModelConfig, h: Dim) -> Module:
     inner = c.dim("num_attention_heads", default=16) * c.dim("head_dim", default=64)
     wide = h * c.dim("ff_mult", default=2)
+    up = Linear(h, wide, kind="up")
     return Module(
         "DiTDecoderLayer",
         attn_norm=Module(
@@ -92,14 +93,7 @@ def diffusion_layer(c: ModelConfig, h: Dim) -> Module:
         ff_norm=LayerNorm(h, eps=1e-6, weight=False),
         ff=Module(
             "DiTMLP",
-            ff=ModuleList(
-                [
-                    Linear(h, wide, kind="up"),
-                    Activation("GELU"),
-                    Dropout(0.1),
-                    Linear(wide, h, kind="down"),
-                ]
-            ),
+            ff=ModuleList([up, Activation("GELU"), Dropout(0.1), Linear(wide, h, kind="down")]),
             component=Component.MLP,
         ),
     )

@@ -125,10 +125,8 @@ def model(c: ModelConfig, samples: int) -> Module:
 
 def _resampled(c: ModelConfig) -> Module:
     """NeuCodec's sound has another rate than what it listens to."""
-    given, made = (
-        c.dim("input_sampling_rate", default=16000),
-        c.dim("output_sampling_rate", default=24000),
-    )
+    given = c.dim("input_sampling_rate", default=16000)
+    made = c.dim("output_sampling_rate", default=24000)
     samples = int(hop(c) * int(made) / int(given))
     return renamed(model(c, samples), "Xcodec2", "NeuCodec")
 
