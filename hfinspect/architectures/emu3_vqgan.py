@@ -124,7 +124,8 @@ def encoder(c: ModelConfig) -> Module:
     downs = []
     for i, outputs in enumerate(widths):
         inputs = widths[i - 1] if i else c.dim("base_channels", default=256)
-        sampled = Module("Emu3VQVAEEncoderConvDownsample", conv=Conv(outputs, outputs, 3))
+        width = outputs if count else inputs
+        sampled = Module("Emu3VQVAEEncoderConvDownsample", conv=Conv(width, width, 3))
         parts = level(c, i, inputs, outputs, count, None)
         last = i == len(widths) - 1
         downs.append(Module("Module", dict(parts), downsample=None if last else sampled))

@@ -11,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention, layer_types
 from ..layers.decoders import Decoder, pre_norm
-from ..layers.experts import routed_and_shared, router, shared_width
+from ..layers.experts import routed_and_shared, router
 from ..layers.heads import lm_head
 from ..layers.latent_decoders import listed_kinds
 from ..layers.vision import plain_mlp, position_table
@@ -103,7 +103,8 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("n_routed_experts", "num_experts", default=64)
     return routed_and_shared(
         d.name, h, inner, count=count, per_token=c.dim("num_experts_per_tok", default=6),
-        shared=shared_width(c, inner, default=2), act=d.act(c), class_name=f"{d.name}Moe",
+        shared=inner * c.count("n_shared_experts", default=2), act=d.act(c),
+        class_name=f"{d.name}Moe",
         gate=router(f"{d.name}TopkRouter", h, count), bias=c.flag("mlp_bias", default=False),
     )  # fmt: skip
 

@@ -75,7 +75,8 @@ def routed_and_shared(
     bias: bool = False,
     class_name: str | None = None,
 ) -> Module:
-    """``count`` routed experts of width ``inner`` and one shared expert of width ``shared``."""
+    """``count`` routed experts of width ``inner`` and one shared expert of width ``shared``: of
+    width 0 it holds the bias of its sum, and nothing without one."""
     return Module(
         class_name or f"{name}MoE",
         experts=experts(
@@ -88,7 +89,7 @@ def routed_and_shared(
         shared_experts=gated_mlp(
             f"{name}MLP", hidden, shared, bias=bias, act=act, kind="shared_expert"
         )
-        if shared
+        if shared or (bias and shared is not None)
         else None,
         component=Component.MLP,
     )
