@@ -10,7 +10,9 @@ from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE
 from ..layers.heads import to_words
-from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
+from ..layers.vision import (
+    clip_tower,
+)
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Sequential, Weight
 
@@ -18,29 +20,10 @@ _DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}
 
 
 def vision_model(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=768)
-    inner = c.dim("intermediate_size", default=3072)
-    eps = c.number("layer_norm_eps", default=1e-5)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
-    positions = patch_count(image, patch) + 1
-    layer = clip_layer(
-        "GitVision", h, inner, eps=eps, act=c.text("hidden_act", default="quick_gelu")
-    )
-    transformer = Module(
-        "GitVisionTransformer",
-        embeddings=Module(
-            "GitVisionEmbeddings",
-            class_embedding=Weight(h, kind="class_token"),
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
-            position_embedding=position_table(positions, h),
-            # Older files hold the positions 0..n-1 as a tensor.
-            position_ids=Buffer(1, positions, dtype="I64", saved=False),
-            component=Component.EMBEDDING,
-        ),
-        pre_layrnorm=LayerNorm(h, eps=eps),
-        encoder=clip_encoder("GitVision", c.count("num_hidden_layers", default=12), layer),
-        post_layernorm=LayerNorm(h, eps=eps),
-    )
+    transformer = clip_tower(
+        "GitVision", c, c.dim("hidden_size", default=768), inner=3072, layers=12, patch=16,
+        act="quick_gelu", old=True,
+    )  # fmt: skip
     return Module("GitVisionModel", vision_model=transformer, part="vision")
 
 

@@ -9,7 +9,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, size
-from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, position_table
+from ..layers.vision import (
+    clip_tower,
+)
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -35,26 +37,9 @@ def _seen(vision: ModelConfig) -> Dim:
 
 
 def vision_model(c: ModelConfig) -> Module:
-    d, eps = _seen(c), c.number("layer_norm_eps", default=1e-5)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=14)
-    act = c.text("hidden_act", default="gelu")
-    inner = c.dim("intermediate_size", default=5120)
-    layer = clip_layer(f"{_NAME}Vision", d, inner, eps=eps, act=act)
-    channels = c.dim("num_channels", default=3)
-    return Module(
-        f"{_NAME}VisionTransformer",
-        embeddings=Module(
-            f"{_NAME}VisionEmbeddings",
-            class_embedding=Weight(d, kind="class_token"),
-            patch_embedding=patch_conv(channels, d, patch, bias=False),
-            position_embedding=position_table(patch_count(image, patch) + 1, d),
-            component=Component.EMBEDDING,
-        ),
-        pre_layrnorm=LayerNorm(d, eps=eps),
-        encoder=clip_encoder(f"{_NAME}Vision", c.count("num_hidden_layers", default=32), layer),
-        post_layernorm=LayerNorm(d, eps=eps),
-        part="vision",
-    )
+    tower = clip_tower(f"{_NAME}Vision", c, _seen(c), inner=5120, layers=32, patch=14, act="gelu")
+    tower.part = "vision"
+    return tower
 
 
 def resampler(c: ModelConfig, d: Dim) -> Module:

@@ -11,14 +11,10 @@ from ..layers.composing import without_static_cache
 from ..layers.heads import to_words
 from ..layers.vision import (
     clip_attention,
-    clip_layer,
-    pair,
-    patch_conv,
-    patch_count,
-    position_table,
+    clip_tower,
 )
 from ..trees.catalog import register, register_part
-from ..trees.modules import Activation, Buffer, Embedding, LayerNorm, Layers, Linear, Module, Weight
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 # ---- text
 
@@ -71,32 +67,10 @@ def text_lm(c: ModelConfig, *, tied_to: str | None) -> Module:
 
 
 def vision_model(c: ModelConfig) -> Module:
-    h, eps = c.dim("hidden_size", default=1024), c.number("layer_norm_eps", default=1e-5)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=14)
-    positions = patch_count(image, patch) + 1
-    layer = clip_layer(
-        "Kosmos2Vision",
-        h,
-        c.dim("intermediate_size", default=4096),
-        eps=eps,
-        act=c.text("hidden_act", default="quick_gelu"),
-    )
-    layers = Layers.of(c.count("num_hidden_layers", default=24), layer)
-    transformer = Module(
-        "Kosmos2VisionTransformer",
-        embeddings=Module(
-            "Kosmos2VisionEmbeddings",
-            class_embedding=Weight(h, kind="class_token"),
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
-            position_embedding=position_table(positions, h),
-            # Older files hold the positions 0..n-1 as a tensor.
-            position_ids=Buffer(1, positions, dtype="I64", saved=False),
-            component=Component.EMBEDDING,
-        ),
-        pre_layrnorm=LayerNorm(h, eps=eps),
-        encoder=Module("Kosmos2VisionEncoder", layers=layers),
-        post_layernorm=LayerNorm(h, eps=eps),
-    )
+    transformer = clip_tower(
+        "Kosmos2Vision", c, c.dim("hidden_size", default=1024), inner=4096, layers=24, patch=14,
+        act="quick_gelu", old=True,
+    )  # fmt: skip
     return Module("Kosmos2VisionModel", model=transformer, part="vision")
 
 

@@ -14,7 +14,17 @@ from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
 from ..trees.handed_on import MAX_STAGES
-from ..trees.modules import Activation, Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import (
+    Activation,
+    Buffer,
+    Conv,
+    Embedding,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Weight,
+)
 from .blocks import activation
 from .heads import classifier
 
@@ -230,6 +240,34 @@ def clip_layer(
 def clip_encoder(name: str, count: int, layer: Module) -> Module:
     """A stack of ``clip_layer``."""
     return Module(f"{name}Encoder", layers=Layers.of(count, layer))
+
+
+def clip_tower(
+    name: str, c: ModelConfig, width: Dim, *, inner: int, layers: int, patch: int, act: str,
+    old: bool = False,
+) -> Module:  # fmt: skip
+    """``{name}Transformer``: a class token and patches without a bias, a norm before and after the
+    layers; the numbers are defaults. ``old``: files may hold the positions 0..n-1 as a tensor."""
+    eps, side = c.number("layer_norm_eps", default=1e-5), pair(c, "patch_size", default=patch)
+    positions = patch_count(pair(c, "image_size", default=224), side) + 1
+    layer = clip_layer(
+        name, width, c.dim("intermediate_size", default=inner), eps=eps,
+        act=c.text("hidden_act", default=act),
+    )  # fmt: skip
+    return Module(
+        f"{name}Transformer",
+        embeddings=Module(
+            f"{name}Embeddings",
+            class_embedding=Weight(width, kind="class_token"),
+            patch_embedding=patch_conv(c.dim("num_channels", default=3), width, side, bias=False),
+            position_embedding=position_table(positions, width),
+            position_ids=Buffer(1, positions, dtype="I64", saved=False) if old else None,
+            component=Component.EMBEDDING,
+        ),
+        pre_layrnorm=LayerNorm(width, eps=eps),
+        encoder=clip_encoder(name, c.count("num_hidden_layers", default=layers), layer),
+        post_layernorm=LayerNorm(width, eps=eps),
+    )
 
 
 def position_table(count: int, hidden: int) -> Module:
