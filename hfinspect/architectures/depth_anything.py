@@ -3,6 +3,8 @@
 DINOv2, four of whose layers are resized, fused from coarse to fine, and read by three convolutions.
 """
 
+from collections.abc import Sequence
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -41,13 +43,15 @@ def reassemble_factors(c: ModelConfig) -> list[object]:
     return factors
 
 
-def _reassemble(name: str, c: ModelConfig, width: Dim, factor: object) -> Module:
-    """A 1x1 convolution, then another size."""
-    hidden = c.dim("reassemble_hidden_size", default=384)
-    return Module(
-        f"{name}ReassembleLayer",
-        projection=Conv(hidden, width, 1),
-        resize=resized(c, width, factor),
+def reassembled(name: str, c: ModelConfig, hidden: Dim, widths: Sequence[Dim]) -> Layers:
+    """For each map a 1x1 convolution, then another size; as many as there are factors too."""
+    return Layers(
+        Module(
+            f"{name}ReassembleLayer",
+            projection=Conv(hidden, width, 1),
+            resize=resized(c, width, factor),
+        )
+        for width, factor in zip(widths, reassemble_factors(c), strict=False)
     )
 
 
@@ -66,12 +70,10 @@ def neck(c: ModelConfig, name: str, prompted: Module | None = None) -> Module:
         residual_layer2=residual,
         prompt_depth_layer=prompted,
     )
-    # As many layers as both lists have, as zip does there.
-    factors = reassemble_factors(c)
-    layers = [_reassemble(name, c, *both) for both in zip(widths, factors, strict=False)]
+    layers = reassembled(name, c, c.dim("reassemble_hidden_size", default=384), widths)
     return Module(
         f"{name}Neck",
-        reassemble_stage=Module(f"{name}ReassembleStage", layers=Layers(layers)),
+        reassemble_stage=Module(f"{name}ReassembleStage", layers=layers),
         convs=ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
         fusion_stage=Module(f"{name}FeatureFusionStage", layers=Layers([fusion] * len(widths))),
         component=Component.CONV,

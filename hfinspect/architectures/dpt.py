@@ -23,7 +23,7 @@ from ..trees.modules import (
     each_module,
 )
 from . import vit
-from .depth_anything import reassemble_factors, resized
+from .depth_anything import reassembled
 
 _READOUTS = ("ignore", "add", "project")
 
@@ -68,22 +68,10 @@ def reassemble_stage(
     readout = c.text("readout_type", default="project")
     if readout not in _READOUTS:
         raise c.error("readout_type", readout, f"one of {', '.join(_READOUTS)}")
-    project = Sequential(
-        Linear(2 * h, h),
-        activation(c.text("hidden_act", default="gelu")),
-    )
-    # As many layers as both lists have, as zip does there.
-    layers = [
-        Module(
-            f"{name}ReassembleLayer",
-            projection=Conv(h, width, 1),
-            resize=resized(c, width, factor),
-        )
-        for width, factor in zip(found, reassemble_factors(c), strict=False)
-    ]
+    project = Sequential(Linear(2 * h, h), activation(c.text("hidden_act", default="gelu")))
     return Module(
         f"{name}ReassembleStage",
-        layers=Layers(layers),
+        layers=reassembled(name, c, h, found),
         readout_projects=ModuleList([project] * len(found)) if readout == "project" else None,
     )
 

@@ -3,14 +3,14 @@
 ModernBERT's layers with q, k and v apart; a transform (``lm_head``) before the words (``decoder``).
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.heads import classifier
+from ..layers.vision import narrowed_attention
 from ..layers.windows import every, windows
 from ..trees.catalog import register
-from ..trees.modules import Layers, Linear, Module, Windows
+from ..trees.modules import Layers, Module, Windows
 from .modernbert import DEFAULTS, decoder, embeddings, layers, norm, transform
 
 _NAME = "ModernBertDecoder"
@@ -19,14 +19,7 @@ _NAME = "ModernBertDecoder"
 def _attention(c: ModelConfig) -> Module:
     h, bias = hidden(c), c.flag("attention_bias", default=False)
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    return Module(
-        "ModernBertDecoderAttention",
-        q_proj=Linear(h, h, bias=bias, kind="query"),
-        k_proj=Linear(h, h, bias=bias, kind="key"),
-        v_proj=Linear(h, h, bias=bias, kind="value"),
-        Wo=Linear(h, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return narrowed_attention("ModernBertDecoderAttention", h, bias=bias, out="Wo")
 
 
 def _windows(c: ModelConfig) -> Windows:

@@ -142,20 +142,10 @@ def register_towers(name: str, model_type: str, embeddings: Embeddings) -> None:
 
     whole: dict[str, Builder] = {f"{name}Model": both, f"{name}ForImageClassification": classes}
     register(model_type, whole, base=f"{name}Model", category="vision")
-    register(
-        f"{model_type}_text_model",
-        {f"{name}TextModel": text},
-        base=f"{name}TextModel",
-        base_prefix="text_model",
-        category="encoder",
-    )
-    register(
-        f"{model_type}_vision_model",
-        {f"{name}VisionModel": vision},
-        base=f"{name}VisionModel",
-        base_prefix="vision_model",
-        category="vision",
-    )
+    for side, tower, category in (("text", text, "encoder"), ("vision", vision, "vision")):
+        alone = {f"{name}{side.capitalize()}Model": tower}
+        kind, prefix = f"{model_type}_{side}_model", f"{side}_model"
+        register(kind, alone, base_prefix=prefix, category=category)
 
 
 register_towers("Siglip", "siglip", _vision_embeddings)

@@ -14,14 +14,10 @@ from .dpt import as_head
 
 def _head(c: ModelConfig, task: str) -> Module:
     section = c.section("backbone_config")
-    hidden, fused = (
-        section.dim("hidden_size", default=768),
-        c.dim("fusion_hidden_size", default=256),
-    )
-    widths, factors = (
-        c.dims("neck_hidden_sizes", default=(96, 192, 384, 768)),
-        reassemble_factors(c),
-    )
+    hidden = section.dim("hidden_size", default=768)
+    fused = c.dim("fusion_hidden_size", default=256)
+    widths = c.dims("neck_hidden_sizes", default=(96, 192, 384, 768))
+    factors = reassemble_factors(c)
     if len(factors) != len(widths):
         raise c.error("reassemble_factors", factors, f"{len(widths)} numbers")
     outputs = {
@@ -29,11 +25,8 @@ def _head(c: ModelConfig, task: str) -> Module:
         "normals": 3,
         "segmentation": c.num_labels,
     }
-    unit = Module(
-        "Tipsv2DptPreActResidualLayer",
-        conv1=Conv(fused, fused, 3, bias=False),
-        conv2=Conv(fused, fused, 3, bias=False),
-    )
+    two = {f"conv{i}": Conv(fused, fused, 3, bias=False) for i in (1, 2)}
+    unit = Module("Tipsv2DptPreActResidualLayer", two)
 
     def fusion(*, first: bool) -> Module:
         return Module(
