@@ -33,17 +33,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 LLAMA.like(
-    "AXK1",
-    vocab_size=163840,
-    hidden_size=7168,
-    intermediate_size=18432,
-    num_hidden_layers=61,
-    num_attention_heads=64,
-    mlp_bias=None,
-    endings=LABEL_HEADS,
-    attention=latent(),
-    moe=routed(2048, 192, 8),
-    kinds=kinds,
-    layer=_layer,
-    rotary=True,
-).register("axk1")
+    "AXK1", vocab_size=163840, hidden_size=7168, intermediate_size=18432, num_hidden_layers=61,
+    num_attention_heads=64, mlp_bias=None, endings=LABEL_HEADS, attention=latent(),
+    moe=routed(2048, 192, 8), kinds=kinds, layer=_layer, rotary=True,
+).register("axk1")  # fmt: skip

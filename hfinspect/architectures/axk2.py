@@ -63,15 +63,6 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 LLAMA.like(
-    "AXK2",
-    vocab_size=163840,
-    hidden_size=2048,
-    intermediate_size=5120,
-    num_hidden_layers=48,
-    mlp_bias=None,
-    endings=LABEL_HEADS,
-    attention=_attention,
-    moe=_moe,
-    kinds=kinds,
-    layer=_layer,
-).register("axk2")
+    "AXK2", vocab_size=163840, hidden_size=2048, intermediate_size=5120, num_hidden_layers=48,
+    mlp_bias=None, endings=LABEL_HEADS, attention=_attention, moe=_moe, kinds=kinds, layer=_layer,
+).register("axk2")  # fmt: skip

@@ -71,20 +71,8 @@ def _windows(c: ModelConfig) -> Windows:
 
 
 LLAMA.like(
-    "Cohere2Moe",
-    vocab_size=256000,
-    hidden_size=8192,
-    intermediate_size=22528,
-    num_hidden_layers=40,
-    num_attention_heads=64,
-    head_dim=128,
-    tie_word_embeddings=True,
-    mlp_bias=None,
-    endings=(),
-    norm=_norm,
-    moe=_moe,
-    mlp=_dense,
-    kinds=_kinds,
-    layer=_layer,
+    "Cohere2Moe", vocab_size=256000, hidden_size=8192, intermediate_size=22528,
+    num_hidden_layers=40, num_attention_heads=64, head_dim=128, tie_word_embeddings=True,
+    mlp_bias=None, endings=(), norm=_norm, moe=_moe, mlp=_dense, kinds=_kinds, layer=_layer,
     windows=_windows,
-).register("cohere2_moe")
+).register("cohere2_moe")  # fmt: skip

@@ -38,17 +38,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "DeepseekV32",
-    vocab_size=129280,
-    hidden_size=7168,
-    intermediate_size=18432,
-    num_hidden_layers=61,
-    num_attention_heads=128,
-    mlp_bias=None,
-    rotary=False,
-    endings=(),
-    attention=_attention,
-    moe=routed(2048, 256, 8, rerouted=True),
-    kinds=dense_first(3, listed=True),
-    predicts="sparse",
-).register("deepseek_v32")
+    "DeepseekV32", vocab_size=129280, hidden_size=7168, intermediate_size=18432,
+    num_hidden_layers=61, num_attention_heads=128, mlp_bias=None, rotary=False, endings=(),
+    attention=_attention, moe=routed(2048, 256, 8, rerouted=True),
+    kinds=dense_first(3, listed=True), predicts="sparse",
+).register("deepseek_v32")  # fmt: skip

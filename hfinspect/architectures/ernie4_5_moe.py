@@ -65,19 +65,10 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 _ERNIE = LLAMA.like(
-    "Ernie4_5_Moe",
-    vocab_size=103424,
-    hidden_size=2560,
-    intermediate_size=12288,
-    num_hidden_layers=28,
-    num_attention_heads=20,
-    num_key_value_heads=4,
-    rms_norm_eps=1e-5,
-    bias_key="use_bias",
-    mlp=lambda d, c: _mlp(d, c, d.inner(c)),
-    moe=_moe,
-    kinds=_kinds,
-)
+    "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
+    num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
+    bias_key="use_bias", mlp=lambda d, c: _mlp(d, c, d.inner(c)), moe=_moe, kinds=_kinds,
+)  # fmt: skip
 
 
 def predictors(c: ModelConfig) -> dict[str, Module]:

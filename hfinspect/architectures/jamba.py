@@ -7,23 +7,23 @@ step and of B and C; one in ``expert_layer_period`` has experts in place of its 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import activation
+from ..layers.blocks import activation, depthwise
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated
 from ..layers.experts import experts, router
 from ..trees.keeps import State
-from ..trees.modules import Conv, Linear, Module, Weight
+from ..trees.modules import Linear, Module, Weight
 from .llama import LLAMA
 
 
-def time_step_rank(d: Decoder, c: ModelConfig) -> Dim:
+def time_step_rank(c: ModelConfig, hidden: Dim) -> Dim:
     """``auto`` is hidden_size / 16, rounded up."""
     if c.raw("mamba_dt_rank") in (None, "auto"):
-        return named(-(-int(d.width(c)) // 16), "mamba_dt_rank", "hidden_size / 16, rounded up")
+        return named(-(-int(hidden) // 16), "mamba_dt_rank", "hidden_size / 16, rounded up")
     return c.dim("mamba_dt_rank")
 
 
 def _mixer(d: Decoder, c: ModelConfig) -> Module:
-    h, rank = d.width(c), time_step_rank(d, c)
+    h, rank = d.width(c), time_step_rank(c, d.width(c))
     inner = c.dim("mamba_expand", default=2) * h
     state = c.dim("mamba_d_state", default=16)
     kernel = c.dim("mamba_d_conv", default=4)
@@ -33,7 +33,7 @@ def _mixer(d: Decoder, c: ModelConfig) -> Module:
         "JambaMambaMixer",
         A_log=Weight(inner, state),
         D=Weight(inner),
-        conv1d=Conv(inner, inner, kernel, dims=1, groups=inner, bias=conv_bias, component=None),
+        conv1d=depthwise(inner, kernel, bias=conv_bias),
         act=activation(d.act(c)),
         in_proj=Linear(h, inner * 2, bias=bias),
         x_proj=Linear(inner, rank + state * 2, bias=False),
@@ -85,15 +85,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[bool, bool]]:
 
 
 LLAMA.like(
-    "Jamba",
-    vocab_size=65536,
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    attention_bias=None,
-    mlp_bias=None,
-    layer=_layer,
-    kinds=_kinds,
-    last_norm="final_layernorm",
-    rotary=False,
+    "Jamba", vocab_size=65536, intermediate_size=14336, num_key_value_heads=8, attention_bias=None,
+    mlp_bias=None, layer=_layer, kinds=_kinds, last_norm="final_layernorm", rotary=False,
     endings=SEQUENCE_HEAD,
-).register("jamba")
+).register("jamba")  # fmt: skip

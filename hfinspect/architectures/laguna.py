@@ -77,19 +77,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[Dim, str]) -> Module:
 
 
 LLAMA.like(
-    "Laguna",
-    vocab_size=100352,
-    hidden_size=2048,
-    intermediate_size=8192,
-    num_hidden_layers=40,
-    num_attention_heads=48,
-    num_key_value_heads=8,
-    head_dim=128,
-    mlp_bias=None,
-    rotary=False,
-    endings=(),
-    moe=_moe,
-    kinds=_kinds,
-    layer=_layer,
+    "Laguna", vocab_size=100352, hidden_size=2048, intermediate_size=8192, num_hidden_layers=40,
+    num_attention_heads=48, num_key_value_heads=8, head_dim=128, mlp_bias=None, rotary=False,
+    endings=(), moe=_moe, kinds=_kinds, layer=_layer,
     windows=lambda c: windows(c, 512, lambda _i, _n: True),
-).register("laguna")
+).register("laguna")  # fmt: skip

@@ -60,22 +60,9 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
 
 
 LLAMA.like(
-    "Lfm3",
-    vocab_size=128000,
-    hidden_size=2048,
-    intermediate_size=7680,
-    num_hidden_layers=24,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    head_dim=128,
-    tie_word_embeddings=True,
-    qk_norm=True,
-    norm=_norm,
-    attention=_attention,
-    layer=_layer,
-    kinds=_kinds,
+    "Lfm3", vocab_size=128000, hidden_size=2048, intermediate_size=7680, num_hidden_layers=24,
+    num_attention_heads=16, num_key_value_heads=4, head_dim=128, tie_word_embeddings=True,
+    qk_norm=True, norm=_norm, attention=_attention, layer=_layer, kinds=_kinds,
     windows=lambda c: windows(c, 256, lambda i, _: i % 4 != 0 or i == 0),
-    last_norm="embedding_norm",
-    rotary=False,
-    endings=(),
-).register("lfm3")
+    last_norm="embedding_norm", rotary=False, endings=(),
+).register("lfm3")  # fmt: skip

@@ -10,7 +10,7 @@ from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.heads import to_words
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, ModuleList, RMSNorm
+from ..trees.modules import Embedding, Layers, Module, RMSNorm
 from . import t5
 
 #: encoder_attention_type -> (class of the layer, attribute and class of the attention).
@@ -34,18 +34,14 @@ def _encoder_block(c: ModelConfig, *, positions: bool) -> Module:
         raise c.error("encoder_attention_type", kind, " or ".join(_KINDS))
     layer_class, attribute, attention_class = _KINDS[kind]
     block = t5.block(c, decoder=False, positions=positions)
-    parts = block.inside("layer")
-    first, last = parts.children["0"], parts.children["1"]
-    assert isinstance(first, Module) and isinstance(last, Module)
+    first = block.inside("layer", "0")
     attention = first.inside("SelfAttention")
     attention.class_name = attention_class
     if kind == "transient-global":
         width = c.dim("d_model", "hidden_size", default=512)
-        attention.children["global_input_layer_norm"] = RMSNorm(
-            width,
-            eps=c.number("layer_norm_epsilon", default=1e-6),
-            class_name="T5LayerNorm",
-        )
+        eps = c.number("layer_norm_epsilon", default=1e-6)
+        normed = RMSNorm(width, eps=eps, class_name="T5LayerNorm")
+        attention.children["global_input_layer_norm"] = normed
         if positions:
             attention.children["global_relative_attention_bias"] = Embedding(
                 c.dim("relative_attention_num_buckets", default=32),
@@ -54,8 +50,8 @@ def _encoder_block(c: ModelConfig, *, positions: bool) -> Module:
                 kind="relative_position",
             )
     rest = {name: child for name, child in first.children.items() if name != "SelfAttention"}
-    local = Module(layer_class, {attribute: attention, **rest})
-    return Module("T5Block", layer=ModuleList([local, last]))
+    first.class_name, first.children = layer_class, {attribute: attention, **rest}
+    return block
 
 
 def _stack(c: ModelConfig, *, decoder: bool, tied_to: str, layers: Dim | None = None) -> Module:

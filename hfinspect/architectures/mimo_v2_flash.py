@@ -72,21 +72,11 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]
 
 
 _MIMO = LLAMA.like(
-    "MiMoV2Flash",
-    vocab_size=152576,
-    intermediate_size=16384,
-    num_hidden_layers=48,
-    num_attention_heads=None,
-    rms_norm_eps=1e-05,
-    attention_bias=None,
-    mlp_bias=None,
-    rotary=False,
-    endings=(),
-    moe=_moe,
-    kinds=_kinds,
-    layer=_layer,
+    "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
+    num_attention_heads=None, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, rotary=False,
+    endings=(), moe=_moe, kinds=_kinds, layer=_layer,
     windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
-)
+)  # fmt: skip
 
 
 def predictor(c: ModelConfig) -> Module | None:

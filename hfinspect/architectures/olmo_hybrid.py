@@ -89,15 +89,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
 
 
 LLAMA.like(
-    "OlmoHybrid",
-    vocab_size=100352,
-    hidden_size=3840,
-    num_attention_heads=30,
-    mlp_bias=None,
-    qk_norm=True,
-    whole_norm=True,
-    rotary=False,
-    endings=(),
-    layer=_layer,
-    kinds=_kinds,
-).register("olmo_hybrid")
+    "OlmoHybrid", vocab_size=100352, hidden_size=3840, num_attention_heads=30, mlp_bias=None,
+    qk_norm=True, whole_norm=True, rotary=False, endings=(), layer=_layer, kinds=_kinds,
+).register("olmo_hybrid")  # fmt: skip

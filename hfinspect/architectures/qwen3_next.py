@@ -169,21 +169,10 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 
 _NEXT = LLAMA.like(
-    "Qwen3Next",
-    vocab_size=151936,
-    hidden_size=2048,
-    intermediate_size=5632,
-    num_hidden_layers=48,
-    num_attention_heads=16,
-    num_key_value_heads=2,
-    head_dim=256,
-    mlp_bias=None,
-    attention=_attention,
-    moe=_moe,
-    layer=_layer,
-    kinds=_kinds,
-    rotary=False,
-)
+    "Qwen3Next", vocab_size=151936, hidden_size=2048, intermediate_size=5632, num_hidden_layers=48,
+    num_attention_heads=16, num_key_value_heads=2, head_dim=256, mlp_bias=None,
+    attention=_attention, moe=_moe, layer=_layer, kinds=_kinds, rotary=False,
+)  # fmt: skip
 
 
 def _experts(c: ModelConfig) -> Dim:

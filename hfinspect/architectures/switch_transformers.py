@@ -10,7 +10,7 @@ from ..layers.blocks import activation
 from ..layers.composing import renamed, with_defaults
 from ..layers.heads import to_words
 from ..trees.catalog import register
-from ..trees.modules import Dropout, Layers, Linear, Module, ModuleList
+from ..trees.modules import Dropout, Layers, Linear, Module
 from . import t5
 
 _DEFAULTS = {
@@ -39,9 +39,7 @@ def _sparse(c: ModelConfig) -> Module:
     count = c.count("num_experts", minimum=1)
     expert = _dense(c)
     for name in ("wi", "wo"):
-        child = expert[name]
-        assert isinstance(child, Module)
-        child.kind = "expert"
+        expert.inside(name).kind = "expert"
     router = Linear(
         c.dim("d_model"),
         count,
@@ -63,13 +61,10 @@ def _sparse(c: ModelConfig) -> Module:
 
 def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> Module:
     block = t5.block(c, decoder=decoder, positions=positions)
-    parts = block.inside("layer")
-    *attention, last = parts.children.values()
-    assert isinstance(last, Module)
+    last = block.inside("layer", "2" if decoder else "1")
     rest = {name: child for name, child in last.children.items() if name != "DenseReluDense"}
-    feed_forward = Module("T5LayerFF", {"mlp": _sparse(c) if sparse else _dense(c), **rest})
-    modules = [part for part in attention if isinstance(part, Module)]
-    return Module("T5Block", layer=ModuleList([*modules, feed_forward]))
+    last.children = {"mlp": _sparse(c) if sparse else _dense(c), **rest}
+    return block
 
 
 _SIDES = ("encoder", "decoder")

@@ -9,10 +9,9 @@ from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import composed
-from ..layers.heads import classifier
+from ..layers.heads import beam_answers, classifier
 from ..trees.catalog import register
 from ..trees.modules import (
-    Activation,
     Buffer,
     Dropout,
     Embedding,
@@ -84,26 +83,8 @@ def words(c: ModelConfig) -> Module:
 
 def answers(c: ModelConfig) -> Module:
     """Beam-search head: where an answer starts, where it ends given that, whether there is one."""
-    d = _width(c)
-    return Module(
-        "XLMSQuADHead",
-        start_logits=Module("XLMPoolerStartLogits", dense=Linear(d, 1)),
-        end_logits=Module(
-            "XLMPoolerEndLogits",
-            dense_0=Linear(d * 2, d),
-            activation=Activation("Tanh"),
-            LayerNorm=_norm(c),
-            dense_1=Linear(d, 1),
-        ),
-        answer_class=Module(
-            "XLMPoolerAnswerClass",
-            dense_0=Linear(d * 2, d),
-            activation=Activation("Tanh"),
-            dense_1=Linear(d, 1, bias=False),
-        ),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    heads = beam_answers("XLM", _width(c), _norm(c))
+    return Module("XLMSQuADHead", {**heads}, component=Component.HEAD, kind="classifier")
 
 
 def _summary(c: ModelConfig) -> Module:

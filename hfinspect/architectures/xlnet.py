@@ -7,11 +7,10 @@ positions, with three biases for content, position and segment. Post-norm.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
-from ..layers.heads import causal_lm, classifier, sequence_summary
+from ..layers.heads import beam_answers, causal_lm, classifier, sequence_summary
 from ..trees.catalog import Builder, register
 from ..trees.keeps import Unknown
 from ..trees.modules import (
-    Activation,
     Dropout,
     Embedding,
     LayerNorm,
@@ -101,25 +100,7 @@ def _labelled(name: str, head: str) -> Builder:
 
 def question_answering(c: ModelConfig) -> Module:
     """Beam search over starts and ends, and whether there is an answer."""
-    h = _hidden(c)
-    end = Module(
-        "XLNetPoolerEndLogits",
-        dense_0=Linear(h * 2, h),
-        activation=Activation("Tanh"),
-        LayerNorm=_norm(c),
-        dense_1=Linear(h, 1),
-    )
-    answer = Module(
-        "XLNetPoolerAnswerClass",
-        dense_0=Linear(h * 2, h),
-        activation=Activation("Tanh"),
-        dense_1=Linear(h, 1, bias=False),
-    )
-    heads = {
-        "start_logits": Module("XLNetPoolerStartLogits", dense=Linear(h, 1)),
-        "end_logits": end,
-        "answer_class": answer,
-    }
+    heads = beam_answers("XLNet", _hidden(c), _norm(c))
     for head in heads.values():
         head.component, head.kind = Component.HEAD, "classifier"
     return Module("XLNetForQuestionAnswering", {"transformer": model(c), **heads})

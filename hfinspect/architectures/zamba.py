@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import named
 from ..layers.blocks import (
     Heads,
     activation,
+    depthwise,
     gated_mlp,
     grouped_attention,
     layer_types,
@@ -21,7 +21,8 @@ from ..layers.blocks import (
 from ..layers.heads import decoder_classes
 from ..trees.catalog import register
 from ..trees.keeps import State
-from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Weight
+from ..trees.modules import Embedding, Layers, Linear, Module, Weight
+from .jamba import time_step_rank
 from .zamba2 import tied_to
 
 _hidden = size("hidden_size", default=3712)
@@ -34,10 +35,7 @@ def mixer(c: ModelConfig) -> Module:
     width = c.divided(inner, heads, "mamba_expand · hidden_size", "n_mamba_heads")
     state, kernel = c.dim("mamba_d_state", default=16), c.dim("mamba_d_conv", default=4)
     bias = c.flag("mamba_proj_bias", default=False)
-    if c.raw("mamba_dt_rank") in (None, "auto"):
-        rank = named(-(-int(h) // 16), "mamba_dt_rank", "hidden_size / 16, rounded up")
-    else:
-        rank = c.dim("mamba_dt_rank")
+    rank = time_step_rank(c, h)
     return Module(
         "ZambaMambaMixer",
         x_proj_weight=Weight(heads, rank + state * 2, width),
@@ -45,16 +43,13 @@ def mixer(c: ModelConfig) -> Module:
         dt_proj_bias=Weight(heads, width),
         A_log=Weight(heads, width, state),
         D=Weight(heads, width),
-        conv1d=Conv(
-            inner, inner, kernel, dims=1, groups=inner,
-            bias=c.flag("mamba_conv_bias", default=True), component=None,
-        ),
+        conv1d=depthwise(inner, kernel, bias=c.flag("mamba_conv_bias", default=True)),
         act=activation(c.text("hidden_mamba_act", default="silu")),
         in_proj=Linear(h, inner * 2, bias=bias),
         out_proj=Linear(inner, h, bias=bias),
         component=Component.SSM,
         keeps=(State("recurrent", (heads, width, state), "F32"),),
-    )  # fmt: skip
+    )
 
 
 def mamba_layer(c: ModelConfig) -> Module:

@@ -162,6 +162,26 @@ def sequence_summary(
     )
 
 
+def beam_answers(name: str, hidden: int, norm: Module) -> dict[str, Module]:
+    """Heads of XLNet's search for answers: where one starts, where it ends given that, whether
+    there is one. Source: the Pooler... classes of transformers' xlnet and xlm."""
+
+    def pooler(ending: str, normed: Module | None, *, bias: bool = True) -> Module:
+        return Module(
+            f"{name}Pooler{ending}",
+            dense_0=Linear(hidden * 2, hidden),
+            activation=Activation("Tanh"),
+            LayerNorm=normed,
+            dense_1=Linear(hidden, 1, bias=bias),
+        )
+
+    return {
+        "start_logits": Module(f"{name}PoolerStartLogits", dense=Linear(hidden, 1)),
+        "end_logits": pooler("EndLogits", norm),
+        "answer_class": pooler("AnswerClass", None, bias=False),
+    }
+
+
 def decoder_classes(
     name: str,
     base: Base,
