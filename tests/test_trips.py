@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import json
 import sys
 import threading
 from collections import Counter
@@ -20,7 +20,7 @@ from hfinspect.sources import threads
 from hfinspect.sources.local import LocalSource
 from hfinspect.trees.prediction import predict
 
-from .builders import write_safetensors
+from .builders import write_config, write_safetensors
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
@@ -53,7 +53,8 @@ def test_explaining_predicts_once() -> None:
 
 def test_a_row_with_an_audit_predicts_and_reads_once(tmp_path: Path) -> None:
     """Of one directory: the audit takes the prediction and what was read of the files."""
-    shutil.copytree(FIXTURES / "models/gpt2", tmp_path, dirs_exist_ok=True)
+    config = json.loads((FIXTURES / "models/gpt2/config.json").read_text())
+    write_config(tmp_path, {**config, "note": "no other test has this config"})
     write_safetensors(tmp_path / "model.safetensors", {"wte.weight": ("F32", (50257, 768))})
     work = RowWork(ScanOptions(), ("audit_errors",), audit=True)
     rows: list[Row] = []
