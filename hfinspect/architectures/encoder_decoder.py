@@ -46,8 +46,8 @@ def composite(
 
 
 def width_of(c: ModelConfig, module: Module, *, last: bool) -> int:
-    """As the config says; else the last vector of an encoder (its final norm or pooler) or the
-    first matrix of a decoder (its table of words) shows it."""
+    """As the config says; else the last vector of an encoder (its final norm; a pooler may be of
+    another width) or the first matrix of a decoder (its table of words) shows it."""
     if c.has(*_WIDTHS):
         return c.dim(*_WIDTHS)
     shapes = [shape for shape in _shapes(module) if len(shape) == (1 if last else 2)]
@@ -56,10 +56,10 @@ def width_of(c: ModelConfig, module: Module, *, last: bool) -> int:
 
 def _shapes(module: Module) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
-    for child in module.children.values():
+    for name, child in module.children.items():
         if isinstance(child, Parameter):
             found.append(child.shape)
-        else:
+        elif name != "pooler":
             found += _shapes(child)
     return found
 

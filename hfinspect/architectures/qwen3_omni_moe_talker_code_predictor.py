@@ -88,7 +88,9 @@ def talker(c: ModelConfig) -> Module:
         model=talker_model(text),
         text_projection=_resize(c),
         hidden_projection=_resize(c),
-        codec_head=TALKER.words(text),
+        codec_head=TALKER.words(
+            text, "talker.model.codec_embedding.weight" if c.tied(default=False) else None
+        ),
         code_predictor=code_predictor(c.section("code_predictor_config")),
         part="audio",
     )
