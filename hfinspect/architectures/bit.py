@@ -1,0 +1,131 @@
+"""BiT (Kolesnikov et al. 2019). Source of shapes: transformers/models/bit/modeling_bit.py.
+
+A ResNet with group norms, before the convolutions or after them, whose weights are standardised.
+"""
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.blocks import activation
+from ..layers.vision import labels_classifier, stage_depths
+from ..trees.catalog import register
+from ..trees.modules import (
+    Activation,
+    Conv,
+    GroupNorm,
+    Layers,
+    Module,
+    ModuleList,
+    Sequential,
+)
+
+
+def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
+    found = c.dims("hidden_sizes", default=(256, 512, 1024, 2048))
+    if not found:
+        raise c.error("hidden_sizes", [], "one size at least")
+    return found
+
+
+def _before(c: ModelConfig) -> bool:
+    """Whether norms stand before the convolutions."""
+    found = c.text("layer_type", default="preactivation")
+    if found not in ("preactivation", "bottleneck"):
+        raise c.error("layer_type", found, "preactivation or bottleneck")
+    return found == "preactivation"
+
+
+def rounded(size: int, label: str) -> Dim:
+    """To a multiple of 8, and down by a tenth at most."""
+    found = max(8, (int(size) + 4) // 8 * 8)
+    found += 8 if found < 0.9 * int(size) else 0
+    return Dim(found, label, definition=f"{int(size)} rounded to a multiple of 8")
+
+
+def _norm(c: ModelConfig, width: Dim) -> Module:
+    groups = c.dim("num_groups", default=32)
+    c.divided(width, groups, "the channels", "num_groups")
+    norm = GroupNorm(int(groups), width)
+    norm.class_name = "BitGroupNormActivation"
+    return norm
+
+
+def _conv(inputs: Dim, outputs: Dim, kernel: int, *, stride: int = 1) -> Module:
+    found = Conv(inputs, outputs, kernel, stride=stride, bias=False)
+    found.class_name = "WeightStandardizedConv2d"
+    return found
+
+
+def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, first: bool) -> Module:
+    before = _before(c)
+    inner = rounded(int(outputs) // 4 if outputs % 4 == 0 else int(outputs * 0.25), "bottleneck")
+    convs = (_conv(inputs, inner, 1), _conv(inner, inner, 3), _conv(inner, outputs, 1))
+    widths = (inputs, inner, inner) if before else (inner, inner, outputs)
+    down = Module(
+        "BitDownsampleConv",
+        conv=_conv(inputs, outputs, 1),
+        norm=Activation("Identity") if before else _norm(c, outputs),
+    )
+    parts: dict[str, Module | None] = {"downsample": down if first else None}
+    for i, (conv, width) in enumerate(zip(convs, widths, strict=True), 1):
+        pair = {f"norm{i}": _norm(c, width), f"conv{i}": conv}
+        parts.update(pair if before else dict(reversed(pair.items())))
+    if not before:
+        parts["activation"] = activation(c.text("hidden_act", default="relu"))
+    kind = "PreActivationBottleneck" if before else "Bottleneck"
+    return Module(f"Bit{kind}Layer", parts, component=Component.CONV)
+
+
+def _stages(c: ModelConfig) -> Layers:
+    inputs, factor = c.dim("embedding_size", default=64), c.dim("width_factor", default=1)
+    stages = []
+    # As many stages as both lists have, as zip does there.
+    for depth, size in zip(stage_depths(c, (3, 4, 6, 3)), _sizes(c), strict=False):
+        width = rounded(size * factor, "width of the stage")
+        layers: list[Module] = []
+        if depth:
+            later = [_layer(c, width, width, first=False)] if depth > 1 else []
+            layers = [_layer(c, inputs, width, first=True), *later * (int(depth) - 1)]
+        stages.append(Module("BitStage", layers=ModuleList(layers, class_name="Sequential")))
+        inputs = width
+    return Layers(stages)
+
+
+def model(c: ModelConfig) -> Module:
+    width = c.dim("embedding_size", default=64)
+    stem = _conv(c.dim("num_channels", default=3), width, 7, stride=2)
+    return Module(
+        "BitModel",
+        embedder=Module(
+            "BitEmbeddings",
+            convolution=stem,
+            pooler=Activation("BitMaxPool2d"),
+            norm=Activation("Identity") if _before(c) else _norm(c, width),
+            component=Component.EMBEDDING,
+        ),
+        encoder=Module("BitEncoder", stages=_stages(c)),
+        norm=_norm(c, _sizes(c)[-1]) if _before(c) else Activation("Identity"),
+        pooler=Activation("AdaptiveAvgPool2d"),
+        part="vision",
+    )
+
+
+def image_classification(c: ModelConfig) -> Module:
+    head = Sequential(Activation("Flatten"), labels_classifier(c, _sizes(c)[-1]))
+    return Module("BitForImageClassification", bit=model(c), classifier=head, part="vision")
+
+
+def backbone(c: ModelConfig) -> Module:
+    return Module("BitBackbone", bit=model(c), part="vision")
+
+
+register(
+    "bit",
+    {
+        "BitForImageClassification": image_classification,
+        "BitModel": model,
+        "BitBackbone": backbone,
+    },
+    base_prefix="bit",
+    category="vision",
+)
