@@ -4,6 +4,9 @@ The HTTP library's own way costs a millisecond a request, and its import a third
 small command. This one knows what a Hub and its storage host need: GET by HTTP/1.1, with encryption
 or without. Whatever else there is (a proxy, a session that the user has set, requests that are to
 be logged) is left to the library.
+
+HTTP/2 would do with fewer connections, but to frame and unframe a request in Python takes longer
+(0.27 ms with h2) than all of a request does here (0.19 ms, the sockets' calls included).
 """
 
 from __future__ import annotations
