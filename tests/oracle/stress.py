@@ -28,6 +28,7 @@ from hfinspect.errors import HfinspectError
 from hfinspect.trees.prediction import predict
 
 from ..oracle_folder import ORACLE
+from . import saved
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 30, 33, 36, 40, 48, 50, 64, 72, 96, 100, 128)
 #: Keys that say what a model is, or that follow from others.
@@ -36,7 +37,6 @@ KEPT_OUT = frozenset(
     label2id stage_names out_indices out_features""".split()
 )
 Config = dict[str, Any]
-Shapes = dict[str, tuple[int, ...]]
 
 
 def changed(config: Config, rng: Random, length: int | None, usual: int) -> Config:
@@ -59,28 +59,18 @@ def _changed(value: Any, rng: Random, length: int | None, usual: int) -> Any:
     return value
 
 
-def saved(class_name: str, config: Config) -> Shapes:
+def built(class_name: str, model_type: str, config: Config) -> saved.Shapes:
     """What the library would save. Raises what it raises."""
-    import torch
-    import transformers
-    from transformers.core_model_loading import revert_weight_conversion
-
-    model_class: Any = getattr(transformers, class_name)
-    with torch.device("meta"):
-        model = model_class(model_class.config_class(**copy.deepcopy(config)))
-    state = model.state_dict()
-    tied = getattr(model, "all_tied_weights_keys", None) or {}
-    for name in (*(getattr(model, "_keys_to_ignore_on_save", None) or ()), *tied):
-        state.pop(name, None)
-    state = revert_weight_conversion(model, state)
-    return {name: tuple(tensor.shape) for name, tensor in state.items() if all(tensor.shape)}
+    model_class = saved.model_class(class_name, model_type)
+    shapes = saved.shapes(model_class, model_class.config_class(**copy.deepcopy(config)))
+    return {name: shape for name, shape in shapes.items() if all(shape)}
 
 
 def outcome(record: Config, config: Config) -> tuple[str, str]:
     """equal, refused, passed or differing; and of the last an example."""
     class_name = record["architecture"]
     try:
-        theirs = saved(class_name, config)
+        theirs = built(class_name, record["model_type"], config)
     except Exception:
         return "passed", ""
     named = {**config, "model_type": record["model_type"], "architectures": [class_name]}
