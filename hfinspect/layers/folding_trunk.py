@@ -9,6 +9,7 @@ from typing import Final
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..trees.modules import (
     Activation,
     Dropout,
@@ -29,7 +30,7 @@ _A, _MLP = Component.ATTENTION, Component.MLP
 
 def trunk(c: ModelConfig) -> Module:
     """``EsmFoldingTrunk`` of a ``trunk`` section."""
-    sequence, pair = c.dim("sequence_state_dim", default=1024), _pair(c)
+    sequence, pair = trunk_widths(c)
     structure = c.section("structure_module")
     positions = 2 * c.dim("position_bins", default=32) + 2
     return Module(
@@ -56,17 +57,20 @@ def _structure_pair(c: ModelConfig) -> int:
     return c.dim("pairwise_dim", default=128)
 
 
-def _pair(c: ModelConfig) -> int:
-    return c.dim("pairwise_state_dim", default=128)
+def trunk_widths(c: ModelConfig) -> tuple[Dim, Dim]:
+    """The widths of the trunk's states: of a residue, and of a pair of residues."""
+    return c.dim("sequence_state_dim", default=1024), c.dim("pairwise_state_dim", default=128)
 
 
-def _block(c: ModelConfig, sequence: int, pair: int) -> Module:
+def _block(c: ModelConfig, sequence: Dim, pair: Dim) -> Module:
     width, pair_width = (
         c.dim(f"{name}_head_width", default=32) for name in ("sequence", "pairwise")
     )
     heads = c.divided(sequence, width, "sequence_state_dim", "sequence_head_width")
     pair_heads = c.divided(pair, pair_width, "pairwise_state_dim", "pairwise_head_width")
-    inner = c.divided(pair, 2, "pairwise_state_dim", "two")
+    if pair % 2:
+        raise c.error("pairwise_state_dim", int(pair), "an even number")
+    inner = pair // 2
     return Module(
         "EsmFoldTriangularSelfAttentionBlock",
         layernorm_1=LayerNorm(sequence),
