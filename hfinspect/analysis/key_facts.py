@@ -93,13 +93,7 @@ def facts_of(config: Mapping[str, Any] | None, prediction: Prediction | None = N
         return ModelFacts()
     if prediction is None:
         return _facts_of(config, None)
-    before = prediction.made.get("facts")
-    if before is not None and before[0] == config:
-        known: ModelFacts = before[1]
-        return known
-    facts = _facts_of(config, prediction)
-    prediction.made["facts"] = config, facts
-    return facts
+    return prediction.made("facts", config, lambda: _facts_of(config, prediction))
 
 
 def _facts_of(config: Mapping[str, Any], prediction: Prediction | None) -> ModelFacts:

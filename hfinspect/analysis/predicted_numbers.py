@@ -38,10 +38,7 @@ def numbers_predicted(prediction: Prediction | None) -> Numbers | None:
     spellings = (*aliases, *aliases.values(), family.base_prefix if family else "")
     if any(split_at_number(f"{text}.") for text in spellings):
         return None
-    if "numbers" not in prediction.made:
-        prediction.made["numbers"] = _Tree(prediction)
-    found: Numbers = prediction.made["numbers"]
-    return found
+    return prediction.made("numbers", None, lambda: _Tree(prediction))
 
 
 class _Nothing:

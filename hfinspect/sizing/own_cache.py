@@ -67,13 +67,10 @@ def own_cache(
     if prediction is None:
         return no_cache(prediction, config, is_gguf=is_gguf)
     given = (config, context, heads, stored, is_gguf)
-    before = prediction.made.get("cache")
-    if before is not None and before[0] == given:
-        known: CacheSize | str = before[1]
-        return known
-    size = _own_cache(prediction, config, context, heads, stored, is_gguf=is_gguf)
-    prediction.made["cache"] = given, size
-    return size
+    return prediction.made(
+        "cache", given,
+        lambda: _own_cache(prediction, config, context, heads, stored, is_gguf=is_gguf),
+    )  # fmt: skip
 
 
 def _own_cache(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core.components import Role
 from ..core.config import ModelConfig, Reads, reads_noted
@@ -19,6 +19,8 @@ from ..errors import ConfigError
 from .catalog import Choice, Family, choose
 from .expand import expected_tensors
 from .modules import Module
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,9 +74,17 @@ class Prediction(Shown):
         return self.specs.where(lambda spec: not spec.saved)
 
     @cached_property
-    def made(self) -> dict[str, Any]:
-        """What others made of it, by a name each: one prediction may serve a thousand models."""
+    def _made(self) -> dict[str, tuple[object, Any]]:
         return {}
+
+    def made(self, name: str, given: object, make: Callable[[], T]) -> T:
+        """What ``make`` makes of it, under a name, and of what is ``given``: once, while equal
+        things are given. One prediction may serve a thousand models."""
+        before = self._made.get(name)
+        if before is None or before[0] != given:
+            before = self._made[name] = given, make()
+        found: T = before[1]
+        return found
 
     @cached_property
     def parameters(self) -> int:
