@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from ..errors import ConfigError, HfinspectError, UnknownArchitectureError, UsageError
@@ -24,6 +25,33 @@ _ARGUMENTS: Final = {
     "resume": "leave --resume out to begin anew",
 }
 
+#: Options of this field's other tools, and what they are here: first those of ``memory`` alone.
+_OF_MEMORY: Final = {
+    "--on 'RTX 4090'": "gpu device vram card gpu-memory max-memory",
+    "--context 32k": "ctx ctx-size n-ctx context-length context-size max-model-len max-length",
+    "--width int4": "dtype dtypes quant quantize quantization bits",
+    "--kv-dtype fp8": "kv-cache-dtype cache-type-k cache-type-v",
+    "--batch 8": "bs batch-size max-num-seqs parallel",
+    "--tp 2": "tensor-parallel tensor-parallel-size",
+    "--pp 2": "pipeline-parallel pipeline-parallel-size",
+    "--ep 2": "expert-parallel enable-expert-parallel",
+}
+_ELSEWHERE: Final = {
+    "--format json": "json",
+    "--format csv": "csv",
+    "--format markdown": "markdown md",
+    "--output x.json": "out json-output outfile",
+    "--revision main": "branch rev commit",
+    "--file name/in/repo": "filename subfolder include",
+}
+#: What needs no option here.
+_NO_OPTION: Final = {
+    "offline": "HF_HUB_OFFLINE=1 in the environment keeps every command off the network",
+    "local-files-only": "HF_HUB_OFFLINE=1 in the environment keeps every command off the network",
+    "cache-dir": "HF_HOME in the environment says where the Hub's cache is",
+    "trust-remote-code": "code of a repo is never run, so nothing needs this option",
+}
+
 
 def hint_of(error: HfinspectError) -> str | None:
     """The hint of an error with what to type."""
@@ -35,3 +63,18 @@ def hint_of(error: HfinspectError) -> str | None:
     if hint is None or name == "resume":
         return typed
     return f"{hint} {typed}" if hint.endswith("?") else f"{hint}; {typed}"
+
+
+def meant(option: str, taken: Container[str]) -> str | None:
+    """What to type for an option that a command does not have, or None for a word of no tool.
+
+    ``taken`` are the options that the command has.
+    """
+    word = option.lstrip("-")
+    for typed, words in (_OF_MEMORY | _ELSEWHERE).items():
+        if word in words.split() and typed.split()[0] in taken:
+            return f"did you mean {typed}?"
+    for typed, words in _OF_MEMORY.items():
+        if word in words.split():
+            return f"hfinspect memory MODEL {typed} answers for it"
+    return _NO_OPTION.get(word)

@@ -96,9 +96,17 @@ def usage_exit(error: Exception, arguments: Sequence[str]) -> int | None:
 
 def _in_our_words(error: Any) -> UsageError:
     """An error of the option parser (``No such option: --x``)."""
-    command = getattr(getattr(error, "ctx", None), "command_path", None) or "hfinspect"
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", None) or "hfinspect"
     text = " ".join(str(error.format_message()).split()).rstrip(".")
-    return UsageError(command, text[:1].lower() + text[1:], hint=f"see {command} --help")
+    hint = f"see {command} --help"
+    if type(error).__name__ == "NoSuchOption" and context is not None:
+        from .hints import meant
+
+        taken = {name for parameter in context.command.params for name in parameter.opts}
+        if known := meant(error.option_name, taken):
+            text, hint = f"no such option: {error.option_name}", known
+    return UsageError(command, text[:1].lower() + text[1:], hint=hint)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
