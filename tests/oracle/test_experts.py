@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from .tracing.fitting import Build, Fitter, NoFit
+from .tracing.fitting import Fitter
+from .tracing.numbering import Build, NoFit
 from .tracing.observing import Leaf, Node
 from .tracing.writing import Table
 

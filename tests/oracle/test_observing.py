@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .tracing.changing import alternatives
-from .tracing.fitting import Build, Fitter
+from .tracing.fitting import Fitter
+from .tracing.numbering import Build
 from .tracing.observing import Saved, flat, tree
 
 

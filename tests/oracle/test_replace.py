@@ -10,8 +10,9 @@ from hfinspect.errors import ConfigError
 from hfinspect.trees.modules import Module, Parameter
 
 from .replace import _Known, held_numbers, replaced
-from .tracing.fitting import Build, Fitter
+from .tracing.fitting import Fitter
 from .tracing.library import Library
+from .tracing.numbering import Build
 from .tracing.observing import Saved, tree
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from hfinspect.trees.arithmetic import Written
 
 from .evaluating import Env
-from .fitting import Staged
+from .numbering import Staged
 from .proposing import size_of
 from .writing import PLACES
 
