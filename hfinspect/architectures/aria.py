@@ -4,13 +4,11 @@ Source of shapes: transformers/models/aria/modeling_aria.py. Files keep the layo
 release, in which the language model is a causal LM of its own.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.heads import to_words
-from ..layers.multimodal import tower_width
-from ..trees.catalog import auto_model, register
+from ..layers.multimodal import projector, register_headed, tower_width
+from ..trees.catalog import auto_model
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .aria_text import ARIA
 from .idefics3 import vision_model
@@ -55,11 +53,11 @@ def tower(vision: ModelConfig) -> Module:
     return auto_model(vision, part="vision")
 
 
-def projector(c: ModelConfig) -> Module:
+def _projector(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     usual = 1152 if vision.kind == "idefics3_vision" else tower_width(tower(vision))
     h, width = vision.dim("hidden_size", default=usual), ARIA.width(text)
-    return Module(
+    return projector(
         "AriaProjector",
         query=Weight(_queries(c), h),
         cross_attn=cross_attention(h),
@@ -70,44 +68,18 @@ def projector(c: ModelConfig) -> Module:
             linear_out=Linear(width, width, bias=False),
             act=activation("gelu_new"),
         ),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
-def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
-    vision = c.section("vision_config")
-    text = Module("AriaTextForCausalLM", model=ARIA.model(c.section("text_config")), lm_head=head)
+def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
+    text = c.section("text_config")
+    tied = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
+    head = ARIA.words(text, tied) if headed else None
     return {
-        "vision_tower": tower(vision),
-        "multi_modal_projector": projector(c),
-        "language_model": text,
+        "vision_tower": tower(c.section("vision_config")),
+        "multi_modal_projector": _projector(c),
+        "language_model": Module("AriaTextForCausalLM", model=ARIA.model(text), lm_head=head),
     }
 
 
-def model(c: ModelConfig) -> Module:
-    return Module("AriaModel", dict(_parts(c)))
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        ARIA.width(text),
-        text.dim("vocab_size", default=32000),
-        "language_model.model.embed_tokens.weight" if c.tied(default=False) else None,
-    )
-    return Module("AriaForConditionalGeneration", dict(_parts(c, head)))
-
-
-register(
-    "aria",
-    {"AriaForConditionalGeneration": conditional_generation, "AriaModel": model},
-    aliases={
-        "model.language_model.": "language_model.model.",
-        "model.vision_tower.": "vision_tower.",
-        "model.multi_modal_projector.": "multi_modal_projector.",
-        "lm_head.": "language_model.lm_head.",
-        "vision_tower.vision_model.": "vision_tower.",
-    },
-    category="multimodal",
-)
+register_headed("aria", "Aria", _parts)

@@ -6,9 +6,9 @@ patches are pooled, normed and projected by one bare matrix. Files keep the layo
 release, in which the language model is a causal LM of its own.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.heads import causal_lm, classifier, sequence_classification, to_words
+from ..layers.heads import causal_lm, classifier, sequence_classification
+from ..layers.multimodal import projector, register_headed
 from ..layers.windows import every, windows
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Module, RMSNorm, Weight
@@ -28,49 +28,35 @@ def text_model(c: ModelConfig) -> Module:
     return base
 
 
-def projector(c: ModelConfig) -> Module:
+def _projector(c: ModelConfig) -> Module:
     """Vision width to text width, without bias: V·H, and a norm of the vision width."""
     vision = c.section("vision_config")
     width = vision.dim("hidden_size", default=768)
     eps = vision.number("layer_norm_eps", default=1e-6)
-    return Module(
+    return projector(
         "Gemma3MultiModalProjector",
         mm_input_projection_weight=Weight(width, TEXT.width(c.section("text_config"))),
         mm_soft_emb_norm=RMSNorm(width, eps=eps, class_name="Gemma3RMSNorm"),
         avg_pool=Activation("AvgPool2d"),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
-def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
-    text = text_model(c.section("text_config"))
+def parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
+    text = c.section("text_config")
+    tied = "language_model.model.embed_tokens.weight" if c.tied() else None
+    head = TEXT.words(text, tied) if headed else None
     return {
         "vision_tower": auto_model(
             c.section("vision_config"), default_type="siglip_vision_model", part="vision"
         ),
-        "multi_modal_projector": projector(c),
-        "language_model": Module("Gemma3ForCausalLM", model=text, lm_head=head),
+        "multi_modal_projector": _projector(c),
+        "language_model": Module("Gemma3ForCausalLM", model=text_model(text), lm_head=head),
     }
-
-
-def model(c: ModelConfig) -> Module:
-    return Module("Gemma3Model", dict(_parts(c)))
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        TEXT.width(text),
-        text.dim("vocab_size", default=262208),
-        "language_model.model.embed_tokens.weight" if c.tied() else None,
-    )
-    return Module("Gemma3ForConditionalGeneration", dict(_parts(c, head)))
 
 
 def classification(c: ModelConfig) -> Module:
     score = classifier(TEXT.width(c.section("text_config")), c.num_labels, bias=False)
-    return Module("Gemma3ForSequenceClassification", {**_parts(c), "score": score})
+    return Module("Gemma3ForSequenceClassification", {**parts(c, False), "score": score})
 
 
 register(
@@ -86,19 +72,4 @@ register(
     category="text decoder",
 )
 
-register(
-    "gemma3",
-    {
-        "Gemma3ForConditionalGeneration": conditional_generation,
-        "Gemma3Model": model,
-        "Gemma3ForSequenceClassification": classification,
-    },
-    aliases={
-        "model.language_model.": "language_model.model.",
-        "model.vision_tower.": "vision_tower.",
-        "model.multi_modal_projector.": "multi_modal_projector.",
-        "lm_head.": "language_model.lm_head.",
-        "vision_tower.vision_model.": "vision_tower.",
-    },
-    category="multimodal",
-)
+register_headed("gemma3", "Gemma3", parts, more={"Gemma3ForSequenceClassification": classification})

@@ -7,8 +7,8 @@ outputs of earlier layers too (DeepStack), and Granite's decoder.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.heads import to_words
-from ..trees.catalog import register_pair, register_part
+from ..layers.multimodal import register_worded
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 from . import idefics3
 from .llama import LLAMA
@@ -93,16 +93,6 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        _TEXT.width(text),
-        text.dim("vocab_size", default=133800),
-        "model.text_model.embed_tokens.weight" if c.tied(default=True) else None,
-    )
-    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
-
-
-register_pair("granite_docling", _NAME, generation, base, "multimodal")
+register_worded("granite_docling", _NAME, base, tied=True, text="text_model")
 register_part("granite_docling_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
 register_part("granite_docling_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -8,8 +8,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import Decoder, decoder, lm_head
-from ..trees.catalog import register_pair, register_part
+from ..layers.multimodal import Decoder, decoder, projector, register_worded
+from ..trees.catalog import register_part
 from ..trees.modules import Layers, Linear, Module, RMSNorm, Weight
 from .idefics3 import vision_model
 
@@ -67,15 +67,13 @@ def connector(c: ModelConfig, text: Decoder) -> Module:
     vision, section = c.section("vision_config"), c.section("text_config")
     # Mistral's own default stands in where the section is silent.
     inner = section.dim("intermediate_size", default=14336)
-    return Module(
+    return projector(
         "Idefics2Connector",
         modality_projection=_mlp(
             vision.dim("hidden_size", default=768), inner, text.hidden, section.text("hidden_act")
         ),
         # As wide as the text, whatever perceiver_config says.
         perceiver_resampler=resampler(c.section("perceiver_config"), text.hidden),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
@@ -89,15 +87,6 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    tied = "model.text_model.embed_tokens.weight" if c.tied(default=False) else None
-    return Module(
-        "Idefics2ForConditionalGeneration",
-        model=base(c),
-        lm_head=lm_head(decoder(c, "mistral"), tied),
-    )
-
-
 def vision_alone(c: ModelConfig) -> Module:
     return vision_model("Idefics2", c, width=768)
 
@@ -106,6 +95,6 @@ def resampler_alone(c: ModelConfig) -> Module:
     return resampler(c, c.dim("hidden_size", default=4096), alone=True)
 
 
-register_pair("idefics2", "Idefics2", generation, base, "multimodal")
+register_worded("idefics2", "Idefics2", base, tied=False, text="text_model")
 register_part("idefics2_vision", "Idefics2VisionTransformer", vision_alone, "vision")
 register_part("idefics2_perceiver", "Idefics2PerceiverResampler", resampler_alone, "multimodal")

@@ -6,7 +6,7 @@ SmolVLM is the same with other sizes (smolvlm.py); Idefics2 has the same tower.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.multimodal import decoder, lm_head
+from ..layers.multimodal import decoder, projector, worded
 from ..layers.vision import (
     clip_encoder,
     clip_layer,
@@ -51,12 +51,8 @@ def register_idefics3(name: str, model_type: str) -> None:
     def connector(c: ModelConfig, hidden: int) -> Module:
         side = c.dim("scale_factor", default=2)
         joined = c.section("vision_config").dim("hidden_size", default=1152) * side * side
-        return Module(
-            f"{name}Connector",
-            modality_projection=Module(f"{name}SimpleMLP", proj=Linear(joined, hidden, bias=False)),
-            component=Component.PROJECTOR,
-            part="projector",
-        )
+        inner = Module(f"{name}SimpleMLP", proj=Linear(joined, hidden, bias=False))
+        return projector(f"{name}Connector", modality_projection=inner)
 
     def base(c: ModelConfig) -> Module:
         text = decoder(c, "llama")
@@ -67,19 +63,12 @@ def register_idefics3(name: str, model_type: str) -> None:
             text_model=text.base,
         )
 
-    def generation(c: ModelConfig) -> Module:
-        tied = "model.text_model.embed_tokens.weight" if c.tied(default=False) else None
-        return Module(
-            f"{name}ForConditionalGeneration",
-            model=base(c),
-            lm_head=lm_head(decoder(c, "llama"), tied),
-        )
-
     def vision(c: ModelConfig) -> Module:
         return vision_model(name, c.section("vision_config") if c.has("vision_config") else c)
 
+    whole = f"{name}ForConditionalGeneration"
     classes: dict[str, Builder] = {
-        f"{name}ForConditionalGeneration": generation,
+        whole: worded(whole, base, tied=False, text="text_model"),
         f"{name}Model": base,
         f"{name}VisionTransformer": vision,
     }

@@ -5,15 +5,12 @@ layers look at the image instead of the text (cross-attention, gated). The embed
 more than the head; heads are never tied.
 """
 
-from functools import partial
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, grouped, pre_norm
-from ..layers.heads import to_words
-from ..layers.multimodal import LLAVA_ALIASES, linear_projector
+from ..layers.multimodal import linear_projector, register_headed
 from ..layers.vision import patch_conv, plain_mlp
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
@@ -153,35 +150,21 @@ def text_model(c: ModelConfig) -> Module:
 
 def causal(c: ModelConfig, *, head: bool = True) -> Module:
     text = c.section("text_config") if c.has("text_config") else c
-    words = to_words(TEXT.width(text), TEXT.size(text, "vocab_size")) if head else None
+    words = TEXT.words(text) if head else None
     return Module("MllamaForCausalLM", model=text_model(text), lm_head=words)
 
 
-# ---- together
-
-
-def whole(c: ModelConfig, name: str, *, head: bool) -> Module:
+def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     text, vision = c.section("text_config"), c.section("vision_config")
     width = vision.dim("vision_output_dim", default=7680)
-    return Module(
-        name,
-        vision_model=vision_model(vision),
-        language_model=causal(text, head=head),
-        multi_modal_projector=linear_projector(width, TEXT.width(text)),
-    )
+    return {
+        "vision_model": vision_model(vision),
+        "language_model": causal(text, head=head),
+        "multi_modal_projector": linear_projector(width, TEXT.width(text)),
+    }
 
 
-register(
-    "mllama",
-    {
-        "MllamaForConditionalGeneration": partial(
-            whole, name="MllamaForConditionalGeneration", head=True
-        ),
-        "MllamaModel": partial(whole, name="MllamaModel", head=False),
-    },
-    aliases={**LLAVA_ALIASES, "model.vision_model.": "vision_model."},
-    category="multimodal",
-)
+register_headed("mllama", "Mllama", _parts, "vision_model")
 register(
     "mllama_text_model",
     {"MllamaForCausalLM": causal, "MllamaTextModel": text_model},

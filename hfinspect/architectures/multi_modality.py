@@ -7,24 +7,13 @@ SigLIP in timm's names, pooling included, a projector and Llama. Janus makes ima
 VQ-GAN (LlamaGen's), a projector and an embedding of its codes, and a head over them.
 """
 
-from collections.abc import Sequence
-from itertools import pairwise
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
+from ..layers.composing import renamed, respelled
+from ..layers.vqgan import Codec, quantized
 from ..trees.catalog import auto_class, register
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Conv,
-    Embedding,
-    GroupNorm,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-)
+from ..trees.modules import Activation, Buffer, Embedding, Linear, Module, ModuleList, Parameter
 from .deepseek_vl_v2 import projector, vision_model
 
 #: siglip_vit.py's table: width, layers, patch and ratio of the MLP by model_name.
@@ -33,9 +22,6 @@ _SIGLIP = {
     "siglip_so400m_patch14_224": (1152, 27, 14, 3.7362),
     "siglip_large_patch16_384": (1024, 24, 16, 4),
 }
-#: vq_model.py's ModelArgs, the only ones there are ("VQ-16").
-_CHANNELS, _MULTIPLES, _LATENT, _BLOCKS = 128, (1, 1, 2, 2, 4), 256, 2
-_USAGE = 65536
 
 
 def _unknown(what: str, c: ModelConfig) -> UnknownArchitectureError:
@@ -66,92 +52,25 @@ def vision_tower(c: ModelConfig) -> Module:
 # ---- images made of codes
 
 
-def _conv(inner: int, out: int, size: int = 3) -> Module:
-    return Conv(inner, out, size)
-
-
-def resnet(inner: int, out: int, name: str = "ResnetBlock") -> Module:
-    """LlamaGen's residual block, and its attention below."""
-    return Module(
-        name,
-        norm1=GroupNorm(32, inner, eps=1e-6),
-        conv1=_conv(inner, out),
-        norm2=GroupNorm(32, out, eps=1e-6),
-        conv2=_conv(out, out),
-        nin_shortcut=_conv(inner, out, 1) if inner != out else None,
-    )
-
-
-def attention(width: int, name: str = "AttnBlock") -> Module:
-    return Module(
-        name,
-        norm=GroupNorm(32, width, eps=1e-6),
-        q=Conv(width, width, 1, component=None),
-        k=Conv(width, width, 1, component=None),
-        v=Conv(width, width, 1, component=None),
-        proj_out=Conv(width, width, 1, component=None),
-        component=Component.ATTENTION,
-    )
-
-
-def _middle(width: int) -> ModuleList:
-    return ModuleList([resnet(width, width), attention(width), resnet(width, width)])
-
-
-def _level(widths: Sequence[int], *, attends: bool, moves: str | None) -> Module:
-    """Residual blocks from each width to the next, attention behind each, and a change of size."""
-    out = widths[-1]
-    resized = Module("Resample", conv=_conv(out, out)) if moves else None
-    return Module(
-        "Module",
-        {
-            "res": ModuleList(resnet(a, b) for a, b in pairwise(widths)),
-            "attn": ModuleList([attention(out)] * (len(widths) - 1)) if attends else None,
-            **({moves: resized} if moves else {}),
-        },
-    )
+#: vq_model.py's ModelArgs, the only ones there are ("VQ-16"): attention at the coarsest resolution.
+_CODEC = Codec(
+    "", 128, (128, 128, 256, 256, 512), 2, 256, 256, lambda i: i == 4, stack=ModuleList
+)  # fmt: skip
+_USAGE = 65536
+#: Names of parts in janus/models/vq_model.py, where transformers has others.
+_SPELLED = {
+    "down": "conv_blocks", "up": "conv_blocks", "block": "res", "block_1": "0", "attn_1": "1",
+    "block_2": "2",
+}  # fmt: skip
 
 
 def vq_model(c: ModelConfig) -> Module:
-    widths = [_CHANNELS * multiple for multiple in _MULTIPLES]
-    last = len(widths) - 1
-    down, up = [], []
-    for i, width in enumerate(widths):
-        before = widths[max(i - 1, 0)]
-        row = [before, *[width] * _BLOCKS]
-        down.append(_level(row, attends=i == last, moves="downsample" if i < last else None))
-        above = widths[min(i + 1, last)]
-        row = [above, *[width] * (_BLOCKS + 1)]
-        up.append(_level(row, attends=i == last, moves="upsample" if i else None))
     codes, code = c.dim("image_token_size", default=16384), c.dim("n_embed", default=8)
-    return Module(
-        "VQModel",
-        encoder=Module(
-            "Encoder",
-            conv_in=_conv(3, _CHANNELS),
-            conv_blocks=ModuleList(down),
-            mid=_middle(widths[-1]),
-            norm_out=GroupNorm(32, widths[-1], eps=1e-6),
-            conv_out=_conv(widths[-1], _LATENT),
-        ),
-        decoder=Module(
-            "Decoder",
-            conv_in=_conv(_LATENT, widths[-1]),
-            mid=_middle(widths[-1]),
-            conv_blocks=ModuleList(reversed(up)),
-            norm_out=GroupNorm(32, widths[0], eps=1e-6),
-            conv_out=_conv(widths[0], 3),
-        ),
-        quantize=Module(
-            "VectorQuantizer",
-            embedding=Embedding(codes, code, kind="codebook"),
-            codebook_used=Buffer(_USAGE),
-        ),
-        quant_conv=_conv(_LATENT, code, 1),
-        post_quant_conv=_conv(code, _LATENT, 1),
-        component=Component.CONV,
-        part="vq",
-    )
+    model = quantized("", _CODEC.latent, code, codes, _CODEC.encoder(), _CODEC.decoder())
+    model.class_name = "VQModel"
+    model.inside("quantize").children["codebook_used"] = Buffer(_USAGE)
+    renamed(renamed(model, "ConvDown", "Down"), "ConvUp", "Up")
+    return respelled(model, _SPELLED)
 
 
 def _head(c: ModelConfig) -> Module:

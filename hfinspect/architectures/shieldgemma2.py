@@ -18,10 +18,8 @@ def generation(c: ModelConfig) -> Module:
         raise c.section("text_config").error("model_type", text_type, _TEXT)
     key = "tie_word_embeddings"
     tied = c.section("text_config").values.get(key) is not False or c.values.get(key) is True
-    inner = gemma3.conditional_generation(
-        ModelConfig({**c.values, "tie_word_embeddings": tied}, c.path)
-    )
-    parts = Module("Gemma3Model", inner.children)
+    whole = ModelConfig({**c.values, "tie_word_embeddings": tied}, c.path)
+    parts = Module("Gemma3Model", {**gemma3.parts(whole, True)})
     text = parts.inside("language_model")
     text.class_name = "Gemma3TextModel"  # what stands there in memory
     parts.scope = True

@@ -292,13 +292,23 @@ def _generation(j: Joined, c: ModelConfig) -> Module:
 
 
 def register_worded(
-    model_type: str | tuple[str, ...], name: str, model: Builder, *, tied: bool
+    model_type: str | tuple[str, ...],
+    name: str,
+    model: Builder,
+    *,
+    tied: bool,
+    text: str = "language_model",
 ) -> Family:
     """Add a composite of two classes: ``{name}Model``, and one with a head over the words of its
-    ``language_model``; ``tied`` is the default of the config class."""
-    words, ending = "language_model.embed_tokens", "ForConditionalGeneration"
-    whole = causal_lm(f"{name}{ending}", model, embedding=words, tied_default=tied)
+    decoder, the part ``text``; ``tied`` is the default of the config class."""
+    ending = "ForConditionalGeneration"
+    whole = worded(f"{name}{ending}", model, tied=tied, text=text)
     return register_pair(model_type, name, whole, model, "multimodal", ending=ending)
+
+
+def worded(name: str, model: Builder, *, tied: bool, text: str = "language_model") -> Builder:
+    """A class of a composite that has a head over the words of its decoder."""
+    return causal_lm(name, model, embedding=f"{text}.embed_tokens", tied_default=tied)
 
 
 def register_headed(
@@ -306,10 +316,12 @@ def register_headed(
     name: str,
     parts: Callable[[ModelConfig, bool], Mapping[str, Module]],
     *towers: str,
+    more: Mapping[str, Builder] | None = None,
 ) -> Family:
     """Add a composite that files spell in LLaVA's way: ``{name}ForConditionalGeneration``, whose
     ``parts`` have a decoder with a head, and ``{name}Model``, whose have one without. ``towers``
-    are further parts that stand in ``model`` where a file spells it as it is in memory."""
+    are further parts that stand in ``model`` where a file spells it as it is in memory, ``more``
+    further classes."""
 
     def made(class_name: str, head: bool) -> Builder:
         return lambda c: Module(class_name, {**parts(c, head)})
@@ -317,7 +329,7 @@ def register_headed(
     headed = {f"{name}ForConditionalGeneration": True, f"{name}Model": False}
     classes = {class_name: made(class_name, head) for class_name, head in headed.items()}
     aliases = {**LLAVA_ALIASES, **{f"model.{tower}.": f"{tower}." for tower in towers}}
-    return register(model_type, classes, aliases=aliases, category="multimodal")
+    return register(model_type, {**classes, **(more or {})}, aliases=aliases, category="multimodal")
 
 
 def projector(name: str, **parts: Module | Parameter | None) -> Module:

@@ -264,6 +264,7 @@ _ATTENTION = {
     "v_proj": "value", "value": "value", "v": "value", "wv": "value", "v_lin": "value",
     "o_proj": "output", "out_proj": "output", "wo": "output", "out_lin": "output",
     "to_q": "query", "to_k": "key", "to_v": "value", "to_out": "output",
+    "projection_layer": "output",
     "qkv": "qkv", "qkv_proj": "qkv", "kv": "key_value", "in_proj": "qkv",
 }  # fmt: skip
 _EMBEDDING = {
