@@ -62,6 +62,8 @@ def _scales(c: ModelConfig) -> list[Scale]:
     known: list[Scale] = [(1, 1, channels)]
     known += [(1, h, math.ceil(h * h * channels / 64) * 64) for h in sides]
     known += [(t, side, side * side * channels * t * 64) for t in depths]
+    if len(known) == 1:
+        raise c.error("patch_size", side, "more than 1, or a temporal_patch_size above 1")
     steps = int(c.dim("num_hidden_layers", "n_layers", default=24, maximum=_MAX_STEPS))
     total = math.log(side * side * depth * channels)
     wanted = [total * i / steps for i in range(steps + 1)]

@@ -77,3 +77,10 @@ def test_absurd_model_types(turn: int) -> None:
         except (ConfigError, UnknownArchitectureError):
             continue
         assert found.model_type == "llama"
+
+
+def test_a_patch_of_one_pixel_has_no_plan_of_steps() -> None:
+    """There is nothing between its pixels and its vector; the library fails to build it."""
+    config = {"model_type": "inkling_vision", "patch_size": 1, "temporal_patch_size": 1}
+    with pytest.raises(ConfigError, match="patch_size"):
+        predict(config)
