@@ -7,7 +7,7 @@ however many cycles.  Norms have no weight; files hold gate, q, k and v in one, 
 """
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
 from ..layers.heads import decoder_classes
@@ -70,6 +70,10 @@ def stack(c: ModelConfig, *, passes: Dim) -> Module:
         },
     )
     count = c.count("num_layers_per_stack", "num_hidden_layers", default=16)
+    if passes * count > MAX_COUNT:
+        raise c.error(
+            "H_cycles", int(passes), f"at most {MAX_COUNT:,} layers on the way of a token"
+        )
     return Module(
         "HrmTextStack",
         layers=Layers([layer] * int(count), count=count, passes=int(passes)),

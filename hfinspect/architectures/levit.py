@@ -21,9 +21,10 @@ def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def _patches(c: ModelConfig) -> Module:
-    width, kernel = _sizes(c)[0], c.dim("kernel_size", default=3)
-    if width < 8:
-        raise c.error("hidden_sizes[0]", int(width), "at least 8")
+    widths, kernel = _sizes(c), c.dim("kernel_size", default=3)
+    if not widths or widths[0] < 8:
+        raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
+    width = widths[0]
     sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
     parts: dict[str, Module] = {}
     for i in range(1, 5):

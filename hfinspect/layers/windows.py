@@ -58,7 +58,8 @@ def windows(
             return (None,) * layers
         listed = c.raw("layer_types")
         if isinstance(listed, list) and len(listed) >= layers:  # more: layers of predicted tokens
-            return tuple(size if kind in WINDOWED else None for kind in listed[:layers])
+            kinds = c.strings("layer_types")[:layers]
+            return tuple(size if kind in WINDOWED else None for kind in kinds)
         return tuple(None if full(i, layers) else size for i in range(layers))
 
     return of

@@ -53,7 +53,9 @@ class NoValueError(ValueError):
     """An expression has no value: it divides by zero, or leaves the range of sizes. ``key`` is the
     first that it is computed from and config.json has, if any."""
 
-    key: str | None = None
+    def __init__(self, problem: str, *, key: str | None = None) -> None:
+        super().__init__(problem)
+        self.key = key
 
 
 _EXACT: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -149,7 +151,7 @@ def _of_pair(arguments: list[Any], values: Values) -> int | float:
     if not isinstance(found, (list, tuple)):
         return values.number(arguments[0])
     if len(found) != 2:
-        raise NoValueError(f"has not two sides in {arguments[0]}")
+        raise NoValueError(f"has not two sides in {arguments[0]}", key=arguments[0])
     return _of_list("[]", arguments, values, None, 0)
 
 
@@ -165,10 +167,10 @@ def _of_list(
         return _applied("+", [0, sum(items)], arguments)
     place = int(value(arguments[1] if len(arguments) == 2 else None, values, i, depth + 1))
     if not -len(items) <= place < len(items):
-        raise NoValueError(f"has no entry {place} of {arguments[0]}")
+        raise NoValueError(f"has no entry {place} of {arguments[0]}", key=arguments[0])
     item = items[place]
     if isinstance(item, bool) or not isinstance(item, (int, float)):
-        raise NoValueError(f"finds no number in {arguments[0]}")
+        raise NoValueError(f"finds no number in {arguments[0]}", key=arguments[0])
     shown = place if place >= 0 else len(items) + place
     return item if isinstance(item, float) else Dim(item, f"{values.named(arguments[0])}[{shown}]")
 
@@ -192,9 +194,7 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
         if op == "null":
             return found is None
         if isinstance(found, (list, dict)):  # one flag for each member is another tree
-            error = NoValueError(f"is computed from {first}, which is no flag")
-            error.key = first
-            raise error
+            raise NoValueError(f"is computed from {first}, which is no flag", key=first)
         return bool(found)
     if op == "kind" and len(rest) == 2:
         i = int(value(rest.pop(), values, i, depth + 1))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
+from hfinspect.sizing.kv_cache import kept_layers
 from hfinspect.trees.prediction import predict
 
 from . import recordings
@@ -37,6 +38,9 @@ def variants(config: dict[str, Any], turn: int) -> list[tuple[str, dict[str, Any
             found.append((key, {**config, key: absurd}))
         if isinstance(value, dict) and value:
             found += [(key, {**config, key: inner}) for _, inner in variants(value, turn + i)]
+        if isinstance(value, list) and value:
+            inside = [*value[:-1], ABSURD[(turn + i) % len(ABSURD)]]
+            found.append((key, {**config, key: inside}))
     return found
 
 
@@ -55,7 +59,8 @@ def test_absurd_values_never_crash(record: dict[str, Any], turn: int) -> None:
 
 def sane(config: dict[str, Any]) -> bool:
     try:
-        return predict(config).parameters >= 0
+        found = predict(config)
+        return found.parameters >= 0 and kept_layers(found.root) is not None
     except ConfigError as error:
         return bool(error.key)
     except (LimitError, UnknownArchitectureError):
