@@ -10,63 +10,69 @@ model's code, not in the config.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, two_layer_mlp
+from ..layers.blocks import two_layer_mlp
+from ..layers.composing import respelled
 from ..layers.heads import to_words
 from ..layers.vision import patch_conv, position_table
 from ..trees.catalog import register
-from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Sequential, Weight
+from ..trees.modules import (
+    Conv,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Sequential,
+    Weight,
+    each_module,
+)
+from . import sam
 from .deepseek_vl_v2 import language_model, projector
 
 #: build_sam_vit_b and build_clip_l of the model's code.
 SAM = ModelConfig(
-    {"width": 768, "layers": 12, "side": 64, "window": 14, "output": 256, "patch": 16, "heads": 12}
-)
+    {
+        "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 1024,
+        "patch_size": 16, "mlp_dim": 3072, "window_size": 14, "global_attn_indexes": [2, 5, 8, 11],
+        "output_channels": 256, "downsample_channels": [512, 1024],
+    },
+    "sam_vit_b.",
+)  # fmt: skip
 CLIP = ModelConfig({"width": 1024, "layers": 24, "inner": 4096, "positions": 257, "patch": 14})
-#: Layers of SAM that look at the whole image; the others at windows.
-GLOBAL = frozenset({2, 5, 8, 11})
+#: What transformers calls a part of SAM -> the name in its own code, and so in files.
+_SAM_NAMES = {
+    "layers": "blocks", "layer_norm1": "norm1", "layer_norm2": "norm2", "projection": "proj",
+}  # fmt: skip
+#: And what it calls a class -> the class of that code.
+_SAM_CLASSES = {
+    "SamVisionEncoder": "ImageEncoderViT", "SamPatchEmbeddings": "PatchEmbed",
+    "SamVisionLayer": "Block", "SamVisionSdpaAttention": "Attention", "SamMLPBlock": "MLPBlock",
+    "SamLayerNorm": "LayerNorm2d", "SamVisionNeck": "Sequential",
+}  # fmt: skip
 
 
-def _sam_block(width: Dim, side: Dim, head: Dim) -> Module:
-    return Module(
-        "Block",
-        norm1=LayerNorm(width, eps=1e-6),
-        attn=Module(
-            "Attention",
-            rel_pos_h=Weight(2 * side - 1, head, kind="position"),
-            rel_pos_w=Weight(2 * side - 1, head, kind="position"),
-            qkv=Linear(width, 3 * width, kind="qkv"),
-            proj=Linear(width, width, kind="output"),
-            component=Component.ATTENTION,
+def sam_encoder(c: ModelConfig) -> Module:
+    """SAM's encoder under the names of its own code, and two strided convolutions."""
+    tower = respelled(sam.vision_encoder(c), _SAM_NAMES)
+    neck, out = tower.inside("neck").children.values(), c.dim("output_channels", default=256)
+    more = c.dims("downsample_channels", default=(512, 1024))
+    if len(more) < 2:
+        raise c.error("downsample_channels", c.raw("downsample_channels"), "two widths")
+    tower.children |= {
+        "neck": Sequential(
+            *(part for part in neck if isinstance(part, Module)), class_name="SamVisionNeck"
         ),
-        norm2=LayerNorm(width, eps=1e-6),
-        mlp=Module(
-            "MLPBlock",
-            lin1=Linear(width, 4 * width, kind="up"),
-            lin2=Linear(4 * width, width, kind="down"),
-            act=activation("gelu"),
-            component=Component.MLP,
-        ),
-    )
+        "net_2": Conv(out, more[0], 3, bias=False, stride=2),
+        "net_3": Conv(more[0], more[1], 3, bias=False, stride=2),
+    }
+    return tower
 
 
-def sam_model() -> Module:
-    c = SAM
-    width, side, out, patch = c.dim("width"), c.dim("side"), c.dim("output"), c.dim("patch")
-    head = width // c.dim("heads")
-    kinds = {True: _sam_block(width, side, head), False: _sam_block(width, c.dim("window"), head)}
-    norm = Module("LayerNorm2d", weight=Weight(out), bias=Weight(out), component=Component.NORM)
-    return Module(
-        "ImageEncoderViT",
-        pos_embed=Weight(1, side, side, width, component=Component.EMBEDDING, kind="position"),
-        patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, (patch, patch))),
-        blocks=Layers(kinds[i in GLOBAL] for i in range(int(c.count("layers")))),
-        neck=Sequential(
-            Conv(width, out, 1, bias=False), norm, Conv(out, out, 3, bias=False), norm
-        ),
-        net_2=Conv(out, 2 * out, 3, bias=False, stride=2),
-        net_3=Conv(2 * out, 4 * out, 3, bias=False, stride=2),
-        part="vision",
-    )  # fmt: skip
+def sam_model(c: ModelConfig = SAM) -> Module:
+    """The same with the classes of that code."""
+    tower = sam_encoder(c)
+    for module in each_module(tower):
+        module.class_name = _SAM_CLASSES.get(module.class_name, module.class_name)
+    return tower
 
 
 def _clip_block(width: Dim, inner: Dim) -> Module:

@@ -10,66 +10,55 @@ those of Qwen2-0.5B; the config says no more than ``qwen2-0-5b`` and the width.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.decoders import Decoder
 from ..layers.heads import to_words
 from ..trees.catalog import register
-from ..trees.modules import Conv, Embedding, Layers, Module, RMSNorm, Weight
+from ..trees.modules import Embedding, Module, Weight
 from .deepseek_ocr import SAM, sam_model, text_section
 from .deepseek_vl_v2 import language_model, projector
+from .qwen2 import QWEN2
 
+#: The first's, its last convolution as wide as what follows.
+_SAM = ModelConfig({**SAM.values, "downsample_channels": [512, 896]}, SAM.path)
 #: Qwen2-0.5B.
-QWEN2 = ModelConfig(
+_QWEN2 = ModelConfig(
     {
         "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
         "num_attention_heads": 14, "num_key_value_heads": 2,
     }
 )  # fmt: skip
-QUERIES = {"query_768": 144, "query_1024": 256}
+_QUERIES = {"query_768": 144, "query_1024": 256}
 
 
-def _norm(width: Dim) -> Module:
-    return RMSNorm(width, class_name="Qwen2RMSNorm")
+def queries(width: Dim) -> dict[str, Module]:
+    """Vectors that are learned, for views of two sizes."""
+    return {name: Embedding(count, width, kind="query") for name, count in _QUERIES.items()}
+
+
+def reader(d: Decoder, c: ModelConfig) -> Module:
+    """A decoder's layers without a vocabulary."""
+    built = d.model(c)
+    del built.children["embed_tokens"]
+    return built
 
 
 def qwen2_model(c: ModelConfig) -> Module:
-    width = c.dim("hidden_size")
-    layer = Module(
-        "Qwen2DecoderLayer",
-        self_attn=grouped_attention(
-            "Qwen2Attention", width, grouped_heads(c, width), bias=True, out_bias=False
-        ),
-        mlp=gated_mlp("Qwen2MLP", width, c.dim("intermediate_size")),
-        input_layernorm=_norm(width),
-        post_attention_layernorm=_norm(width),
-    )
-    layers = Layers.of(c.count("num_hidden_layers"), layer)
-    inner = Module("CustomQwen2ModelInner", layers=layers, norm=_norm(width))
-    queries = {key: Embedding(count, width, kind="query") for key, count in QUERIES.items()}
-    return Module(
-        "Qwen2Decoder2Encoder",
-        {"model": Module("CustomQwen2Decoder", model=inner), **queries},
-        part="vision",
-    )
-
-
-def _sam(out: Dim) -> Module:
-    """The first's, its last convolution to the width of what follows."""
-    tower = sam_model()
-    tower.children["net_3"] = Conv(2 * SAM.dim("output"), out, 3, bias=False, stride=2)
-    return tower
+    inner = Module("CustomQwen2Decoder", model=reader(QWEN2, c))
+    parts = {"model": inner, **queries(QWEN2.width(c))}
+    return Module("Qwen2Decoder2Encoder", parts, part="vision")
 
 
 def causal_lm(config: ModelConfig) -> Module:
     c = text_section(config)
     base = language_model(c).inside("model")
-    width, seen = c.dim("hidden_size", default=4096), QWEN2.dim("hidden_size")
+    width, seen = c.dim("hidden_size", default=4096), _QWEN2.dim("hidden_size")
     joining = config.section("projector_config").with_defaults(
         projector_type="linear", input_dim=int(seen), n_embed=int(width)
     )
     base.class_name = "DeepseekOCR2Model"
     base.children |= {
-        "sam_model": _sam(seen),
-        "qwen2_model": qwen2_model(QWEN2),
+        "sam_model": sam_model(_SAM),
+        "qwen2_model": qwen2_model(_QWEN2),
         "projector": projector(joining),
         "view_seperator": Weight(width, component=Component.EMBEDDING),
     }

@@ -9,25 +9,20 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import layer_types
-from ..layers.composing import renamed, respelled
+from ..layers.composing import renamed
 from ..layers.decoders import Decoder
 from ..layers.experts import routed_and_shared, router, stacked_experts
-from ..layers.heads import to_words
+from ..layers.multimodal import projector
 from ..trees.catalog import register_pair, register_part
-from ..trees.modules import Conv, Embedding, Linear, Module, Sequential, Weight
-from . import got_ocr2
-from .deepseek_ocr2 import QUERIES
+from ..trees.modules import Linear, Module, Weight
+from . import sam
+from .deepseek_ocr import sam_encoder
+from .deepseek_ocr2 import queries, reader
 from .llama import LLAMA
 from .qwen2 import QWEN2
 
 _NAME = "DeepseekOcr2"
-#: A part of SAM -> its name in files of the whole.
-_SAM_FILES = {
-    "layers": "blocks", "layer_norm1": "norm1", "layer_norm2": "norm2", "projection": "proj",
-}  # fmt: skip
-_DOWNSAMPLED = (512, 896)
 
 
 # ---- text
@@ -80,26 +75,19 @@ def text_model(c: ModelConfig) -> Module:
 # ---- vision
 
 
-def _downsampled(c: ModelConfig) -> tuple[Dim, Dim]:
-    found = c.dims("downsample_channels", default=_DOWNSAMPLED)
-    if len(found) < 2:
-        raise c.error("downsample_channels", c.raw("downsample_channels"), "two widths")
-    return found[0], found[1]
+def _sam(c: ModelConfig) -> Module:
+    """Under the names of files of the whole."""
+    inner = int(c.dim("hidden_size", default=768) * c.number("mlp_ratio", default=4.0))
+    tower = sam_encoder(c.with_defaults(mlp_dim=inner, downsample_channels=[512, 896]))
+    return renamed(tower, "Sam", f"{_NAME}Sam")
 
 
 def sam_model(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=768)
-    ratio = c.number("mlp_ratio", default=4.0)
-    tower = got_ocr2.vision_model(c.with_defaults(mlp_dim=int(int(h) * ratio)))
-    first, second = _downsampled(c)
-    out = c.dim("output_channels", default=256)
-    tower.children["proj"] = Module(
-        f"{_NAME}SamVisionProj",
-        conv1=Conv(out, first, 3, stride=2, bias=False),
-        conv2=Conv(first, second, 3, stride=2, bias=False),
-    )
-    renamed(tower, "GotOcr2VisionAttention", f"{_NAME}SamVisionSdpaAttention")
-    return renamed(tower, "GotOcr2", f"{_NAME}Sam")
+    """Under those of transformers' attributes."""
+    tower, files = sam.vision_encoder(c), _sam(c)
+    parts = {"conv1": files["net_2"], "conv2": files["net_3"]}
+    tower.children["proj"] = Module(f"{_NAME}SamVisionProj", parts)
+    return renamed(tower, "Sam", f"{_NAME}Sam")
 
 
 _READER = QWEN2.like(
@@ -107,26 +95,22 @@ _READER = QWEN2.like(
 )
 
 
-def reader(c: ModelConfig) -> Module:
+def vision_encoder(c: ModelConfig) -> Module:
     """Qwen2's layers without a vocabulary."""
-    built = _READER.model(c)
-    del built.children["embed_tokens"]
+    built = reader(_READER, c)
     built.class_name, built.part = f"{_NAME}VisionEncoder", "vision"
     return renamed(built, f"{_NAME}VisionDecoderLayer", f"{_NAME}VisionEncoderLayer")
 
 
 def vision_model(c: ModelConfig) -> Module:
     encoder = c.section("encoder_config")
-    width = encoder.dim("hidden_size", default=4096)
+    found = queries(_READER.width(encoder))
     return Module(
         f"{_NAME}VisionModel",
         {
             "sam_encoder": sam_model(c.section("sam_config")),
-            "vision_encoder": reader(encoder),
-            **{
-                f"{key}_resolution": Embedding(count, width, kind="query")
-                for key, count in QUERIES.items()
-            },
+            "vision_encoder": vision_encoder(encoder),
+            **{f"{name}_resolution": table for name, table in found.items()},
         },
         part="vision",
     )
@@ -135,48 +119,27 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- together, under the names of files
 
 
-def _sam_file(c: ModelConfig) -> Module:
-    tower = respelled(sam_model(c), _SAM_FILES)
-    neck, proj = tower["neck"], tower.children.pop("proj")
-    assert isinstance(neck, Module) and isinstance(proj, Module)
-    parts = [part for part in neck.children.values() if isinstance(part, Module)]
-    tower.children["neck"] = Sequential(*parts)
-    tower.children |= {"net_2": proj["conv1"], "net_3": proj["conv2"]}
-    return tower
-
-
 def base(c: ModelConfig) -> Module:
     text, vision = _narrow(c.section("text_config")), c.section("vision_config")
     encoder = vision.section("encoder_config")
-    width, h = encoder.dim("hidden_size", default=4096), _TEXT_FILES.width(text)
-    queries = {key: Embedding(count, width, kind="query") for key, count in QUERIES.items()}
-    inside = Module(f"{_NAME}VisionEncoder", model=reader(encoder))
+    width, h = _READER.width(encoder), _TEXT_FILES.width(text)
+    inside = Module(f"{_NAME}VisionEncoder", model=vision_encoder(encoder))
+    parts = {"model": inside, **queries(width)}
     return Module(
         f"{_NAME}Model",
         {
             **_TEXT_FILES.model(text).children,
-            "sam_model": _sam_file(vision.section("sam_config")),
-            "qwen2_model": Module(
-                f"{_NAME}VisionModel", {"model": inside, **queries}, part="vision"
-            ),
-            "projector": Module(
-                "MlpProjector",
-                layers=Linear(width, h),
-                component=Component.PROJECTOR,
-                part="projector",
-            ),
+            "sam_model": _sam(vision.section("sam_config")),
+            "qwen2_model": Module(f"{_NAME}VisionModel", parts, part="vision"),
+            "projector": projector("MlpProjector", layers=Linear(width, h)),
             "view_seperator": Weight(h, component=Component.EMBEDDING),
         },
     )
 
 
 def generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    head = to_words(
-        _TEXT_FILES.width(text),
-        text.dim("vocab_size", default=102400),
-        "model.embed_tokens.weight" if c.tied(default=False) else None,
-    )
+    tied = "model.embed_tokens.weight" if c.tied(default=False) else None
+    head = _TEXT_FILES.words(c.section("text_config"), tied)
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
 
 
@@ -184,4 +147,4 @@ register_pair("deepseek_ocr2", _NAME, generation, base, "multimodal")
 register_part("deepseek_ocr2_text", f"{_NAME}TextModel", text_model, "text decoder")
 register_part("deepseek_ocr2_vision", f"{_NAME}VisionModel", vision_model, "vision")
 register_part("deepseek_ocr2_sam_vision_model", f"{_NAME}SamVisionEncoder", sam_model, "vision")
-register_part("deepseek_ocr2_encoder", f"{_NAME}VisionEncoder", reader, "vision")
+register_part("deepseek_ocr2_encoder", f"{_NAME}VisionEncoder", vision_encoder, "vision")

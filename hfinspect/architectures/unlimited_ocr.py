@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention, layer_types
+from ..layers.composing import renamed
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import routed_and_shared, router
 from ..layers.heads import lm_head
@@ -18,40 +19,16 @@ from ..layers.vision import plain_mlp, position_table
 from ..layers.windows import windows
 from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Sequential, Weight
-from . import sam
+from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
+from .deepseek_ocr import sam_encoder
 from .llama import LLAMA
 
 # ---- vision
 
 
 def sam_model(c: ModelConfig) -> Module:
-    """SAM's encoder under the names of its own code."""
-    tower = sam.vision_encoder(c.with_defaults(mlp_dim=3072))
-    out, more = c.dim("output_channels", default=256), c.dims(
-        "downsample_channels", default=(512, 1024)
-    )  # fmt: skip
-    if len(more) < 2:
-        raise c.error("downsample_channels", list(map(int, more)), "two widths")
-    old = {name: part for name, part in tower.children.items() if isinstance(part, Module)}
-    for layer in old["layers"].children.values():
-        assert isinstance(layer, Module)
-        layer.children = {
-            name.replace("layer_norm", "norm"): part for name, part in layer.children.items()
-        }
-    return Module(
-        "UnlimitedOcrSamVisionEncoder",
-        pos_embed=tower.children.get("pos_embed"),
-        patch_embed=Module("UnlimitedOcrSamPatchEmbeddings", proj=old["patch_embed"]["projection"]),
-        blocks=old["layers"],
-        neck=Sequential(
-            *(part for part in old["neck"].children.values() if isinstance(part, Module)),
-            class_name="UnlimitedOcrSamVisionNeck",
-        ),
-        net_2=Conv(out, more[0], 3, bias=False, stride=2),
-        net_3=Conv(more[0], more[1], 3, bias=False, stride=2),
-        part="vision",
-    )
+    tower = sam_encoder(c.with_defaults(mlp_dim=3072))
+    return renamed(tower, "Sam", "UnlimitedOcrSam")
 
 
 def vision_encoder(c: ModelConfig) -> Module:
