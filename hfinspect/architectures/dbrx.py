@@ -7,32 +7,26 @@ in tensors of n·I rows, in memory as in files.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers import spelled as s
 from ..layers.blocks import activation, size
-from ..layers.heads import causal_lm
-from ..trees.catalog import register
-from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
-
-_hidden = size("d_model", "hidden_size", default=2048)
+from ..layers.spelled import Spelled
+from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), bias=False)
+def _joined(d: Spelled, c: ModelConfig) -> Dim:
+    h, heads = d.width(c), d.heads(c)
+    return h + 2 * c.section("attn_config").dim("kv_n_heads", default=1) * (h // heads)
 
 
-def attention(c: ModelConfig) -> Module:
-    h, heads = _hidden(c), c.dim("n_heads", "num_attention_heads", default=16)
-    kv = c.section("attn_config").dim("kv_n_heads", default=1)
-    return Module(
-        "DbrxAttention",
-        Wqkv=Linear(h, h + 2 * kv * (h // heads), bias=False, kind="qkv"),
-        out_proj=Linear(h, h, bias=False, kind="output"),
-        component=Component.ATTENTION,
-    )
+def _attention(d: Spelled, c: ModelConfig) -> Module:
+    children = {"norm_1": s.norm(d, c), "attn": s.attention(d, c), "norm_2": s.norm(d, c)}
+    return Module("DbrxNormAttentionNorm", children)
 
 
-def ffn(c: ModelConfig) -> Module:
+def _ffn(d: Spelled, c: ModelConfig) -> Module:
     f = c.section("ffn_config")
-    wide = _hidden(c.fields)  # the config class hands it on before it takes aliases into account
+    wide = d.width(c.fields)  # the config class hands it on before it takes aliases into account
     count = f.count("moe_num_experts", default=4, minimum=1)
     rows = count * f.dim("ffn_hidden_size", default=3584)
     per_token = f.dim("moe_top_k", default=1)
@@ -40,54 +34,28 @@ def ffn(c: ModelConfig) -> Module:
         act = f.text("ffn_act_fn")
     else:
         act = f.section("ffn_act_fn").text("name", default="silu")
+    gate = Linear(wide, count, bias=False)
+    matrices = {name: Weight(rows, wide) for name in ("w1", "v1", "w2")}
     return Module(
         "DbrxFFN",
-        router=Module(
-            "DbrxRouter", layer=Linear(wide, count, bias=False), component=Component.ROUTER
-        ),
+        router=Module("DbrxRouter", layer=gate, component=Component.ROUTER),
         experts=Module(
             "DbrxExperts",
-            mlp=Module(
-                "DbrxExpertGLU",
-                w1=Weight(rows, wide),
-                v1=Weight(rows, wide),
-                w2=Weight(rows, wide),
-                activation_fn=activation(act),
-            ),
+            mlp=Module("DbrxExpertGLU", {**matrices, "activation_fn": activation(act)}),
             kind="expert",
             active=(min(int(per_token), int(count)), int(count)),
         ),
         component=Component.MLP,
-    )  # fmt: skip
-
-
-def block(c: ModelConfig) -> Module:
-    return Module(
-        "DbrxBlock",
-        norm_attn_norm=Module(
-            "DbrxNormAttentionNorm", norm_1=_norm(c), attn=attention(c), norm_2=_norm(c)
-        ),
-        ffn=ffn(c),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "DbrxModel",
-        wte=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        blocks=Layers.of(c.count("n_layers", "num_hidden_layers", default=24), block(c)),
-        norm_f=_norm(c),
-    )
-
-
-register(
-    "dbrx",
-    {
-        "DbrxForCausalLM": causal_lm(
-            "DbrxForCausalLM", model, prefix="transformer", embedding="wte"
-        ),
-        "DbrxModel": model,
-    },
-    base_prefix="transformer",
-    category="text decoder",
-)
+_DBRX = Spelled(
+    "Dbrx", width=size("d_model", "hidden_size", default=2048),
+    heads=size("n_heads", "num_attention_heads", default=16),
+    depth=size("n_layers", "num_hidden_layers", default=24),
+    vocab=size("vocab_size", default=32000), norms=lambda _c, width: LayerNorm(width, bias=False),
+    bias=s.never, joined=_joined, model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
+    block={"norm_attn_norm": _attention, "ffn": _ffn},
+    attention={"Wqkv": s.qkv, "out_proj": s.output}, tied=False,
+)  # fmt: skip
+_DBRX.register("dbrx", _DBRX.classes(heads=()))

@@ -4,62 +4,44 @@ modeling_exaone.py in LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; vLLM's exaone.py rea
 Llama's block under GPT-2's names: ``c_fc_0`` is the gate, ``c_fc_1`` the up projection.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation, grouped_attention, grouped_heads, size
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Embedding, Layers, Linear, Module, RMSNorm
-
-_hidden = size("hidden_size", default=2048)
+from ..layers import spelled as s
+from ..layers.blocks import grouped_attention, grouped_heads, rms_norms, size
+from ..layers.spelled import Spelled
+from ..trees.modules import Embedding, Module
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_epsilon", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="ExaoneRMSNorm")
+def _attention(d: Spelled, c: ModelConfig) -> Module:
+    heads = grouped_heads(c, d.width(c), heads=32)
+    inside = grouped_attention("ExaoneSelfAttention", d.width(c), heads, out="out_proj")
+    return Module("ExaoneAttention", attention=inside)
 
 
-def block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    inner = c.dim("intermediate_size", default=h * 4)
-    heads = grouped_heads(c, h, heads=32)
-    return Module(
-        "ExaoneBlock",
-        ln_1=_norm(c),
-        attn=Module(
-            "ExaoneAttention",
-            attention=grouped_attention("ExaoneSelfAttention", h, heads, out="out_proj"),
-        ),
-        ln_2=_norm(c),
-        mlp=Module(
-            "ExaoneGatedMLP",
-            c_fc_0=Linear(h, inner, bias=False, kind="gate"),
-            c_fc_1=Linear(h, inner, bias=False, kind="up"),
-            c_proj=Linear(inner, h, bias=False, kind="down"),
-            act=activation(c.text("activation_function", default="silu")),
-            component=Component.MLP,
-        ),
-    )
+def _words(d: Spelled, c: ModelConfig) -> Module:
+    return Embedding(d.vocab(c), d.width(c), padding_idx=c.padding_idx)
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "ExaoneModel",
-        wte=Embedding(c.dim("vocab_size", default=102400), _hidden(c), padding_idx=c.padding_idx),
-        drop=Dropout(c.number("embed_dropout", default=0.0)),
-        h=Layers.of(c.count("num_layers", "num_hidden_layers", default=32), block(c)),
-        ln_f=_norm(c),
-        rotary=Activation("ExaoneRotaryEmbedding"),
-    )
-
-
-register(
-    "exaone",
-    decoder_classes(
-        "Exaone", model, prefix="transformer", embedding="wte", hidden=_hidden, tied_default=True,
-        heads=("ForSequenceClassification", "ForQuestionAnswering"),
-    ),
-    base_prefix="transformer",
-    category="text decoder",
-    source="modeling_exaone.py of LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; checked against Llama",
+_EXAONE = Spelled(
+    "Exaone",
+    width=size("hidden_size", default=2048),
+    depth=size("num_layers", "num_hidden_layers", default=32),
+    vocab=size("vocab_size", default=102400),
+    inner=s.times(4, "intermediate_size"),
+    norms=rms_norms("ExaoneRMSNorm", 1e-5, "layer_norm_epsilon"),
+    bias=s.never,
+    called={"MLP": "ExaoneGatedMLP"},
+    model={
+        "wte": _words, "drop": s.dropout("embed_dropout"), "h": s.layers, "ln_f": s.norm,
+        "rotary": s.shown("ExaoneRotaryEmbedding"),
+    },
+    block={"ln_1": s.norm, "attn": _attention, "ln_2": s.norm, "mlp": s.mlp},
+    mlp={
+        "c_fc_0": s.gate, "c_fc_1": s.up, "c_proj": s.down,
+        "act": s.act("activation_function", "silu"),
+    },
 )  # fmt: skip
+_EXAONE.register(
+    "exaone",
+    _EXAONE.classes(heads=("ForSequenceClassification", "ForQuestionAnswering")),
+    source="modeling_exaone.py of LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; checked against Llama",
+)

@@ -7,131 +7,102 @@ The first layout has one key head for all queries (multi_query) or as many as qu
 the class ties it to the embedding.
 """
 
-from typing import NamedTuple
+from functools import partial
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, size
-from ..layers.heads import decoder_classes
-from ..trees.catalog import Builder, register
+from ..layers import spelled as s
+from ..layers.blocks import size
+from ..layers.composing import with_defaults
+from ..layers.spelled import Part, Spelled
 from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-
-
-class _Names(NamedTuple):
-    """Class names of the library's and of the older files."""
-
-    model: str = "FalconModel"
-    layer: str = "FalconDecoderLayer"
-    attention: str = "FalconAttention"
-    mlp: str = "FalconMLP"
-    linear: str = "FalconLinear"
-    rotary: str = "FalconRotaryEmbedding"
-
-
-_OLD = _Names("RWModel", "DecoderLayer", "Attention", "MLP", "Linear", "RotaryEmbedding")
-
-
-_hidden = size("n_embed", "hidden_size", default=4544)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("layer_norm_epsilon", default=1e-5))
+from ..trees.modules import Layers, Linear, Module
 
 
 def _grouped(c: ModelConfig) -> bool:
     return c.flag("new_decoder_architecture", default=False)
 
 
-def attention(c: ModelConfig, names: _Names) -> Module:
-    h = _hidden(c)
-    heads = c.dim("num_attention_heads", "n_head", default=71)
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    repeated = 1
+def _key_heads(d: Spelled, c: ModelConfig) -> Dim:
     if _grouped(c):
-        kv = c.dim("num_kv_heads", "n_head_kv", default=heads)
-        width = (kv * 2 + heads) * head
-        repeated = int(heads) // int(kv)  # transformers keeps a copy for each query head
-    elif c.flag("multi_query", default=True):
-        kv, width = Dim(1), h + 2 * head
-    else:
-        kv, width = heads, 3 * h
-    bias = c.flag("bias", default=False)
-    return Module(
-        names.attention,
-        query_key_value=Linear(h, width, bias=bias, kind="qkv", class_name=names.linear),
-        dense=Linear(h, h, bias=bias, kind="output", class_name=names.linear),
-        attention_dropout=Dropout(c.number("attention_dropout", default=0.0)),
-        component=Component.ATTENTION,
-        keeps=(KeysValues(kv * head, kv * head, heads=kv, repeated=repeated),),
-    )
+        return c.dim("num_kv_heads", "n_head_kv", default=d.heads(c))
+    return Dim(1) if c.flag("multi_query", default=True) else d.heads(c)
 
 
-def _norms(c: ModelConfig) -> dict[str, Module]:
-    norm = _norm(c)
-    if not c.flag("parallel_attn", default=True):
-        return {"post_attention_layernorm": norm, "input_layernorm": norm}
-    count = c.dim("num_ln_in_parallel_attn", default=2 if _grouped(c) else 1, minimum=0)
-    return {"ln_attn": norm, "ln_mlp": norm} if count == 2 else {"input_layernorm": norm}
+def _joined(d: Spelled, c: ModelConfig) -> Dim:
+    head = d.head(c)
+    if _grouped(c):
+        return (_key_heads(d, c) * 2 + d.heads(c)) * head
+    return d.width(c) + 2 * head if c.flag("multi_query", default=True) else 3 * d.width(c)
 
 
-def layer(c: ModelConfig, names: _Names) -> Module:
-    h, bias = _hidden(c), c.flag("bias", default=False)
-    inner = c.dim("ffn_hidden_size", default=h * 4)
-    mlp = Module(
-        names.mlp,
-        dense_h_to_4h=Linear(h, inner, bias=bias, kind="up", class_name=names.linear),
-        act=activation(c.text("activation", default="gelu")),
-        dense_4h_to_h=Linear(inner, h, bias=bias, kind="down", class_name=names.linear),
-        component=Component.MLP,
-    )
-    return Module(names.layer, {"self_attention": attention(c, names), "mlp": mlp, **_norms(c)})
+def _attention(d: Spelled, c: ModelConfig) -> Module:
+    block, kv = s.attention(d, c), _key_heads(d, c)
+    # transformers keeps a copy of a group's keys and values for each of its query heads
+    repeated = int(d.heads(c)) // int(kv) if _grouped(c) else 1
+    block.keeps = (KeysValues(kv * d.head(c), kv * d.head(c), heads=kv, repeated=repeated),)
+    return block
 
 
-def model(c: ModelConfig, names: _Names = _Names()) -> Module:  # noqa: B008 - immutable
-    layers = c.count("num_hidden_layers", "n_layer", default=32)
-    blocks = Layers.of(layers, layer(c, names))
+def _norm(*names: str) -> dict[str, Part]:
+    """The norms of those names, where the layer has them."""
+
+    def found(c: ModelConfig) -> tuple[str, ...]:
+        if not c.flag("parallel_attn", default=True):
+            return ("post_attention_layernorm", "input_layernorm")
+        usual = 2 if _grouped(c) else 1
+        count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
+        return ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
+
+    def part(name: str) -> Part:
+        return lambda d, c: s.norm(d, c) if name in found(c) else None
+
+    return {name: part(name) for name in names}
+
+
+def _layers(d: Spelled, c: ModelConfig) -> Layers:
+    blocks = s.layers(d, c)
     blocks.static = not c.flag("alibi", default=False)  # which are made for the tokens alone
-    return Module(
-        names.model,
-        word_embeddings=Embedding(c.dim("vocab_size", default=65024), _hidden(c)),
-        h=blocks,
-        ln_f=_norm(c),
-        rotary_emb=Activation(names.rotary),
+    return blocks
+
+
+_MODEL: dict[str, Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
+_FALCON = Spelled(
+    "Falcon", width=size("n_embed", "hidden_size", default=4544),
+    heads=size("num_attention_heads", "n_head", default=71),
+    depth=size("num_hidden_layers", "n_layer", default=32), vocab=size("vocab_size", default=65024),
+    inner=s.times(4, "ffn_hidden_size"), bias=s.flagged("bias"), joined=_joined,
+    linear=partial(Linear, class_name="FalconLinear"),
+    model={**_MODEL, "rotary_emb": s.shown("FalconRotaryEmbedding")},
+    block={
+        "self_attention": _attention, "mlp": s.mlp,
+        **_norm("ln_attn", "ln_mlp", "post_attention_layernorm", "input_layernorm"),
+    },
+    attention={
+        "query_key_value": s.qkv, "dense": s.output,
+        "attention_dropout": s.dropout("attention_dropout"),
+    },
+    mlp={"dense_h_to_4h": s.up, "act": s.act("activation", "gelu"), "dense_4h_to_h": s.down},
+    called={"Block": "FalconDecoderLayer"},
+)  # fmt: skip
+_FALCON.register("falcon", _FALCON.classes(labeller="classifier"))
+
+_OLDER = _FALCON.like(
+    "RW", linear=Linear, model={**_MODEL, "rotary_emb": s.shown("RotaryEmbedding")},
+    called={"Block": "DecoderLayer", "Attention": "Attention", "MLP": "MLP"},
+)  # fmt: skip
+for _type, _repo, _groups in (
+    ("RefinedWebModel", "tiiuae/falcon-7b", False),
+    ("RefinedWeb", "tiiuae/falcon-40b", True),
+):
+    # Neither flag was on by default then; that the 40B has groups was in its code alone.
+    _defaults = {
+        "multi_query": False,
+        "parallel_attn": _groups,
+        "new_decoder_architecture": _groups,
+    }
+    _OLDER.register(
+        _type,
+        with_defaults(_defaults, _OLDER.classes(labeller="classifier")),
+        source=f"modelling_RW.py of {_repo}; checked against transformers' Falcon",
     )
-
-
-def _classes(name: str, base: Builder) -> dict[str, Builder]:
-    return decoder_classes(
-        name, base, prefix="transformer", embedding="word_embeddings", hidden=_hidden,
-        tied_default=True, labeller="classifier",
-    )  # fmt: skip
-
-
-def _older(*, grouped: bool) -> dict[str, Builder]:
-    def base(c: ModelConfig) -> Module:
-        # Neither flag was on by default then; that the 40B has groups was in its code alone.
-        defaults = c.with_defaults(
-            multi_query=False, parallel_attn=grouped, new_decoder_architecture=grouped
-        )
-        return model(defaults, _OLD)
-
-    return _classes("RW", base)
-
-
-register("falcon", _classes("Falcon", model), base_prefix="transformer", category="text decoder")
-register(
-    "RefinedWebModel",
-    _older(grouped=False),
-    base_prefix="transformer",
-    category="text decoder",
-    source="modelling_RW.py of tiiuae/falcon-7b; checked against transformers' Falcon",
-)
-register(
-    "RefinedWeb",
-    _older(grouped=True),
-    base_prefix="transformer",
-    category="text decoder",
-    source="modelling_RW.py of tiiuae/falcon-40b; checked against transformers' Falcon",
-)

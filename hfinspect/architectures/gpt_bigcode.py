@@ -4,82 +4,62 @@ transformers/models/gpt_bigcode/modeling_gpt_bigcode.py.
 GPT-2 with ordinary linears and one key and value head for all queries (multi_query).
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation, size
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
-
-_hidden = size("n_embd", "hidden_size", default=768)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("layer_norm_epsilon", default=1e-5))
+from ..core.dims import Dim
+from ..layers import spelled as s
+from ..layers.decoders import LABEL_HEADS
+from ..layers.spelled import Part, Spelled
+from ..trees.modules import Linear, Module, Parameter
 
 
-def attention(c: ModelConfig, *, cross: bool = False) -> Module:
-    h = _hidden(c)
-    heads = c.dim("n_head", "num_attention_heads", default=12)
-    head = c.divided(h, heads, "n_embd", "n_head")
-    kv = head if c.flag("multi_query", default=True) else heads * head
-    return Module(
-        "GPTBigCodeAttention",
-        c_attn=Linear(h, 2 * h if cross else h + 2 * kv, kind="qkv"),
-        q_attn=Linear(h, h, kind="query") if cross else None,
-        c_proj=Linear(h, h, kind="output"),
-        resid_dropout=Dropout(c.number("resid_pdrop", default=0.1)),
-        component=Component.ATTENTION,
-    )
+def _single(c: ModelConfig) -> bool:
+    return c.flag("multi_query", default=True)
 
 
-def block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    inner = c.dim("n_inner", default=4 * h)
-    cross = c.flag("add_cross_attention", default=False)
-    if cross and c.flag("multi_query", default=True):
-        raise c.error("multi_query", True, "false next to add_cross_attention")
-    return Module(
-        "GPTBigCodeBlock",
-        ln_1=_norm(c),
-        attn=attention(c),
-        ln_2=_norm(c),
-        crossattention=attention(c, cross=True) if cross else None,
-        ln_cross_attn=_norm(c) if cross else None,
-        mlp=Module(
-            "GPTBigCodeMLP",
-            c_fc=Linear(h, inner, kind="up"),
-            c_proj=Linear(inner, h, kind="down"),
-            act=activation(c.text("activation_function", default="gelu_pytorch_tanh")),
-            dropout=Dropout(c.number("resid_pdrop", default=0.1)),
-            component=Component.MLP,
-        ),
-    )
+def _joined(d: Spelled, c: ModelConfig) -> Dim:
+    head = d.head(c)
+    return d.width(c) + 2 * (head if _single(c) else d.heads(c) * head)
 
 
-def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    positions = c.dim("n_positions", "max_position_embeddings", default=1024)
-    return Module(
-        "GPTBigCodeModel",
-        wte=Embedding(c.dim("vocab_size", default=50257), h),
-        wpe=Embedding(positions, h, kind="position"),
-        drop=Dropout(c.number("embd_pdrop", default=0.1)),
-        h=Layers.of(c.count("n_layer", "num_hidden_layers", default=12), block(c)),
-        ln_f=_norm(c),
-    )
+def _crossing(part: Part) -> Part:
+    """What looks at an encoder's output."""
+
+    def built(d: Spelled, c: ModelConfig) -> Module | Parameter | None:
+        if not c.flag("add_cross_attention", default=False):
+            return None
+        if _single(c):
+            raise c.error("multi_query", True, "false next to add_cross_attention")
+        return part(d, c)
+
+    return built
 
 
-_CLASSES = decoder_classes(
-    "GPTBigCode", model, prefix="transformer", embedding="wte", hidden=_hidden,
-    tied_default=True, labeller="classifier",
-    heads=("ForSequenceClassification", "ForTokenClassification"),
+_DROPOUT = s.dropout("resid_pdrop", 0.1)
+_CROSS: dict[str, Part] = {
+    "c_attn": lambda d, c: Linear(d.width(c), 2 * d.width(c), kind="qkv"),
+    "q_attn": s.as_wide("query"),
+    "c_proj": s.output,
+    "resid_dropout": _DROPOUT,
+}
+_BIGCODE = Spelled(
+    "GPTBigCode", joined=_joined,
+    model={
+        "wte": s.words, "wpe": s.positions, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers,
+        "ln_f": s.norm,
+    },
+    block={
+        "ln_1": s.norm, "attn": s.attention, "ln_2": s.norm,
+        "crossattention": _crossing(lambda d, c: s.attention(d.like(d.name, attention=_CROSS), c)),
+        "ln_cross_attn": _crossing(s.norm), "mlp": s.mlp,
+    },
+    attention={"c_attn": s.qkv, "c_proj": s.output, "resid_dropout": _DROPOUT},
+    mlp={
+        "c_fc": s.up, "c_proj": s.down, "act": s.act("activation_function", "gelu_pytorch_tanh"),
+        "dropout": _DROPOUT,
+    },
 )  # fmt: skip
 
-register(
-    "gpt_bigcode",
-    # The name before transformers took the model in, which converted checkpoints still give.
-    {**_CLASSES, "GPTBigCodeLMHeadModel": _CLASSES["GPTBigCodeForCausalLM"]},
-    base_prefix="transformer",
-    category="text decoder",
-)
+_CLASSES = _BIGCODE.classes(labeller="classifier", heads=LABEL_HEADS)
+# The name before transformers took the model in, which converted checkpoints still give.
+_CLASSES["GPTBigCodeLMHeadModel"] = _CLASSES["GPTBigCodeForCausalLM"]
+_BIGCODE.register("gpt_bigcode", _CLASSES)

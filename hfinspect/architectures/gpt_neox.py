@@ -11,107 +11,58 @@ model_training/models/reward_model.py of github.com/LAION-AI/Open-Assistant, and
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim, named
-from ..layers.blocks import activation, size
-from ..layers.heads import causal_lm, decoder_classes
+from ..core.dims import named
+from ..layers import spelled as s
+from ..layers.blocks import size
+from ..layers.heads import causal_lm
+from ..layers.spelled import Spelled
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-)
-
-_hidden = size("hidden_size", default=6144)
+from ..trees.modules import Buffer, Linear, Module
 
 
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-5))
-
-
-def _frequencies(c: ModelConfig, head: Dim) -> Dim:
+def _frequencies(d: Spelled, c: ModelConfig) -> Module:
     """Half of the part of a head that is rotated: int(head · rotary_pct) / 2, rounded up."""
     share = c.section("rope_parameters").number("partial_rotary_factor", default=0.25)
     share = c.number("rotary_pct", default=share)
     if not 0 <= share <= 1:
         raise c.error("rotary_pct", share, "a share of a head, 0 to 1")
-    rotated = int(int(head) * share)
-    return named(-(-rotated // 2), "rotary_frequencies", "int(head size · rotary_pct) / 2")
+    rotated = int(int(d.head(c)) * share)
+    size = named(-(-rotated // 2), "rotary_frequencies", "int(head size · rotary_pct) / 2")
+    return Module("GPTNeoXRotaryEmbedding", inv_freq=Buffer(size), saved=False)
 
 
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    n = c.dim("max_position_embeddings", default=2048)
-    heads = c.dim("num_attention_heads", default=64)
-    bias = c.flag("attention_bias", default=True)
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    return Module(
-        "GPTNeoXAttention",
-        query_key_value=Linear(h, 3 * h, bias=bias, kind="qkv"),
-        dense=Linear(h, h, bias=bias, kind="output"),
-        bias=Buffer(1, 1, n, n, dtype="BOOL", saved=False),
-        masked_bias=Buffer(saved=False),
-        rotary_emb=Module(
-            "GPTNeoXRotaryEmbedding", inv_freq=Buffer(_frequencies(c, head)), saved=False
-        ),
-        component=Component.ATTENTION,
-    )
-
-
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=24576)
-    dropout = Dropout(c.number("hidden_dropout", default=0.0))
-    return Module(
-        "GPTNeoXLayer",
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-        post_attention_dropout=dropout,
-        post_mlp_dropout=dropout,
-        attention=attention(c),
-        mlp=Module(
-            "GPTNeoXMLP",
-            dense_h_to_4h=Linear(h, inner, kind="up"),
-            dense_4h_to_h=Linear(inner, h, kind="down"),
-            act=activation(c.text("hidden_act", default="gelu")),
-            component=Component.MLP,
-        ),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "GPTNeoXModel",
-        embed_in=Embedding(c.dim("vocab_size", default=50432), _hidden(c)),
-        emb_dropout=Dropout(c.number("hidden_dropout", default=0.0)),
-        layers=Layers.of(c.count("num_hidden_layers", default=44), layer(c)),
-        final_layer_norm=_norm(c),
-        rotary_emb=Activation("GPTNeoXRotaryEmbedding"),
-    )
-
-
-_classes = decoder_classes(
-    "GPTNeoX", model, prefix="gpt_neox", embedding="embed_in", hidden=_hidden, labeller="classifier"
+_NEOX = Spelled(
+    "GPTNeoX", width=size("hidden_size", default=6144),
+    heads=size("num_attention_heads", default=64), depth=size("num_hidden_layers", default=44),
+    vocab=size("vocab_size", default=50432), length=size("max_position_embeddings", default=2048),
+    inner=s.inner_size("intermediate_size", default=24576), norms=s.layer_norms("layer_norm_eps"),
+    attention_bias=s.flagged("attention_bias", default=True), called={"Block": "GPTNeoXLayer"},
+    model={
+        "embed_in": s.words, "emb_dropout": s.dropout("hidden_dropout"), "layers": s.layers,
+        "final_layer_norm": s.norm, "rotary_emb": s.shown("GPTNeoXRotaryEmbedding"),
+    },
+    block={
+        "input_layernorm": s.norm, "post_attention_layernorm": s.norm,
+        "post_attention_dropout": s.dropout("hidden_dropout"),
+        "post_mlp_dropout": s.dropout("hidden_dropout"), "attention": s.attention, "mlp": s.mlp,
+    },
+    attention={
+        "query_key_value": s.qkv, "dense": s.output, "bias": s.mask("BOOL"),
+        "masked_bias": lambda _d, _c: Buffer(saved=False), "rotary_emb": _frequencies,
+    },
+    mlp={"dense_h_to_4h": s.up, "dense_4h_to_h": s.down, "act": s.act("hidden_act", "gelu")},
+    prefix="gpt_neox", tied=False,
+)  # fmt: skip
+_CLASSES = _NEOX.classes(labeller="classifier")
+_CLASSES["GPTNeoXForCausalLM"] = causal_lm(
+    "GPTNeoXForCausalLM", _NEOX.base, prefix="gpt_neox", embedding="embed_in", head="embed_out"
 )
-_classes["GPTNeoXForCausalLM"] = causal_lm(
-    "GPTNeoXForCausalLM", model, prefix="gpt_neox", embedding="embed_in", head="embed_out"
-)
-
-register(
-    "gpt_neox",
-    _classes,
-    base_prefix="gpt_neox",
-    aliases={"lm_head.": "embed_out."},
-    category="text decoder",
-)
+_NEOX.register("gpt_neox", _CLASSES, aliases={"lm_head.": "embed_out."})
 
 
 def reward_model(c: ModelConfig) -> Module:
-    score = Linear(_hidden(c), 1, component=Component.HEAD, kind="classifier")
-    return Module("GPTNeoXRewardModel", gpt_neox=model(c), out_proj=score)
+    score = Linear(_NEOX.width(c), 1, component=Component.HEAD, kind="classifier")
+    return Module("GPTNeoXRewardModel", gpt_neox=_NEOX.base(c), out_proj=score)
 
 
 register(

@@ -4,77 +4,48 @@ modeling_gpt_refact.py in smallcloudai/Refact-1_6B-fim; llama.cpp's conversion r
 ALiBi positions, heads that share one key and one value, gated MLPs, norms with a weight alone.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import size
-from ..layers.heads import causal_lm
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
+from ..layers import spelled as s
+from ..layers.blocks import rms_norms, size
+from ..layers.spelled import Spelled
+from ..trees.modules import Linear, Module
 
 #: MLPs are rounded up to whole multiples of this (the model's own code).
 _MULTIPLE = 256
 
 
-_hidden = size("n_embd", "hidden_size", default=2048)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_epsilon", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="LayerNormNoBias")
-
-
-def _inner(h: Dim) -> Dim:
+def _inner(_c: ModelConfig, h: Dim) -> Dim:
     size = -(-(8 * int(h) // 3) // _MULTIPLE) * _MULTIPLE
     return named(size, "n_inner", f"8/3 n_embd, rounded up to a multiple of {_MULTIPLE}")
 
 
-def block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = c.dim("n_head", "num_attention_heads", default=32)
-    head = c.divided(h, heads, "n_embd", "n_head")
-    inner = _inner(h)
-    return Module(
-        "GPTRefactBlock",
-        ln_1=_norm(c),
-        attn=Module(
-            "Attention",
-            q=Linear(h, h, bias=False, kind="query"),
-            kv=Linear(h, 2 * head, bias=False),
-            c_proj=Linear(h, h, bias=False, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        ln_2=_norm(c),
-        mlp=Module(
-            "MLP",
-            gate_up_proj=Linear(h, 2 * inner, bias=False, kind="gate_up"),
-            c_proj=Linear(inner, h, bias=False, kind="down"),
-            component=Component.MLP,
-        ),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "GPTRefactModel",
-        wte=Embedding(c.dim("vocab_size", default=49216), _hidden(c)),
-        h=Layers.of(c.count("n_layer", "num_hidden_layers", default=32), block(c)),
-    )
+_REFACT = Spelled(
+    "GPTRefact", width=size("n_embd", "hidden_size", default=2048),
+    heads=size("n_head", "num_attention_heads", default=32),
+    depth=size("n_layer", "num_hidden_layers", default=32), vocab=size("vocab_size", default=49216),
+    inner=_inner, norms=rms_norms("LayerNormNoBias", 1e-5, "layer_norm_epsilon"), bias=s.never,
+    called={"Attention": "Attention", "MLP": "MLP"}, model={"wte": s.words, "h": s.layers},
+    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
+    attention={
+        "q": s.as_wide("query"), "kv": lambda d, c: Linear(d.width(c), 2 * d.head(c), bias=False),
+        "c_proj": s.output,
+    },
+    mlp={"gate_up_proj": s.gate_up, "c_proj": s.down}, tied=False,
+)  # fmt: skip
+_CLASSES = _REFACT.classes(heads=())
 
 
 def _causal(c: ModelConfig) -> Module:
     """The last norm belongs to the head's class."""
-    root = causal_lm("GPTRefactForCausalLM", model, prefix="transformer", embedding="wte")(c)
-    root.children = {
-        "transformer": root["transformer"], "ln_f": _norm(c), "lm_head": root["lm_head"],
-    }  # fmt: skip
+    root = _CLASSES["GPTRefactForCausalLM"](c)
+    head = root.children.pop("lm_head")
+    root.children |= {"ln_f": s.norm(_REFACT, c), "lm_head": head}
     return root
 
 
-register(
+_REFACT.register(
     "gpt_refact",
-    {"GPTRefactForCausalLM": _causal, "GPTRefactModel": model},
-    base_prefix="transformer",
-    category="text decoder",
+    {**_CLASSES, "GPTRefactForCausalLM": _causal},
     source="modeling_gpt_refact.py of smallcloudai/Refact-1_6B-fim; llama.cpp's conversion",
 )

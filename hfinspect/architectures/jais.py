@@ -7,74 +7,38 @@ is the gate.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import size
-from ..layers.heads import causal_lm, classifier
-from ..trees.catalog import register
-from ..trees.modules import Conv1D, Dropout, Embedding, LayerNorm, Layers, Module, Weight
-
-_hidden = size("n_embd", "hidden_size", default=768)
-_heads = size("n_head", "num_attention_heads", default=12)
+from ..layers import spelled as s
+from ..layers.decoders import SEQUENCE_HEAD
+from ..layers.spelled import Spelled
+from ..trees.modules import Module, Weight
 
 
-def block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    c.divided(h, _heads(c), "n_embd", "n_head")
-    inner = c.dim("n_inner", default=4 * h)
-    gated = c.text("activation_function", default="gelu_new") == "swiglu"
-    norm = LayerNorm(h, eps=c.number("layer_norm_epsilon", default=1e-5))
-    return Module(
-        "JAISBlock",
-        ln_1=norm,
-        attn=Module(
-            "JAISAttention",
-            c_attn=Conv1D(3 * h, h, kind="qkv"),
-            c_proj=Conv1D(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        ln_2=norm,
-        mlp=Module(
-            "JAISMLP",
-            c_fc=Conv1D(inner, h, kind="up"),
-            c_fc2=Conv1D(inner, h, kind="gate") if gated else None,
-            c_proj=Conv1D(h, inner, kind="down"),
-            component=Component.MLP,
-        ),
-    )
+def _alibi(c: ModelConfig) -> bool:
+    return c.text("position_embedding_type", default="learned") == "alibi"
 
 
-def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    alibi = c.text("position_embedding_type", default="learned") == "alibi"
-    positions = c.dim("n_positions", "max_position_embeddings", default=1024)
-    slopes = Module("AlibiPositionEmbeddingLayer", slopes=Weight(_heads(c), 1, kind="position"))
-    slopes.component = Component.EMBEDDING
-    return Module(
-        "JAISModel",
-        wte=Embedding(c.dim("vocab_size", default=50257), h),
-        wpe=None if alibi else Embedding(positions, h, kind="position"),
-        relative_pe=slopes if alibi else None,
-        drop=Dropout(c.number("embd_pdrop", default=0.1)),
-        h=Layers.of(c.count("n_layer", "num_hidden_layers", default=12), block(c)),
-        ln_f=LayerNorm(h, eps=c.number("layer_norm_epsilon", default=1e-5)),
-    )
+def _slopes(d: Spelled, c: ModelConfig) -> Module:
+    slopes = Weight(d.heads(c), 1, kind="position")
+    return Module("AlibiPositionEmbeddingLayer", slopes=slopes, component=Component.EMBEDDING)
 
 
-def _sequence_classification(c: ModelConfig) -> Module:
-    score = classifier(_hidden(c), c.num_labels, bias=False)
-    return Module("JAISForSequenceClassification", transformer=model(c), score=score)
+def _gate(d: Spelled, c: ModelConfig) -> Module | None:
+    return s.gate(d, c) if c.text("activation_function", default="gelu_new") == "swiglu" else None
 
 
-register(
-    "jais",
-    {
-        "JAISLMHeadModel": causal_lm(
-            "JAISLMHeadModel", model, prefix="transformer", embedding="wte", tied_default=True
-        ),
-        "JAISModel": model,
-        "JAISForSequenceClassification": _sequence_classification,
+JAIS = Spelled(
+    "JAIS", linear=s.transposed,
+    model={
+        "wte": s.words, "wpe": lambda d, c: None if _alibi(c) else s.positions(d, c),
+        "relative_pe": lambda d, c: _slopes(d, c) if _alibi(c) else None,
+        "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm,
     },
-    base="JAISModel",
-    base_prefix="transformer",
-    category="text decoder",
+    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
+    attention={"c_attn": s.qkv, "c_proj": s.output},
+    mlp={"c_fc": s.up, "c_fc2": _gate, "c_proj": s.down},
+)  # fmt: skip
+JAIS.register(
+    "jais",
+    JAIS.classes(causal="LMHeadModel", heads=SEQUENCE_HEAD),
     source="modeling_jais.py of core42/jais-13b; vLLM's jais.py",
 )

@@ -6,25 +6,17 @@ same mixer under their own names.
 """
 
 from ..core.config import ModelConfig
-from ..layers.blocks import size
-from ..layers.heads import decoder_classes
+from ..layers.blocks import rms_norms, size
 from ..layers.mamba2_mixer import Mixer, expanded, mixer
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Module, RMSNorm
-
-_hidden = size("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_epsilon", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="Mamba2RMSNorm")
+from ..layers.spelled import Spelled
+from ..trees.modules import Module
+from .mamba import MAMBA
 
 
-def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def _mixer(d: Spelled, c: ModelConfig) -> Module:
     sizes = Mixer(
-        hidden=h,
-        inner=expanded(c, "expand", h),
+        hidden=d.width(c),
+        inner=expanded(c, "expand", d.width(c)),
         heads=c.dim("num_heads", default=128),
         groups=c.dim("n_groups", default=8),
         state=c.dim("state_size", default=128),
@@ -33,24 +25,18 @@ def model(c: ModelConfig) -> Module:
         conv_bias=c.flag("use_conv_bias", default=True),
     )
     act = c.text("hidden_act", default="silu")
-    block = Module(
-        "Mamba2Block",
-        norm=_norm(c),
-        mixer=mixer("Mamba2Mixer", sizes, norm="MambaRMSNormGated", act=act),
-    )
-    return Module(
-        "Mamba2Model",
-        embeddings=Embedding(c.dim("vocab_size", default=32768), h),
-        layers=Layers.of(c.count("num_hidden_layers", default=64), block),
-        norm_f=_norm(c),
-    )
+    return mixer("Mamba2Mixer", sizes, norm="MambaRMSNormGated", act=act)
 
 
-register(
+_MAMBA2 = MAMBA.like(
+    "Mamba2", width=size("hidden_size", default=4096), depth=size("num_hidden_layers", default=64),
+    vocab=size("vocab_size", default=32768),
+    norms=rms_norms("Mamba2RMSNorm", 1e-5, "layer_norm_epsilon"),
+    block={**MAMBA.block, "mixer": _mixer}, tied=False,
+)  # fmt: skip
+_MAMBA2.register(
     "mamba2",
-    decoder_classes("Mamba2", model, prefix="backbone", embedding="embeddings", heads=()),
-    base_prefix="backbone",
+    _MAMBA2.classes(heads=()),
     # state-spaces/mamba2-*: the first release's spelling.
     aliases={"backbone.embedding.": "backbone.embeddings."},
-    category="text decoder",
 )

@@ -6,75 +6,52 @@ GPT-2's block; ALiBi or learned positions, norms of whole queries and keys where
 bias anywhere where ``no_bias``.  The embedding serves as the head.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers import spelled as s
 from ..layers.blocks import size
+from ..layers.spelled import Spelled
 from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
+from ..trees.modules import LayerNorm, Module
 
-_hidden = size("d_model", default=2048)
-
-
-def _biased(c: ModelConfig) -> bool:
-    return not c.flag("no_bias", default=False)
+_BIASED = s.unless("no_bias")
 
 
-def _norm(c: ModelConfig) -> Module:
+def _norms(c: ModelConfig, width: int) -> Module:
     low = c.flag("low_precision_layernorm", default=True)
-    name = "LPLayerNorm" if low else "LayerNorm"
-    return LayerNorm(_hidden(c), bias=_biased(c), class_name=name)
+    return LayerNorm(width, bias=_BIASED(c), class_name="LPLayerNorm" if low else "LayerNorm")
 
 
-def block(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), _biased(c)
-    c.divided(h, c.dim("n_heads", default=16), "d_model", "n_heads")
-    inner = h * c.dim("mlp_ratio", default=4)
-    normed = c.flag("attn_qk_ln", default=False)
-    drop = Dropout(c.number("resid_pdrop", default=0.0))
-    return Module(
-        "GPTBlock",
-        ln_1=_norm(c),
-        attn=Module(
-            "MultiheadAttention",
-            Wqkv=Linear(h, 3 * h, bias=bias, kind="qkv"),
-            q_ln=_norm(c) if normed else None,
-            k_ln=_norm(c) if normed else None,
-            out_proj=Linear(h, h, bias=bias, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        ln_2=_norm(c),
-        mlp=Module(
-            "GPTMLP",
-            mlp_up=Linear(h, inner, bias=bias, kind="up"),
-            mlp_act=Activation("GELU", "approximate='none'"),
-            mlp_down=Linear(inner, h, bias=bias, kind="down"),
-            component=Component.MLP,
-        ),
-        resid_attn_dropout=drop,
-        resid_mlp_dropout=drop,
-    )
+def _whole_norm(d: Spelled, c: ModelConfig) -> Module | None:
+    return s.norm(d, c) if c.flag("attn_qk_ln", default=False) else None
 
 
-def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    learned = not c.flag("alibi", default=False)
-    positions = Embedding(c.dim("max_seq_len", default=2048), h, kind="position")
-    return Module(
-        "MosaicGPT",
-        transformer=Module(
-            "ModuleDict",
-            wte=Embedding(c.dim("vocab_size", default=50368), h),
-            wpe=positions if learned else None,
-            emb_drop=Dropout(c.number("emb_pdrop", default=0.0)),
-            blocks=Layers.of(c.count("n_layers", default=24), block(c)),
-            ln_f=_norm(c),
-        ),
-    )
+def _inner(c: ModelConfig, h: Dim) -> Dim:
+    return h * c.dim("mlp_ratio", default=4)
 
+
+_MOSAIC = Spelled(
+    "GPT", width=size("d_model", default=2048), heads=size("n_heads", default=16),
+    depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
+    length=size("max_seq_len", default=2048), inner=_inner, norms=_norms, bias=_BIASED,
+    called={"Attention": "MultiheadAttention", "Model": "ModuleDict"},
+    model={
+        "wte": s.words,
+        "wpe": lambda d, c: None if c.flag("alibi", default=False) else s.positions(d, c),
+        "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers, "ln_f": s.norm,
+    },
+    block={
+        "ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp,
+        "resid_attn_dropout": s.dropout("resid_pdrop"),
+        "resid_mlp_dropout": s.dropout("resid_pdrop"),
+    },
+    attention={"Wqkv": s.qkv, "q_ln": _whole_norm, "k_ln": _whole_norm, "out_proj": s.output},
+    mlp={"mlp_up": s.up, "mlp_act": s.shown("GELU", "approximate='none'"), "mlp_down": s.down},
+)  # fmt: skip
 
 register(
     "mosaic_gpt",
-    {"MosaicGPT": model},
+    {"MosaicGPT": lambda c: Module("MosaicGPT", transformer=_MOSAIC.base(c))},
     base="MosaicGPT",
     category="text decoder",
     source="mosaic_gpt.py of mosaicml/mpt-1b-redpajama-200b",

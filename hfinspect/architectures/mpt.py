@@ -8,159 +8,104 @@ the Hub's class honours them, has learned positions where ALiBi is off, and no L
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import spelled as s
 from ..layers.blocks import size
-from ..layers.heads import decoder_classes, lm_head
+from ..layers.heads import lm_head
+from ..layers.spelled import Spelled
 from ..layers.vision import scaled
-from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-)
+from ..trees.modules import Embedding, LayerNorm, Linear, Module, RMSNorm
 
-_hidden = size("d_model", "hidden_size", default=2048)
-_heads = size("n_heads", "num_attention_heads", default=16)
-_vocab = size("vocab_size", default=50368)
-
-
-def block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    c.divided(h, _heads(c), "d_model", "n_heads")
-    norm = LayerNorm(h, eps=c.number("layer_norm_epsilon", default=1e-5), bias=False)
-    return Module(
-        "MptBlock",
-        norm_1=norm,
-        attn=Module(
-            "MptAttention",
-            Wqkv=Linear(h, 3 * h, bias=False, kind="qkv"),
-            out_proj=Linear(h, h, bias=False, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        norm_2=norm,
-        ffn=Module(
-            "MptMLP",
-            up_proj=Linear(h, 4 * h, bias=False, kind="up"),
-            act=Activation("GELU", "approximate='none'"),
-            down_proj=Linear(4 * h, h, bias=False, kind="down"),
-            component=Component.MLP,
-        ),
-        resid_attn_dropout=Dropout(c.section("attn_config").number("attn_pdrop", default=0.0)),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        "MptModel",
-        wte=Embedding(_vocab(c), h),
-        blocks=Layers.of(c.count("n_layers", "num_hidden_layers", default=24), block(c)),
-        norm_f=LayerNorm(h, eps=c.number("layer_norm_epsilon", default=1e-5), bias=False),
-    )
+_MPT = Spelled(
+    "Mpt", width=size("d_model", "hidden_size", default=2048),
+    heads=size("n_heads", "num_attention_heads", default=16),
+    depth=size("n_layers", "num_hidden_layers", default=24),
+    vocab=size("vocab_size", default=50368), inner=s.times(4), norms=s.layer_norms(bias=False),
+    bias=s.never, model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
+    block={
+        "norm_1": s.norm, "attn": s.attention, "norm_2": s.norm, "ffn": s.mlp,
+        "resid_attn_dropout": lambda d, c: s.dropout("attn_pdrop")(d, c.section("attn_config")),
+    },
+    attention={"Wqkv": s.qkv, "out_proj": s.output},
+    mlp={"up_proj": s.up, "act": s.shown("GELU", "approximate='none'"), "down_proj": s.down},
+)  # fmt: skip
 
 
 # ---- the Hub's own class
 
 
-def _foundry_norm(c: ModelConfig, size: Dim) -> Module:
+def _norms(c: ModelConfig, width: int) -> Module:
     kind = c.text("norm_type", default="low_precision_layernorm") or ""
     if "rmsnorm" in kind:
-        return RMSNorm(size, class_name="LPRMSNorm" if kind.startswith("low") else "RMSNorm")
-    return LayerNorm(
-        size,
-        bias=not c.flag("no_bias", default=False),
-        class_name="LPLayerNorm" if kind.startswith("low") else "LayerNorm",
-    )
+        return RMSNorm(width, class_name="LPRMSNorm" if kind.startswith("low") else "RMSNorm")
+    name = "LPLayerNorm" if kind.startswith("low") else "LayerNorm"
+    return LayerNorm(width, bias=s.unless("no_bias")(c), class_name=name)
 
 
-def _foundry_attention(c: ModelConfig) -> Module:
-    h, heads = _hidden(c), _heads(c)
-    head = c.divided(h, heads, "d_model", "n_heads")
-    options = c.section("attn_config")
+def _attention(d: Spelled, c: ModelConfig) -> Module:
+    h, head, options = d.width(c), d.head(c), c.section("attn_config")
     form = options.text("attn_type", default="multihead_attention")
     if form == "multiquery_attention":
-        kv = head
+        name, kv, joined = "MultiQueryAttention", head, h + 2 * head
     elif form == "grouped_query_attention":
-        kv = options.dim("kv_n_heads") * head
+        name, kv = "GroupedQueryAttention", options.dim("kv_n_heads") * head
+        joined = h + 2 * kv
     elif form == "multihead_attention":
-        kv = h
+        name, kv, joined = "MultiheadAttention", h, 3 * h
     else:
         expected = "multihead_attention, multiquery_attention or grouped_query_attention"
         raise options.error("attn_type", form, expected)
-    bias = not c.flag("no_bias", default=False)
     normed = options.flag("qk_ln", default=False)
-    names = {
-        "multihead_attention": "MultiheadAttention",
-        "multiquery_attention": "MultiQueryAttention",
-    }
     return Module(
-        names.get(form, "GroupedQueryAttention"),
-        Wqkv=Linear(
-            h, 3 * h if form == "multihead_attention" else h + 2 * kv, bias=bias, kind="qkv"
-        ),
-        q_ln=_foundry_norm(c, h) if normed else None,
-        k_ln=_foundry_norm(c, kv) if normed else None,
-        out_proj=Linear(h, h, bias=bias, kind="output"),
+        name,
+        Wqkv=Linear(h, joined, bias=d.biased(c), kind="qkv"),
+        q_ln=d.norms(c, h) if normed else None,
+        k_ln=d.norms(c, kv) if normed else None,
+        out_proj=s.output(d, c),
         component=Component.ATTENTION,
     )
 
 
-def _foundry_block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    inner = scaled(c, h, "expansion_ratio", default=4)
-    bias = not c.flag("no_bias", default=False)
-    return Module(
-        "MPTBlock",
-        norm_1=_foundry_norm(c, h),
-        attn=_foundry_attention(c),
-        norm_2=_foundry_norm(c, h),
-        ffn=Module(
-            "MPTMLP",
-            up_proj=Linear(h, inner, bias=bias, kind="up"),
-            act=Activation("GELU", "approximate='none'"),
-            down_proj=Linear(inner, h, bias=bias, kind="down"),
-            component=Component.MLP,
-        ),
-        resid_attn_dropout=Dropout(c.number("resid_pdrop", default=0.0)),
-        resid_ffn_dropout=Dropout(c.number("resid_pdrop", default=0.0)),
-    )
+def _inner(c: ModelConfig, h: Dim) -> Dim:
+    return scaled(c, h, "expansion_ratio", default=4)
 
 
-def foundry_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def _table(d: Spelled, c: ModelConfig) -> Module:
+    return Embedding(d.vocab(c), d.width(c), class_name="SharedEmbedding")
+
+
+def _positions(d: Spelled, c: ModelConfig) -> Module | None:
     options = c.section("attn_config")
     without = options.flag("alibi", default=False) or options.flag("rope", default=False)
     learned = c.flag("learned_pos_emb", default=True) and not without
-    return Module(
-        "MPTModel",
-        wte=Embedding(_vocab(c), h, class_name="SharedEmbedding"),
-        wpe=Embedding(c.dim("max_seq_len", default=2048), h, kind="position") if learned else None,
-        emb_drop=Dropout(c.number("emb_pdrop", default=0.0)),
-        blocks=Layers.of(c.count("n_layers", default=24), _foundry_block(c)),
-        norm_f=_foundry_norm(c, h),
-    )
+    return s.positions(d, c) if learned else None
+
+
+_FOUNDRY = _MPT.like(
+    "MPT", length=size("max_seq_len", default=2048), inner=_inner, norms=_norms,
+    bias=s.unless("no_bias"),
+    model={
+        "wte": _table, "wpe": _positions, "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers,
+        "norm_f": s.norm,
+    },
+    block={
+        "norm_1": s.norm, "attn": _attention, "norm_2": s.norm, "ffn": s.mlp,
+        "resid_attn_dropout": s.dropout("resid_pdrop"),
+        "resid_ffn_dropout": s.dropout("resid_pdrop"),
+    },
+)  # fmt: skip
 
 
 def foundry_causal_lm(c: ModelConfig) -> Module:
     """The embedding serves as the head, unless tie_word_embeddings is false."""
-    head = None if c.tied() else lm_head(c, _hidden(c), _vocab(c), tied_to="")
-    return Module("MPTForCausalLM", transformer=foundry_model(c), lm_head=head)
+    head = None if c.tied() else lm_head(c, _FOUNDRY.width(c), _FOUNDRY.vocab(c), tied_to="")
+    return Module("MPTForCausalLM", transformer=_FOUNDRY.base(c), lm_head=head)
 
 
-register(
+_MPT.register(
     "mpt",
     {
-        **decoder_classes(
-            "Mpt", model, prefix="transformer", embedding="wte", hidden=_hidden,
-            tied_default=True, labeller="classifier",
-        ),
+        **_MPT.classes(labeller="classifier"),
         "MPTForCausalLM": foundry_causal_lm,
-        "MPTModel": foundry_model,
+        "MPTModel": _FOUNDRY.base,
     },
-    base_prefix="transformer",
-    category="text decoder",
-)  # fmt: skip
+)

@@ -3,72 +3,46 @@
 Post-norm decoder with learned positions and Conv1D linears, without a last norm.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import spelled as s
 from ..layers.blocks import activation, size
-from ..layers.heads import decoder_classes, sequence_summary, to_words
-from ..trees.catalog import register
-from ..trees.modules import Buffer, Conv1D, Dropout, Embedding, LayerNorm, Layers, Module
-
-_hidden = size("n_embd", "hidden_size", default=768)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("layer_norm_epsilon", default=1e-5))
+from ..layers.decoders import SEQUENCE_HEAD
+from ..layers.heads import sequence_summary, to_words
+from ..layers.spelled import Spelled
+from ..trees.modules import Buffer, Embedding, Module
 
 
-_positions = size("n_positions", "max_position_embeddings", default=512)
+def _act(_d: Spelled, c: ModelConfig) -> Module:
+    return activation("gelu_new" if c.text("afn", default="gelu") == "gelu" else "relu")
 
 
-def block(c: ModelConfig) -> Module:
-    h, n = _hidden(c), _positions(c)
-    c.divided(h, c.dim("n_head", "num_attention_heads", default=12), "n_embd", "n_head")
-    dropout = Dropout(c.number("resid_pdrop", default=0.1))
-    return Module(
-        "Block",
-        attn=Module(
-            "Attention",
-            c_attn=Conv1D(h * 3, h, kind="qkv"),
-            c_proj=Conv1D(h, h, kind="output"),
-            bias=Buffer(1, 1, n, n, saved=False),  # the causal mask, in older files
-            attn_dropout=Dropout(c.number("attn_pdrop", default=0.1)),
-            resid_dropout=dropout,
-            component=Component.ATTENTION,
-        ),
-        ln_1=_norm(c),
-        mlp=Module(
-            "MLP",
-            c_fc=Conv1D(4 * h, h, kind="up"),
-            c_proj=Conv1D(h, 4 * h, kind="down"),
-            act=activation("gelu_new" if c.text("afn", default="gelu") == "gelu" else "relu"),
-            dropout=dropout,
-            component=Component.MLP,
-        ),
-        ln_2=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    h, n = _hidden(c), _positions(c)
-    return Module(
-        "OpenAIGPTModel",
-        tokens_embed=Embedding(c.dim("vocab_size", default=40478), h),
-        positions_embed=Embedding(n, h, kind="position"),
-        drop=Dropout(c.number("embd_pdrop", default=0.1)),
-        h=Layers.of(c.count("n_layer", "num_hidden_layers", default=12), block(c)),
-        position_ids=Buffer(n, dtype="I64", saved=False),
-    )
+_GPT = Spelled(
+    "OpenAIGPT", vocab=size("vocab_size", default=40478),
+    length=size("n_positions", "max_position_embeddings", default=512), inner=s.times(4),
+    linear=s.transposed, called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
+    model={
+        "tokens_embed": s.words, "positions_embed": s.positions,
+        "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers,
+        "position_ids": lambda d, c: Buffer(d.length(c), dtype="I64", saved=False),
+    },
+    block={"attn": s.attention, "ln_1": s.norm, "mlp": s.mlp, "ln_2": s.norm},
+    attention={
+        "c_attn": s.qkv, "c_proj": s.output, "bias": s.mask(),
+        "attn_dropout": s.dropout("attn_pdrop", 0.1),
+        "resid_dropout": s.dropout("resid_pdrop", 0.1),
+    },
+    mlp={"c_fc": s.up, "c_proj": s.down, "act": _act, "dropout": s.dropout("resid_pdrop", 0.1)},
+)  # fmt: skip
+_CLASSES = _GPT.classes(causal="LMHeadModel", heads=SEQUENCE_HEAD)
 
 
 def double_heads(c: ModelConfig) -> Module:
     """A language model and a choice among endings. Here the head's name is kept where both are
     tied, and the embedding's is left out."""
-    h = _hidden(c)
-    base = model(c)
-    vocab = c.dim("vocab_size", default=40478)
-    base.children["tokens_embed"] = Embedding(
-        vocab, h, tied_to="lm_head.weight" if c.tied() else None
-    )
+    h, vocab = _GPT.width(c), _GPT.vocab(c)
+    base = _GPT.base(c)
+    table = Embedding(vocab, h, tied_to="lm_head.weight" if c.tied() else None)
+    base.children["tokens_embed"] = table
     return Module(
         "OpenAIGPTDoubleHeadsModel",
         transformer=base,
@@ -77,16 +51,4 @@ def double_heads(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "openai-gpt",
-    {
-        **decoder_classes(
-            "OpenAIGPT", model, prefix="transformer", embedding="tokens_embed", hidden=_hidden,
-            tied_default=True, causal="LMHeadModel", heads=("ForSequenceClassification",),
-        ),
-        "OpenAIGPTDoubleHeadsModel": double_heads,
-    },
-    base="OpenAIGPTModel",
-    base_prefix="transformer",
-    category="text decoder",
-)  # fmt: skip
+_GPT.register("openai-gpt", {**_CLASSES, "OpenAIGPTDoubleHeadsModel": double_heads})

@@ -8,80 +8,50 @@ one, biases and LayerNorms throughout.  Block-sparse attention has no tensors.
 
 from math import isfinite
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
+from ..layers import spelled as s
 from ..layers.blocks import size
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module
+from ..layers.decoders import SEQUENCE_HEAD
+from ..layers.spelled import Spelled
 
 #: A hundred times any real expansion ratio.
 _MAX_RATIO = 1000
 
 
-_hidden = size("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("layer_norm_epsilon", default=1e-5))
-
-
-def _inner(c: ModelConfig) -> Dim:
+def _inner(c: ModelConfig, h: Dim) -> Dim:
     """ff_intermediate_size, or hidden_size times ff_dim_multiplier where that is said."""
     if not c.has("ff_dim_multiplier"):
         return c.dim("ff_intermediate_size", default=14336)
     ratio = c.number("ff_dim_multiplier", default=4)
     if not (isfinite(ratio) and 0 < ratio <= _MAX_RATIO):
         raise c.error("ff_dim_multiplier", ratio, f"above 0 and at most {_MAX_RATIO}")
-    return named(
-        int(ratio * int(_hidden(c))), "intermediate_size", f"{ratio:g} times hidden_size"
-    )  # fmt: skip
+    return named(int(ratio * int(h)), "intermediate_size", f"{ratio:g} times hidden_size")
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), _inner(c)
-    heads = c.dim("num_attention_heads", default=32)
-    kv = c.dim("num_key_value_heads", default=8)
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    return Module(
-        "Phi3SmallDecoderLayer",
-        self_attn=Module(
-            "Phi3SmallSelfAttention",
-            query_key_value=Linear(h, (heads + 2 * kv) * head, kind="qkv"),
-            dense=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            "Phi3SmallMLP",
-            up_proj=Linear(h, 2 * inner, kind="gate_up"),
-            down_proj=Linear(inner, h, kind="down"),
-            dropout=Dropout(c.number("ffn_dropout_prob", default=0.1)),
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+def _joined(d: Spelled, c: ModelConfig) -> Dim:
+    return (d.heads(c) + 2 * c.dim("num_key_value_heads", default=8)) * d.head(c)
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "Phi3SmallModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=100352), _hidden(c)),
-        embedding_dropout=Dropout(c.number("embedding_dropout_prob", default=0.1)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer(c)),
-        final_layernorm=_norm(c),
-    )
-
-
-_classes = decoder_classes(
-    "Phi3Small", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
-)
-
-register(
+_SMALL = Spelled(
+    "Phi3Small", width=size("hidden_size", default=4096),
+    heads=size("num_attention_heads", default=32), depth=size("num_hidden_layers", default=32),
+    vocab=size("vocab_size", default=100352), inner=_inner, joined=_joined,
+    called={"Block": "Phi3SmallDecoderLayer", "Attention": "Phi3SmallSelfAttention"},
+    model={
+        "embed_tokens": s.words, "embedding_dropout": s.dropout("embedding_dropout_prob", 0.1),
+        "layers": s.layers, "final_layernorm": s.norm,
+    },
+    block={
+        "self_attn": s.attention, "mlp": s.mlp, "input_layernorm": s.norm,
+        "post_attention_layernorm": s.norm,
+    },
+    attention={"query_key_value": s.qkv, "dense": s.output},
+    mlp={"up_proj": s.gate_up, "down_proj": s.down, "dropout": s.dropout("ffn_dropout_prob", 0.1)},
+    prefix="model",
+)  # fmt: skip
+_SMALL.register(
     "phi3small",
-    _classes,
-    base_prefix="model",
-    category="text decoder",
+    _SMALL.classes(heads=SEQUENCE_HEAD),
     source="modeling_phi3_small.py of microsoft/Phi-3-small-8k-instruct",
 )

@@ -7,145 +7,76 @@ modeling_telechat.py in Tele-AI/TeleChat-52B and its index, which keeps the mask
 layer as a scalar and leaves the causal mask out.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import size
-from ..layers.heads import causal_lm
-from ..trees.catalog import register
-from ..trees.modules import (
-    Buffer,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-    Weight,
-)
-
-
-def _conv(nx: Dim, nf: Dim, bias: bool, kind: str) -> Module:
-    """GPT-2's linear with transposed weight (nx, nf) and an optional bias."""
-    return Module(
-        "Conv1D",
-        weight=Weight(nx, nf),
-        bias=Weight(nf) if bias else None,
-        kind=kind,
-        detail=f"nf={nf}, nx={nx}",
-    )
-
+from ..layers import spelled as s
+from ..layers.blocks import rms_norms, size
+from ..layers.spelled import Spelled
+from ..trees.modules import Buffer, Linear, Module
 
 # ---- 7B, 12B, TeleChat2
 
 
-_hidden = size("hidden_size", "n_embed", "n_embd", default=4096)
+def _key_value(d: Spelled, c: ModelConfig) -> Module:
+    kv = c.dim("num_key_value_heads", default=d.heads(c))
+    return Linear(d.width(c), d.head(c) * kv * 2, bias=False, kind="key")
 
 
-def _rms(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_epsilon", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="MixedFusedRMSNorm")
+def _word_norm(d: Spelled, c: ModelConfig) -> Module | None:
+    return s.norm(d, c) if c.flag("embed_layernorm", default=False) else None
 
 
-def block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    inner = c.dim("ffn_hidden_size", default=12288)
-    heads = c.dim("n_head", "num_attention_heads", default=32)
-    head = c.divided(h, heads, "hidden_size", "n_head")
-    kv = c.dim("num_key_value_heads", default=heads)
-    return Module(
-        "TelechatBlock",
-        input_layernorm=_rms(c),
-        self_attention=Module(
-            "TelechatAttention",
-            query=Linear(h, h, bias=False, kind="query"),
-            key_value=Linear(h, head * kv * 2, bias=False, kind="key"),
-            dense=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        post_attention_layernorm=_rms(c),
-        mlp=Module(
-            "TelechatMLP",
-            gate_proj=Linear(h, inner, bias=False, kind="gate"),
-            up_proj=Linear(h, inner, bias=False, kind="up"),
-            down_proj=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "TelechatModel",
-        word_embeddings=Embedding(c.dim("vocab_size", default=160256), _hidden(c)),
-        word_embeddings_layernorm=_rms(c) if c.flag("embed_layernorm", default=False) else None,
-        h=Layers.of(c.count("n_layer", "num_hidden_layers", default=30), block(c)),
-        ln_f=_rms(c),
-    )
-
+_TELECHAT = Spelled(
+    "Telechat", width=size("hidden_size", "n_embed", "n_embd", default=4096),
+    heads=size("n_head", "num_attention_heads", default=32),
+    depth=size("n_layer", "num_hidden_layers", default=30),
+    vocab=size("vocab_size", default=160256),
+    inner=lambda c, _h: c.dim("ffn_hidden_size", default=12288),
+    norms=rms_norms("MixedFusedRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
+    out_bias=s.always,
+    model={
+        "word_embeddings": s.words, "word_embeddings_layernorm": _word_norm, "h": s.layers,
+        "ln_f": s.norm,
+    },
+    block={
+        "input_layernorm": s.norm, "self_attention": s.attention,
+        "post_attention_layernorm": s.norm, "mlp": s.mlp,
+    },
+    attention={"query": s.as_wide("query"), "key_value": _key_value, "dense": s.output},
+    mlp={
+        "gate_proj": s.gate, "up_proj": s.up,
+        "down_proj": lambda d, c: s.down(d.like(d.name, bias=s.always), c),
+    },
+)  # fmt: skip
 
 # ---- 52B
 
 
-_width = size("n_embd", "hidden_size", default=768)
+def _norms(c: ModelConfig, width: int) -> Module:
+    key = "layer_norm_epsilon"
+    rms = c.flag("use_RMSNorm", default=False)
+    return rms_norms("RMSNorm", 1e-5, key)(c, width) if rms else s.layer_norms(key)(c, width)
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_epsilon", default=1e-5)
-    if c.flag("use_RMSNorm", default=False):
-        return RMSNorm(_width(c), eps=eps)
-    return LayerNorm(_width(c), eps=eps)
-
-
-def wide_block(c: ModelConfig) -> Module:
-    h = _width(c)
-    c.divided(h, c.dim("n_head", "num_attention_heads", default=12), "n_embd", "n_head")
-    inner = c.dim("n_inner", default=4 * h)
-    bias = c.flag("add_bias_linear", default=True)
-    n = c.dim("n_positions", "max_position_embeddings", default=1024)
+def _inputs(d: Spelled, c: ModelConfig) -> Module:
     gated = c.text("activation_function", default="gelu_new") == "silu"
-    return Module(
-        "TELECHATBlock",
-        ln_1=_norm(c),
-        attn=Module(
-            "TELECHATAttention",
-            bias=Buffer(1, 1, n, n, dtype="BOOL", saved=False),
-            masked_bias=Buffer(),
-            c_attn=_conv(h, 3 * h, bias, "qkv"),
-            c_proj=_conv(h, h, bias, "output"),
-            attn_dropout=Dropout(c.number("attn_pdrop", default=0.1)),
-            component=Component.ATTENTION,
-        ),
-        ln_2=_norm(c),
-        mlp=Module(
-            "TELECHATMLP",
-            c_fc=_conv(h, 2 * inner if gated else inner, bias, "gate_up" if gated else "up"),
-            c_proj=_conv(inner, h, bias, "down"),
-            component=Component.MLP,
-        ),
-    )
+    return s.gate_up(d, c) if gated else s.up(d, c)
 
 
-def wide_model(c: ModelConfig) -> Module:
-    return Module(
-        "TELECHATTransformer",
-        wte=Embedding(c.dim("vocab_size", default=50257), _width(c)),
-        drop=Dropout(c.number("embd_pdrop", default=0.1)),
-        h=Layers.of(c.count("n_layer", "num_hidden_layers", default=12), wide_block(c)),
-        ln_f=_norm(c),
-    )
-
+_WIDE = Spelled(
+    "TELECHAT", norms=_norms, linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
+    called={"Model": "TELECHATTransformer"},
+    model={"wte": s.words, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm},
+    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
+    attention={
+        "bias": s.mask("BOOL"), "masked_bias": lambda _d, _c: Buffer(), "c_attn": s.qkv,
+        "c_proj": s.output, "attn_dropout": s.dropout("attn_pdrop", 0.1),
+    },
+    mlp={"c_fc": _inputs, "c_proj": s.down},
+)  # fmt: skip
 
 # The 7B ties its head, the library's default; the 12B says tie_word_embeddings: false.
-_narrow = causal_lm(
-    "TelechatForCausalLM",
-    model,
-    prefix="transformer",
-    embedding="word_embeddings",
-    tied_default=True,
-)
-_wide = causal_lm("TELECHAT", wide_model, prefix="transformer", embedding="wte", tied_default=True)
+_narrow = _TELECHAT.classes(heads=())["TelechatForCausalLM"]
+_wide = _WIDE.classes(heads=(), causal="")["TELECHAT"]
 
 
 def language_model(c: ModelConfig) -> Module:
@@ -153,16 +84,14 @@ def language_model(c: ModelConfig) -> Module:
     return _wide(c) if c.has("n_inner", "use_RMSNorm") else _narrow(c)
 
 
-register(
+_TELECHAT.register(
     ("telechat", "telechat2"),
     {
         "TelechatForCausalLM": language_model,
         "Telechat2ForCausalLM": _narrow,
         "TeleChat2ForCausalLM": _narrow,
-        "TelechatModel": model,
+        "TelechatModel": _TELECHAT.base,
         "TELECHAT": _wide,
     },
-    base_prefix="transformer",
-    category="text decoder",
     source="modeling_telechat.py of Tele-AI/telechat-7B and TeleChat-52B; index of TeleChat-52B",
 )

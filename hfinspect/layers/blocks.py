@@ -32,16 +32,31 @@ def activation(name: str | None) -> Module:
     return Activation(_ACTIVATIONS.get(name or "", name or "Identity"))
 
 
-def size(*keys: str, default: int) -> Callable[[ModelConfig], Dim]:
+@dataclass(frozen=True)
+class Size:
     """What reads the size under ``keys``; ``default`` is the config class's own."""
-    return lambda c: c.dim(*keys, default=default)
+
+    keys: tuple[str, ...]
+    default: int
+
+    def __call__(self, c: ModelConfig) -> Dim:
+        return c.dim(*self.keys, default=self.default)
+
+    def key(self, c: ModelConfig) -> str:
+        """The spelling that the config has."""
+        return next((key for key in self.keys if c.has(key)), self.keys[0])
 
 
-def rms_norms(class_name: str, eps: float) -> Callable[[ModelConfig, int], Module]:
-    """What makes a family's norms of a width; ``eps`` is its default of ``rms_norm_eps``."""
-    return lambda c, width: RMSNorm(
-        width, eps=c.number("rms_norm_eps", default=eps), class_name=class_name
-    )
+def size(*keys: str, default: int) -> Size:
+    """What reads the size under ``keys``."""
+    return Size(keys, default)
+
+
+def rms_norms(
+    class_name: str, eps: float, key: str = "rms_norm_eps"
+) -> Callable[[ModelConfig, int], Module]:
+    """What makes a family's norms of a width; ``eps`` is its default of ``key``."""
+    return lambda c, width: RMSNorm(width, eps=c.number(key, default=eps), class_name=class_name)
 
 
 @dataclass(frozen=True)

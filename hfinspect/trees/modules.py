@@ -273,13 +273,18 @@ def Linear(
 
 
 def Conv1D(
-    nf: int, nx: int, *, component: Component | None = None, kind: str | None = None
+    nf: int,
+    nx: int,
+    *,
+    bias: bool = True,
+    component: Component | None = None,
+    kind: str | None = None,
 ) -> Module:
     """GPT-2's linear with transposed weight (nx, nf) and bias (nf,)."""
     return Module(
         "Conv1D",
         weight=Parameter((nx, nf)),
-        bias=Parameter((nf,)),
+        bias=Parameter((nf,)) if bias else None,
         component=component,
         kind=kind,
         detail=f"nf={nf}, nx={nx}",

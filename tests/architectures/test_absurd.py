@@ -67,6 +67,12 @@ def sane(config: dict[str, Any]) -> bool:
         return True
 
 
+@pytest.mark.parametrize("model_type", ["mamba", "falcon_mamba"])
+def test_a_mixer_of_no_width(model_type: str) -> None:
+    with pytest.raises(ConfigError, match="expand"):
+        predict({"model_type": model_type, "hidden_size": 64, "expand": 1e-5})
+
+
 @pytest.mark.parametrize("turn", range(len(ABSURD)))
 def test_absurd_model_types(turn: int) -> None:
     """No name of a model type: a config error; an unknown name: an unknown architecture."""
