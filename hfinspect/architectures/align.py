@@ -4,16 +4,19 @@ EfficientNet without its last convolution (efficientnet.py), BERT, and a project
 the width of the image's features.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.composing import renamed
-from ..layers.encoders import BASE
 from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module, Weight
 from . import efficientnet
 
 _NAME = "Align"
+
+text_model = partial(encoders.tower, name=f"{_NAME}Text")
 
 
 def vision_model(c: ModelConfig) -> Module:
@@ -23,18 +26,6 @@ def vision_model(c: ModelConfig) -> Module:
         del encoder.children[name]
     renamed(tower, "EfficientNet", f"{_NAME}Vision")
     return tower
-
-
-def text_model(c: ModelConfig) -> Module:
-    c = c.with_defaults(**BASE)
-    text = f"{_NAME}Text"
-    return Module(
-        f"{text}Model",
-        embeddings=encoders.embeddings(c, text),
-        encoder=encoders.encoder(c, text),
-        pooler=encoders.pooler(c, text),
-        part="text",
-    )
 
 
 def model(c: ModelConfig) -> Module:

@@ -7,160 +7,162 @@ layer), one linear layer, and a whole language model, decoder or encoder-decoder
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import size
+from ..layers import encoders
+from ..layers.composing import respelled
+from ..layers.encoders import BASE, hidden
 from ..trees.catalog import auto_class, register, register_part
-from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module, Parameter, Weight
-from .blip import bert_attention, bert_mlp
-from .blip import vision_model as blip_vision_model
+from ..trees.modules import Layers, Linear, Module, Parameter, Weight
+from . import blip
+from .encoder_decoder import width_of
 
 Children = dict[str, Module | Parameter | None]
 
+_VISION = {
+    "hidden_size": 1408, "intermediate_size": 6144, "num_hidden_layers": 39, "image_size": 224,
+    "patch_size": 14, "layer_norm_eps": 1e-6,
+}  # fmt: skip
+#: The widths of models that a language model may be, where its section says none.
+_WIDTHS = {"opt": 768, "t5": 512, "llama": 4096}
+_NAME = "Blip2QFormer"
 
-def vision_model(c: ModelConfig) -> Module:
-    return blip_vision_model(
-        "Blip2", c, width=1408, inner=6144, layers=39, image_size=224, patch_size=14, eps=1e-6,
-        bias=c.flag("qkv_bias", default=True),
-    )  # fmt: skip
+
+def vision_model(config: ModelConfig) -> Module:
+    c = config.section("vision_config") if config.has("vision_config") else config
+    bias = c.flag("qkv_bias", default=True)
+    return blip.vision_model(c.with_defaults(**_VISION), "Blip2", bias=bias)
 
 
 # ---- Q-Former
 
 
-_hidden = size("hidden_size", default=768)
+def _layer(c: ModelConfig, context: Dim, *, crossing: bool, words: bool) -> Module:
+    """The queries have an MLP of their own, the ``words`` of a text another."""
 
+    def look(seen: Dim | None = None) -> Module:
+        own = encoders.projections(c, f"{_NAME}MultiHeadAttention", seen)
+        return encoders.attending(c, _NAME, own, at="attention")
 
-def _attention(h: Dim, context: Dim) -> Module:
-    return bert_attention(
-        "Blip2QFormerAttention",
-        "Blip2QFormerMultiHeadAttention",
-        "Blip2QFormerSelfOutput",
-        "attention",
-        h,
-        context,
-    )
-
-
-def qformer_layer(c: ModelConfig, context: Dim, *, crossing: bool) -> Module:
-    h, words = _hidden(c), c.flag("use_qformer_text_input", default=False)
+    mlp = {"intermediate": encoders.intermediate(c, _NAME), "output": encoders.output(c, _NAME)}
     return Module(
-        "Blip2QFormerLayer",
+        f"{_NAME}Layer",
         {
-            "attention": _attention(h, h),
-            "crossattention": _attention(h, context) if crossing else None,
-            **(bert_mlp("Blip2QFormer", c, h) if words else {}),
-            **bert_mlp("Blip2QFormer", c, h, "_query"),
+            "attention": look(),
+            "crossattention": look(context) if crossing else None,
+            **(mlp if words else {}),
+            **{f"{name}_query": part for name, part in mlp.items()},
         },
     )
 
 
-def qformer(c: ModelConfig, context: Dim) -> Module:
+def qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> Module:
+    """``instructed``: it reads words too, through embeddings of its own (InstructBLIP)."""
+    c = config.with_defaults(**BASE)
+    words = instructed or c.flag("use_qformer_text_input", default=False)
     every = int(c.dim("cross_attention_frequency", default=2))
-    kinds = {crossing: qformer_layer(c, context, crossing=crossing) for crossing in (False, True)}
-    count = int(c.count("num_hidden_layers", default=12))
-    layers = Layers(kinds[i % every == 0] for i in range(count))
+    kinds = {
+        crossing: _layer(c, context, crossing=crossing, words=words) for crossing in (True, False)
+    }
+    layers = Layers(kinds[i % every == 0] for i in range(int(c.count("num_hidden_layers"))))
+    table = respelled(encoders.unsegmented(c, _NAME), {"LayerNorm": "layernorm"})
     return Module(
-        "Blip2QFormerModel",
-        layernorm=LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-12)),
-        encoder=Module("Blip2QFormerEncoder", layer=layers),
+        f"{_NAME}Model",
+        embeddings=table if instructed else None,
+        layernorm=None if instructed else encoders.norm(c),
+        encoder=Module(f"{_NAME}Encoder", layer=layers),
         part="projector",
     )
 
 
+def only_qformer(c: ModelConfig, *, instructed: bool = False) -> Module:
+    return qformer(c, c.dim("encoder_hidden_size", default=1408), instructed=instructed)
+
+
+def _section(c: ModelConfig) -> ModelConfig:
+    return c.section("qformer_config").with_defaults(**BASE)
+
+
 def _queries(c: ModelConfig) -> Parameter:
     count = c.dim("num_query_tokens", default=32)
-    return Weight(1, count, _hidden(c.section("qformer_config")), component=Component.EMBEDDING)
+    return Weight(1, count, hidden(_section(c)), component=Component.EMBEDDING)
 
 
 def _text_embeddings(c: ModelConfig) -> Module:
-    h, positions = _hidden(c), c.dim("max_position_embeddings", default=512)
-    return Module(
-        "Blip2TextEmbeddings",
-        word_embeddings=Embedding(c.dim("vocab_size", default=30522), h),
-        position_embeddings=Embedding(positions, h, kind="position"),
-        # Older files hold the positions 0..n-1 as a tensor.
-        position_ids=Buffer(1, positions, dtype="I64", saved=False),
-        component=Component.EMBEDDING,
-    )
+    block = encoders.unsegmented(_section(c), "Blip2Text")
+    del block.children["LayerNorm"]
+    return block
 
 
 # ---- together
 
 
-def _seeing(c: ModelConfig) -> Children:
+def _context(c: ModelConfig) -> Dim:
+    return c.section("vision_config").dim("hidden_size", default=1408)
+
+
+def _seeing(c: ModelConfig, *, instructed: bool = False) -> Children:
     """Vision tower, queries and Q-Former, which reads what the tower puts out."""
-    vision = c.section("vision_config")
-    width = vision.dim("hidden_size", default=1408)
     return {
         "query_tokens": _queries(c),
-        "vision_model": vision_model(vision),
-        "qformer": qformer(c.section("qformer_config"), width),
+        "vision_model": vision_model(c.section("vision_config")),
+        "qformer": qformer(c.section("qformer_config"), _context(c), instructed=instructed),
     }
 
 
-def _whole(name: str, c: ModelConfig) -> Module:
+def joined(name: str, c: ModelConfig, language: Module, *, instructed: bool = False) -> Module:
+    """The Q-Former's answers, made as wide as the words of a language model."""
     text = c.section("text_config")
-    language = auto_class(
-        text, ("ForCausalLM", "ForConditionalGeneration"), default_type="opt", part="text"
-    )
-    keys = ("hidden_size", "d_model", "n_embd")
-    # OPT's and T5's own defaults; other models must say how wide they are.
-    default = {"opt": 768, "t5": 512}.get(text.model_type or "opt")
-    width = text.dim(*keys) if default is None else text.dim(*keys, default=default)
-    return Module(
-        name,
-        {
-            **_seeing(c),
-            "language_projection": Linear(
-                _hidden(c.section("qformer_config")), width, component=Component.PROJECTOR
-            ),
-            "language_model": language,
-        },
-    )
+    said = text.has("hidden_size", "d_model", "n_embd")
+    known = _WIDTHS.get(text.model_type or "opt")
+    width = width_of(text, language, last=False) if said or known is None else known
+    projection = Linear(hidden(_section(c)), width, component=Component.PROJECTOR)
+    seeing = _seeing(c, instructed=instructed)
+    parts: Children = {"language_projection": projection, "language_model": language}
+    return Module(name, {**seeing, **parts})
+
+
+def language_model(c: ModelConfig) -> Module:
+    ends = ("ForCausalLM", "ForConditionalGeneration")
+    return auto_class(c.section("text_config"), ends, default_type="opt", part="text")
 
 
 def generation(c: ModelConfig) -> Module:
-    return _whole("Blip2ForConditionalGeneration", c)
+    return joined("Blip2ForConditionalGeneration", c, language_model(c))
 
 
 def base(c: ModelConfig) -> Module:
-    return _whole("Blip2Model", c)
+    return joined("Blip2Model", c, language_model(c))
 
 
 def _projection(c: ModelConfig) -> Module:
-    width = _hidden(c.section("qformer_config"))
-    return Linear(
-        width, c.dim("image_text_hidden_size", default=256), component=Component.PROJECTOR
-    )
+    shared = c.dim("image_text_hidden_size", default=256)
+    return Linear(hidden(_section(c)), shared, component=Component.PROJECTOR)
 
 
 def vision_with_projection(c: ModelConfig) -> Module:
-    return Module(
-        "Blip2VisionModelWithProjection", {**_seeing(c), "vision_projection": _projection(c)}
-    )
+    parts: Children = {**_seeing(c), "vision_projection": _projection(c)}
+    return Module("Blip2VisionModelWithProjection", parts)
 
 
 def text_with_projection(c: ModelConfig) -> Module:
-    section = c.section("qformer_config")
-    width = c.section("vision_config").dim("hidden_size", default=1408)
     return Module(
         "Blip2TextModelWithProjection",
         query_tokens=_queries(c),
-        embeddings=_text_embeddings(section),
-        qformer=qformer(section, width),
+        embeddings=_text_embeddings(c),
+        qformer=qformer(c.section("qformer_config"), _context(c)),
         text_projection=_projection(c),
     )
 
 
 def retrieval(c: ModelConfig) -> Module:
-    section = c.section("qformer_config")
+    judge = Linear(hidden(_section(c)), 2, component=Component.HEAD, kind="classifier")
     return Module(
         "Blip2ForImageTextRetrieval",
         {
             **_seeing(c),
-            "embeddings": _text_embeddings(section),
+            "embeddings": _text_embeddings(c),
             "vision_projection": _projection(c),
             "text_projection": _projection(c),
-            "itm_head": Linear(_hidden(section), 2, component=Component.HEAD, kind="classifier"),
+            "itm_head": judge,
         },
     )
 
@@ -176,11 +178,5 @@ register(
     },
     category="multimodal",
 )
-
-
-def only_qformer(c: ModelConfig) -> Module:
-    return qformer(c, c.dim("encoder_hidden_size", default=1408))
-
-
 register_part("blip_2_vision_model", "Blip2VisionModel", vision_model, "vision")
-register_part("blip_2_qformer", "Blip2QFormerModel", only_qformer, "multimodal")
+register_part("blip_2_qformer", f"{_NAME}Model", only_qformer, "multimodal")

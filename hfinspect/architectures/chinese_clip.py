@@ -3,28 +3,19 @@
 CLIP's vision tower (clip.py) and BERT for the texts, each with its projection.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.composing import renamed
-from ..layers.encoders import BASE
 from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module, Weight
 from . import clip
 
 _NAME = "ChineseCLIP"
 
-
-def text_model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    c = c.with_defaults(**BASE)
-    text = f"{_NAME}Text"
-    return Module(
-        f"{text}Model",
-        embeddings=encoders.embeddings(c, text),
-        encoder=encoders.encoder(c, text),
-        pooler=encoders.pooler(c, text) if pooling else None,
-        part="text",
-    )
+text_model = partial(encoders.tower, name=f"{_NAME}Text")
 
 
 def vision_model(c: ModelConfig) -> Module:

@@ -10,11 +10,9 @@ from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE
 from ..layers.heads import to_words
-from ..layers.vision import (
-    clip_tower,
-)
+from ..layers.vision import clip_tower
 from ..trees.catalog import register
-from ..trees.modules import Buffer, Embedding, LayerNorm, Linear, Module, Sequential, Weight
+from ..trees.modules import LayerNorm, Linear, Module, Sequential, Weight
 
 _DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}
 
@@ -52,24 +50,11 @@ def frames(c: ModelConfig, vision: ModelConfig) -> Module | None:
     )
 
 
-def embeddings(c: ModelConfig) -> Module:
-    positions = c.dim("max_position_embeddings")
-    return Module(
-        "GitEmbeddings",
-        word_embeddings=Embedding(encoders.vocab(c), encoders.hidden(c)),
-        position_embeddings=Embedding(positions, encoders.hidden(c), kind="position"),
-        LayerNorm=encoders.norm(c),
-        dropout=encoders.dropout(c),
-        position_ids=Buffer(1, positions, dtype="I64", saved=False),
-        component=Component.EMBEDDING,
-    )
-
-
 def model(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
     return Module(
         "GitModel",
-        embeddings=embeddings(c),
+        embeddings=encoders.unsegmented(c, "Git"),
         image_encoder=vision_model(vision),
         encoder=encoders.encoder(c, "Git"),
         visual_projection=projection(c, vision),

@@ -88,6 +88,13 @@ def embeddings(
     )
 
 
+def unsegmented(c: ModelConfig, name: str) -> Module:
+    """The same without segments."""
+    block = embeddings(c, name)
+    del block.children["token_type_embeddings"]
+    return block
+
+
 def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
     """H·H + H weights and biases, and the norm after the residual."""
     return Module(
@@ -100,25 +107,32 @@ def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> M
 
 def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
     """Query, key, value and output, each H·H + H, and the norm after the residual."""
+    kind = "CrossAttention" if cross else "SelfAttention"
+    return attending(c, name, projections(c, f"{name}{kind}"))
+
+
+def projections(c: ModelConfig, class_name: str, context: Dim | None = None) -> Module:
+    """Query, key and value, each H·H + H; keys and values from a ``context``: H·C + H."""
     h = hidden(c)
+    seen = h if context is None else context
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    projections = Module(
-        f"{name}CrossAttention" if cross else f"{name}SelfAttention",
+    return Module(
+        class_name,
         query=Linear(h, h, kind="query"),
-        key=Linear(h, h, kind="key"),
-        value=Linear(h, h, kind="value"),
+        key=Linear(seen, h, kind="key"),
+        value=Linear(seen, h, kind="value"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return attending(c, name, projections)
 
 
 def attending(
-    c: ModelConfig, name: str, projections: Module, *, normed: Module | None = None
+    c: ModelConfig, name: str, own: Module, *, normed: Module | None = None, at: str = "self"
 ) -> Module:
-    """Projections of one's own, BERT's output behind them, with another norm where ``normed``."""
+    """Projections of one's ``own`` under ``at``, BERT's output behind them, with another norm where
+    ``normed``."""
     return Module(
         f"{name}Attention",
-        {"self": projections, "output": self_output(c, name, normed=normed)},
+        {at: own, "output": self_output(c, name, normed=normed)},
         component=Component.ATTENTION,
     )
 
@@ -153,16 +167,22 @@ def output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module
 
 
 def layer(
-    c: ModelConfig, name: str, *, attention_block: Module | None = None, cross: bool = False
+    c: ModelConfig,
+    name: str,
+    *,
+    attention_block: Module | None = None,
+    crossing: Module | None = None,
+    cross: bool = False,
 ) -> Module:
-    """Attention and the MLP; ``cross``: and between them cross-attention in decoders whose config
-    wants it, the ``attention_block`` once more if there is one. Many classes have none whatever
-    their config says."""
-    crossing = attention_block or attention(c, name, cross=True)
+    """Attention and the MLP, and between them ``crossing``; ``cross``: cross-attention in decoders
+    whose config wants it, the ``attention_block`` once more if there is one. Many classes have none
+    whatever their config says."""
+    if cross and is_cross(c):
+        crossing = attention_block or attention(c, name, cross=True)
     return Module(
         f"{name}Layer",
         attention=attention_block or attention(c, name),
-        crossattention=crossing if cross and is_cross(c) else None,
+        crossattention=crossing,
         intermediate=intermediate(c, name),
         output=output(c, name),
     )
@@ -174,6 +194,18 @@ def encoder(
     """A stack of ``block``, or of BERT's layer (see ``layer`` for ``cross``)."""
     blocks = Layers.of(c.count("num_hidden_layers"), block or layer(c, name, cross=cross))
     return Module(f"{name}Encoder", layer=blocks)
+
+
+def tower(c: ModelConfig, name: str, *, pooling: bool = True) -> Module:
+    """BERT as it is, as the text tower of a composite; the config need not be complete."""
+    c = c.with_defaults(**BASE)
+    return Module(
+        f"{name}Model",
+        embeddings=embeddings(c, name),
+        encoder=encoder(c, name),
+        pooler=pooler(c, name) if pooling else None,
+        part="text",
+    )
 
 
 def pooler(c: ModelConfig, name: str) -> Module:
@@ -233,6 +265,16 @@ def roberta_classifier(c: ModelConfig, name: str) -> Module:
     )
 
 
+def transform(c: ModelConfig, name: str, width: Dim) -> Module:
+    """What stands before the words in BERT's head: H·E + E, an activation and a norm."""
+    return Module(
+        f"{name}PredictionHeadTransform",
+        dense=Linear(hidden(c), width, kind="transform"),
+        transform_act_fn=activation(c.text("hidden_act")),
+        LayerNorm=norm(c, width),
+    )
+
+
 def bert_predictions(
     c: ModelConfig, name: str, *, table: str, at: str = "cls.predictions", width: Dim | None = None
 ) -> Module:
@@ -241,12 +283,7 @@ def bert_predictions(
     return Module(
         f"{name}LMPredictionHead",
         bias=Weight(vocab(c), kind="lm_head"),
-        transform=Module(
-            f"{name}PredictionHeadTransform",
-            dense=Linear(hidden(c), e, kind="transform"),
-            transform_act_fn=activation(c.text("hidden_act")),
-            LayerNorm=norm(c, e),
-        ),
+        transform=transform(c, name, e),
         decoder=Linear(
             e,
             vocab(c),
@@ -257,9 +294,11 @@ def bert_predictions(
     )
 
 
-def bert_mlm_head(c: ModelConfig, name: str, *, table: str, width: Dim | None = None) -> Module:
+def bert_mlm_head(
+    c: ModelConfig, name: str, *, table: str, at: str = "cls.predictions", width: Dim | None = None
+) -> Module:
     """``cls``: predictions."""
-    predictions = bert_predictions(c, name, table=table, width=width)
+    predictions = bert_predictions(c, name, table=table, at=at, width=width)
     return Module(f"{name}OnlyMLMHead", predictions=predictions, component=Component.HEAD)
 
 
