@@ -10,62 +10,19 @@ from math import prod
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.diffusion import attention, feed_forward, text_projection, timestep_embedding
-from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    RMSNorm,
-    Weight,
+from ..trees.catalog import builder, register
+from ..trees.modules import Conv, Layers, Linear, Module, ModuleList, RMSNorm, Weight
+
+#: What both have of Wan's own keys, but for channels and patches.
+_KEYS = frozenset(
+    """num_attention_heads attention_head_dim text_dim freq_dim ffn_dim num_layers cross_attn_norm
+    eps image_dim added_kv_proj_dim pos_embed_seq_len""".split()
 )
 
 
 def _inner(c: ModelConfig) -> Dim:
     heads = c.dim("num_attention_heads", default=40)
     return heads * c.dim("attention_head_dim", default=128)
-
-
-def _added(c: ModelConfig) -> Dim | None:
-    return c.optional_dim("added_kv_proj_dim")
-
-
-def _attention(c: ModelConfig, added: Dim | None = None) -> Module:
-    width, eps = _inner(c), c.number("eps", default=1e-6)
-    block = attention(width, width, bias=True, class_name="WanAttention")
-    block.children |= {
-        "norm_q": RMSNorm(width, eps=eps),
-        "norm_k": RMSNorm(width, eps=eps),
-    }
-    if added is not None:
-        block.children |= {
-            "add_k_proj": Linear(added, width, kind="key"),
-            "add_v_proj": Linear(added, width, kind="value"),
-            "norm_added_k": RMSNorm(width, eps=eps),
-        }
-    return block
-
-
-def _block(c: ModelConfig, name: str = "WanTransformerBlock") -> Module:
-    width, eps = _inner(c), c.number("eps", default=1e-6)
-    normed = c.flag("cross_attn_norm", default=True)
-    bare = LayerNorm(width, eps=eps, weight=False, class_name="FP32LayerNorm")
-    return Module(
-        name,
-        scale_shift_table=Weight(1, 6, width),
-        norm1=bare,
-        attn1=_attention(c),
-        attn2=_attention(c, _added(c)),
-        norm2=LayerNorm(width, eps=eps, class_name="FP32LayerNorm")
-        if normed
-        else Activation("Identity"),
-        ffn=feed_forward(width, gated=False, inner=c.dim("ffn_dim", default=13824)),
-        norm3=bare,
-    )
 
 
 def _patch(c: ModelConfig) -> tuple[Dim, ...]:
@@ -83,49 +40,36 @@ def _patches(c: ModelConfig, channels: Dim) -> Module:
     )  # fmt: skip
 
 
-def _conditions(c: ModelConfig, image: Dim | None) -> Module:
-    width = _inner(c)
-    seen = None
-    if image is not None:
-        places = c.optional_dim("pos_embed_seq_len")
-        widened = feed_forward(image, gated=False, inner=image, out=width)
-        widened.component = Component.EMBEDDING
-        seen = Module(
-            "WanImageEmbedding",
-            pos_embed=None if places is None else Weight(1, places, image, kind="position"),
-            norm1=LayerNorm(image, class_name="FP32LayerNorm"),
-            ff=widened,
-            norm2=LayerNorm(width, class_name="FP32LayerNorm"),
-        )
-    return Module(
-        "WanTimeTextImageEmbedding",
-        time_embedder=timestep_embedding(c.dim("freq_dim", default=256), width),
-        time_proj=Linear(width, 6 * width),
-        text_embedder=text_projection(c.dim("text_dim", default=4096), width),
-        image_embedder=seen,
-        component=Component.EMBEDDING,
+def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, more: dict[str, Module]) -> Module:
+    """Wan's own tree, which is a trace, and what it has ``more``. ``out_channels`` that are 0 or
+    null mean as many as the ``latents`` have."""
+    root = builder("WanTransformer3DModel")(
+        ModelConfig({key: value for key, value in c.given.items() if key in _KEYS}, c.path)
     )
-
-
-def _ends(c: ModelConfig, out: Dim) -> dict[str, Module]:
-    width = _inner(c)
+    empty = c.says("out_channels") and not c.raw("out_channels")
+    out = latents if empty else c.dim("out_channels", default=16)
     pixels = prod(_patch(c)[1:], start=_patch(c)[0])
-    return {
-        "norm_out": LayerNorm(width, weight=False, class_name="FP32LayerNorm"),
-        "proj_out": Linear(width, out * pixels, component=Component.HEAD),
-    }
+    return Module(
+        name,
+        {
+            **root.children,
+            "patch_embedding": _patches(c, channels),
+            "proj_out": Linear(_inner(c), out * pixels, component=Component.HEAD),
+            **more,
+        },
+        part="vision",
+    )
 
 
 # ---- VACE
 
 
-def _handing_on(c: ModelConfig, *, first: bool) -> Module:
-    width = _inner(c)
-    block = _block(c, "WanVACETransformerBlock")
-    block.children |= {"proj_out": Linear(width, width, component=Component.MLP)}
+def _handing_on(block: Module, width: Dim, *, first: bool) -> Module:
+    """A block of Wan that also hands on what it found; the first takes the video as well."""
+    parts = {"proj_out": Linear(width, width, component=Component.MLP)}
     if first:
-        block.children |= {"proj_in": Linear(width, width, component=Component.PROJECTOR)}
-    return block
+        parts["proj_in"] = Linear(width, width, component=Component.PROJECTOR)
+    return Module("WanVACETransformerBlock", {**block.children, **parts})
 
 
 def vace(c: ModelConfig) -> Module:
@@ -133,28 +77,13 @@ def vace(c: ModelConfig) -> Module:
     seen = c.dims("vace_layers", default=(0, 5, 10, 15, 20, 25, 30, 35), minimum=0)
     if 0 not in seen or max(seen) >= count:
         raise c.error("vace_layers", c.raw("vace_layers"), f"0 and others below {int(count)}")
-    channels = c.dim("in_channels", default=16)
-    later = [_handing_on(c, first=False)] * (len(seen) - 1)
-    return Module(
-        "WanVACETransformer3DModel",
-        {
-            "scale_shift_table": Weight(1, 2, _inner(c)),
-            "patch_embedding": _patches(c, channels),
-            "vace_patch_embedding": _patches(c, c.dim("vace_in_channels", default=96)),
-            "condition_embedder": _conditions(c, c.optional_dim("image_dim")),
-            "blocks": Layers.of(count, _block(c)),
-            "vace_blocks": Layers([_handing_on(c, first=True), *later]),
-            **_ends(c, _out(c, channels)),
-        },
-        part="vision",
-    )
-
-
-def _out(c: ModelConfig, channels: Dim) -> Dim:
-    """``out_channels``; 0 and null mean as many as come in."""
-    if c.says("out_channels") and not c.raw("out_channels"):
-        return channels
-    return c.dim("out_channels", default=16)
+    channels, condition = c.dim("in_channels", default=16), c.dim("vace_in_channels", default=96)
+    more: dict[str, Module] = {"vace_patch_embedding": _patches(c, condition)}
+    root = _wan(c, "WanVACETransformer3DModel", channels, channels, more)
+    block, width = root.inside("blocks", "0"), _inner(c)
+    later = [_handing_on(block, width, first=False)] * (len(seen) - 1)
+    root.children["vace_blocks"] = Layers([_handing_on(block, width, first=True), *later])
+    return root
 
 
 # ---- Animate
@@ -258,26 +187,15 @@ def animate(c: ModelConfig) -> Module:
         latents = (channels - 4) // 2
     elif channels != 2 * latents + 4:
         raise c.error("in_channels", int(channels), f"2 * latent_channels + 4 = {2 * latents + 4}")
-    image = None
-    if not c.says("image_dim") or c.has("image_dim"):
-        image = c.dim("image_dim", default=1280)
-    return Module(
-        "WanAnimateTransformer3DModel",
-        {
-            "scale_shift_table": Weight(1, 2, _inner(c)),
-            "patch_embedding": _patches(c, channels),
-            "pose_patch_embedding": _patches(c, latents),
-            "condition_embedder": _conditions(c, image),
-            "motion_encoder": _motion_encoder(c),
-            "face_encoder": _face_encoder(c),
-            "blocks": Layers.of(count, _block(c)),
-            "face_adapter": ModuleList([_face_attention(c)] * (count // every))
-            if count >= every
-            else None,
-            **_ends(c, _out(c, latents)),
-        },
-        part="vision",
-    )
+    more: dict[str, Module] = {
+        "pose_patch_embedding": _patches(c, latents),
+        "motion_encoder": _motion_encoder(c),
+        "face_encoder": _face_encoder(c),
+    }
+    if count >= every:
+        more["face_adapter"] = ModuleList([_face_attention(c)] * (count // every))
+    images = c if c.says("image_dim") else c.with_defaults(image_dim=1280)
+    return _wan(images, "WanAnimateTransformer3DModel", channels, latents, more)
 
 
 register(
