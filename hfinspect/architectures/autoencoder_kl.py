@@ -10,6 +10,7 @@ from ..core.dims import Dim
 from ..layers.diffusion import (
     Residual,
     attention,
+    block_types,
     going_down,
     resnet_block,
     resnet_row,
@@ -28,15 +29,6 @@ def _residual(c: ModelConfig) -> Residual:
     return Residual(groups=c.dim("norm_num_groups", default=32), eps=1e-6)
 
 
-def _check_types(c: ModelConfig, key: str, known: str) -> None:
-    names = c.strings(key, default=(known,))
-    if len(names) != len(_channels(c)):
-        raise c.error(key, list(names), f"{len(_channels(c))} entries, one per block")
-    for name in names:
-        if name != known:
-            raise c.error(key, name, known)
-
-
 def middle(c: ModelConfig, width: Dim) -> Module:
     residual = _residual(c)
     block = resnet_block(width, width, residual)
@@ -48,12 +40,12 @@ def middle(c: ModelConfig, width: Dim) -> Module:
 def encoder(c: ModelConfig, latent: Dim) -> Module:
     channels, residual = _channels(c), _residual(c)
     layers = int(c.count("layers_per_block", default=1))
-    _check_types(c, "down_block_types", "DownEncoderBlock2D")
+    kinds = block_types(c, "down_block_types", len(channels), ("DownEncoderBlock2D",))
     blocks = []
-    for i, outputs in enumerate(channels):
+    for i, (kind, outputs) in enumerate(zip(kinds, channels, strict=True)):
         resnets = resnet_row(going_down(channels, i, layers), outputs, residual)
         down = outputs if i < len(channels) - 1 else None
-        blocks.append(sampled_block("DownEncoderBlock2D", resnets, down=down))
+        blocks.append(sampled_block(kind, resnets, down=down))
     return Module(
         "Encoder",
         conv_in=Conv(c.dim("in_channels", default=3), channels[0], 3),
@@ -68,12 +60,12 @@ def encoder(c: ModelConfig, latent: Dim) -> Module:
 def decoder(c: ModelConfig, latent: Dim) -> Module:
     channels, residual = _channels(c)[::-1], _residual(c)
     layers = int(c.count("layers_per_block", default=1)) + 1
-    _check_types(c, "up_block_types", "UpDecoderBlock2D")
+    kinds = block_types(c, "up_block_types", len(channels), ("UpDecoderBlock2D",))
     blocks = []
-    for i, outputs in enumerate(channels):
+    for i, (kind, outputs) in enumerate(zip(kinds, channels, strict=True)):
         resnets = resnet_row(going_down(channels, i, layers), outputs, residual)
         up = outputs if i < len(channels) - 1 else None
-        blocks.append(sampled_block("UpDecoderBlock2D", resnets, up=up))
+        blocks.append(sampled_block(kind, resnets, up=up))
     return Module(
         "Decoder",
         conv_in=Conv(latent, channels[0], 3),

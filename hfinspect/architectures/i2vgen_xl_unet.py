@@ -24,7 +24,7 @@ from ..trees.modules import (
     Module,
     Sequential,
 )
-from .unet_3d_condition import down_blocks, middle, temporal_transformer, up_blocks
+from .unet_3d_condition import ladder, temporal_transformer
 
 
 def _image(c: ModelConfig) -> dict[str, Module]:
@@ -86,9 +86,7 @@ def model(config: ModelConfig) -> Module:
                 Linear(context, time), act, Linear(time, context * channels), component=to
             ),
             "fps_embedding": Sequential(Linear(first, time), act, Linear(time, time), component=to),
-            "down_blocks": Layers(down_blocks(c)),
-            "up_blocks": Layers(up_blocks(c)),
-            "mid_block": middle(c),
+            **ladder(c),
             **unet_end(c, first, Residual(groups=groups)),
         },
         part="vision",

@@ -4,25 +4,26 @@ Source of shapes: diffusers/models/unets/unet_2d.py and unet_2d_blocks.py. The l
 unet_2d_condition.py without a text: on some rungs the image looks at itself.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import (
     Residual,
     attention,
-    going_down,
-    going_up,
     resnet_block,
     resnet_row,
     sampled_block,
     timestep_embedding,
     unet_end,
+    way_down,
+    way_up,
     widths,
 )
 from ..layers.unet_blocks import resampling_block
 from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
-from .unet_2d_condition import block_types
+from ..trees.modules import Activation, Conv, Embedding, Module, Weight
 
 DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
 UP = ("AttnUpBlock2D", "AttnUpBlock2D", "AttnUpBlock2D", "UpBlock2D")
@@ -51,10 +52,10 @@ def _look(c: ModelConfig, width: Dim, groups: int | None) -> Module:
     return attention(width, width // head * head, bias=True, groups=groups)
 
 
-def _rung(
-    c: ModelConfig, kind: str, resnets: list[Module], width: Dim, *, last: bool, up: bool
-) -> Module:
-    residual = _residual(c)
+def _rung(c: ModelConfig, kind: str, coming: list[Dim], i: int, *, up: bool) -> Module:
+    channels, residual = _channels(c), _residual(c)
+    width, last = channels[i], i == (0 if up else len(channels) - 1)
+    resnets = resnet_row(coming, width, residual)
     key = "upsample_type" if up else "downsample_type"
     # A rung without attention takes a convolution whatever the key says.
     looks = kind.startswith("Attn")
@@ -72,27 +73,6 @@ def _rung(
         kind, resnets, attentions=attentions,
         down=None if up else sampled, up=sampled if up else None,
     )  # fmt: skip
-
-
-def down_blocks(c: ModelConfig) -> list[Module]:
-    channels, layers = _channels(c), int(c.count("layers_per_block", default=2))
-    kinds = block_types(c, "down_block_types", DOWN, tuple(set(DOWN)), len(channels))
-    blocks = []
-    for i, (kind, width) in enumerate(zip(kinds, channels, strict=True)):
-        resnets = resnet_row(going_down(channels, i, layers), width, _residual(c))
-        blocks.append(_rung(c, kind, resnets, width, last=i == len(channels) - 1, up=False))
-    return blocks
-
-
-def up_blocks(c: ModelConfig) -> list[Module]:
-    channels, layers = _channels(c), int(c.count("layers_per_block", default=2)) + 1
-    kinds = block_types(c, "up_block_types", UP, tuple(set(UP)), len(channels))
-    blocks = []
-    for n, kind in enumerate(kinds):
-        i = len(channels) - 1 - n
-        resnets = resnet_row(going_up(channels, i, layers), channels[i], _residual(c))
-        blocks.append(_rung(c, kind, resnets, channels[i], last=i == 0, up=True))
-    return blocks
 
 
 def middle(c: ModelConfig) -> Module | None:
@@ -130,7 +110,8 @@ def _class(c: ModelConfig, time_inputs: Dim, time: int) -> Module | None:
 
 
 def model(c: ModelConfig) -> Module:
-    first, residual = _channels(c)[0], _residual(c)
+    channels, residual = _channels(c), _residual(c)
+    first, layers = channels[0], int(c.count("layers_per_block", default=2))
     time = residual.time or 0
     projection, time_inputs = _time(c, first)
     return Module(
@@ -140,9 +121,9 @@ def model(c: ModelConfig) -> Module:
             "time_proj": projection,
             "time_embedding": timestep_embedding(time_inputs, time),
             "class_embedding": _class(c, time_inputs, time),
-            "down_blocks": Layers(down_blocks(c)),
+            "down_blocks": way_down(c, channels, DOWN, layers, partial(_rung, c, up=False)),
             "mid_block": middle(c),
-            "up_blocks": Layers(up_blocks(c)),
+            "up_blocks": way_up(c, channels, UP, layers, partial(_rung, c, up=True)),
             **unet_end(c, first, residual, outputs=3),
         },
         part="vision",

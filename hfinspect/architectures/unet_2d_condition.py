@@ -14,6 +14,7 @@ from ..core.records import dataclass
 from ..layers.diffusion import (
     Crossing,
     Residual,
+    block_types,
     flags_per_block,
     going_down,
     going_up,
@@ -131,19 +132,6 @@ def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
     )
 
 
-def block_types(
-    c: ModelConfig, key: str, default: tuple[str, ...], known: tuple[str, ...], count: int
-) -> tuple[str, ...]:
-    """Class names of the blocks; a ConfigError names one that is not known."""
-    names = c.strings(key, default=default)
-    if len(names) != count:
-        raise c.error(key, list(names), f"{count} entries, one per block")
-    for name in names:
-        if name not in known:
-            raise c.error(key, name, f"one of {', '.join(sorted(known))}")
-    return names
-
-
 def _depth(depth: Any, layers: int, c: ModelConfig) -> list[int]:
     if not isinstance(depth, tuple):
         return [depth] * layers
@@ -197,7 +185,7 @@ def _attentions(
 
 def down_blocks(c: ModelConfig, p: Plan) -> list[Module]:
     last = len(p.channels) - 1
-    kinds = block_types(c, "down_block_types", DOWN, DOWN_TYPES, last + 1)
+    kinds = block_types(c, "down_block_types", last + 1, DOWN, DOWN_TYPES)
     return [_down_block(c, p, i, kind, last=i == last) for i, kind in enumerate(kinds)]
 
 
@@ -248,7 +236,7 @@ def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
     upward = (
         depths(c, "reverse_transformer_layers_per_block", count) if asymmetric else p.depths[::-1]
     )
-    kinds = block_types(c, "up_block_types", UP, UP_TYPES, count)
+    kinds = block_types(c, "up_block_types", count, UP, UP_TYPES)
     return [_up_block(c, p, n, kind, upward[n]) for n, kind in enumerate(kinds)]
 
 

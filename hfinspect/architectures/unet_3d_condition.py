@@ -5,6 +5,7 @@ unet_2d_condition.py; next to each residual block and each transformer stands on
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -13,8 +14,6 @@ from ..layers.diffusion import (
     Crossing,
     Residual,
     downsampler,
-    going_down,
-    going_up,
     per_block,
     resnet_row,
     timestep_embedding,
@@ -22,6 +21,8 @@ from ..layers.diffusion import (
     transformer_block,
     unet_end,
     upsampler,
+    way_down,
+    way_up,
     widths,
 )
 from ..trees.catalog import register
@@ -36,7 +37,6 @@ from ..trees.modules import (
     ModuleList,
     Sequential,
 )
-from .unet_2d_condition import block_types
 
 DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")
 UP = ("UpBlock3D", "CrossAttnUpBlock3D", "CrossAttnUpBlock3D", "CrossAttnUpBlock3D")
@@ -88,16 +88,14 @@ def temporal_transformer(
     )
 
 
-def _rung(
+def _blocks(
     c: ModelConfig,
-    kind: str,
     coming: Sequence[int],
     i: int,
-    *,
     looks: int,
-    samplers: dict[str, Module | None],
+    *,
     layers: type[ModuleList] = ModuleList,
-) -> Module:
+) -> dict[str, Module | None]:
     """Residual blocks over the widths that come in, and ``looks`` transformers."""
     width, residual, heads = _channels(c)[i], _residual(c), _heads(c)[i]
     inner = heads * (width // heads)
@@ -106,47 +104,32 @@ def _rung(
     across = transformer_2d(width, heads, 1, context, crossing, layers=layers)
     over_time = temporal_transformer(width, inner, residual.groups, layers=layers)
     convolutions = [temporal_convolution(width, residual.groups)] * len(coming)
-    return Module(
-        kind,
-        {
-            "resnets": ModuleList(resnet_row(coming, width, residual)),
-            "temp_convs": ModuleList(convolutions),
-            "attentions": ModuleList([across] * looks) if looks else None,
-            "temp_attentions": ModuleList([over_time] * looks) if looks else None,
-            **samplers,
-        },
-    )
+    return {
+        "resnets": ModuleList(resnet_row(coming, width, residual)),
+        "temp_convs": ModuleList(convolutions),
+        "attentions": ModuleList([across] * looks) if looks else None,
+        "temp_attentions": ModuleList([over_time] * looks) if looks else None,
+    }
 
 
-def down_blocks(c: ModelConfig) -> list[Module]:
+def _rung(c: ModelConfig, kind: str, coming: list[Dim], i: int, *, up: bool) -> Module:
+    looks = len(coming) if kind.startswith("Cross") else 0
+    width, last = _channels(c)[i], 0 if up else len(_channels(c)) - 1
+    sampler = None if i == last else upsampler(width) if up else downsampler(width)
+    at = "upsamplers" if up else "downsamplers"
+    return Module(kind, {**_blocks(c, coming, i, looks), at: sampler})
+
+
+def ladder(c: ModelConfig) -> dict[str, Module]:
+    """Down, up and the middle."""
     channels, layers = _channels(c), int(c.count("layers_per_block", default=2))
-    kinds = block_types(c, "down_block_types", DOWN, DOWN, len(channels))
-    blocks = []
-    for i, (kind, width) in enumerate(zip(kinds, channels, strict=True)):
-        coming = going_down(channels, i, layers)
-        looks = layers if kind.startswith("Cross") else 0
-        sampler = downsampler(width) if i < len(channels) - 1 else None
-        blocks.append(_rung(c, kind, coming, i, looks=looks, samplers={"downsamplers": sampler}))
-    return blocks
-
-
-def up_blocks(c: ModelConfig) -> list[Module]:
-    channels, layers = _channels(c), int(c.count("layers_per_block", default=2)) + 1
-    kinds = block_types(c, "up_block_types", UP, UP, len(channels))
-    blocks = []
-    for n, kind in enumerate(kinds):
-        i = len(channels) - 1 - n
-        coming = going_up(channels, i, layers)
-        looks = layers if kind.startswith("Cross") else 0
-        sampler = upsampler(channels[i]) if i else None
-        blocks.append(_rung(c, kind, coming, i, looks=looks, samplers={"upsamplers": sampler}))
-    return blocks
-
-
-def middle(c: ModelConfig) -> Module:
-    channels = _channels(c)
-    coming, at = [channels[-1], channels[-1]], len(channels) - 1
-    return _rung(c, "UNetMidBlock3DCrossAttn", coming, at, looks=1, samplers={}, layers=Layers)
+    last = channels[-1]
+    middle = _blocks(c, [last, last], len(channels) - 1, 1, layers=Layers)
+    return {
+        "down_blocks": way_down(c, channels, DOWN, layers, partial(_rung, c, up=False)),
+        "up_blocks": way_up(c, channels, UP, layers, partial(_rung, c, up=True)),
+        "mid_block": Module("UNetMidBlock3DCrossAttn", middle),
+    }
 
 
 def model(c: ModelConfig) -> Module:
@@ -162,9 +145,7 @@ def model(c: ModelConfig) -> Module:
                 first, 4 * first, condition=c.optional_dim("time_cond_proj_dim")
             ),
             "transformer_in": temporal_transformer(first, 8 * head, residual.groups, layers=Layers),
-            "down_blocks": Layers(down_blocks(c)),
-            "up_blocks": Layers(up_blocks(c)),
-            "mid_block": middle(c),
+            **ladder(c),
             **unet_end(c, first, residual),
         },
         part="vision",

@@ -7,7 +7,7 @@ a ConfigError, since its tensors would be a guess.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -19,6 +19,7 @@ from ..trees.modules import (
     Dropout,
     GroupNorm,
     LayerNorm,
+    Layers,
     Linear,
     Module,
     ModuleList,
@@ -115,6 +116,48 @@ def going_up(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:
     below, above = channels[min(i + 1, len(channels) - 1)], channels[max(i - 1, 0)]
     own = [channels[i]] * (layers - 1)
     return [a + b for a, b in zip([below, *own], [*own, above], strict=True)]
+
+
+def block_types(
+    c: ModelConfig, key: str, count: int, default: tuple[str, ...], known: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Class names of the rungs; a ConfigError names one that is not ``known``, or none of the
+    ``default`` ones."""
+    names = c.strings(key, default=default)
+    if len(names) != count:
+        raise c.error(key, list(names), f"{count} entries, one per block")
+    for name in names:
+        if name not in (known or default):
+            raise c.error(key, name, f"one of {', '.join(sorted(known or set(default)))}")
+    return names
+
+
+#: Makes a rung: of its class name, the widths that come into its residual blocks, and its number.
+Rung = Callable[[str, list[Dim], int], Module]
+
+
+def way_down(
+    c: ModelConfig, channels: Sequence[Dim], known: tuple[str, ...], layers: int, rung: Rung
+) -> Layers:
+    """The rungs of a UNet from the widest image on, each with ``layers`` residual blocks; their
+    classes are those of the config, by default all that are ``known``, in order."""
+    kinds = block_types(c, "down_block_types", len(channels), known)
+    coming = [going_down(channels, i, layers) for i in range(len(channels))]
+    return Layers([rung(kind, coming[i], i) for i, kind in enumerate(kinds)])
+
+
+def way_up(
+    c: ModelConfig, channels: Sequence[Dim], known: tuple[str, ...], layers: int, rung: Rung
+) -> Layers:
+    """The same from the narrowest on, each with one residual block more."""
+    kinds = block_types(c, "up_block_types", len(channels), known)
+    numbers = reversed(range(len(channels)))
+    return Layers(
+        [
+            rung(kind, going_up(channels, i, layers + 1), i)
+            for kind, i in zip(kinds, numbers, strict=True)
+        ]
+    )
 
 
 def unet_end(
