@@ -32,6 +32,7 @@ import struct
 import sys
 import tempfile
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "oracle"
 def digest(lines: list[str]) -> str:
     """sha256 over the sorted ``name dims`` lines."""
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def shapes_digest(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """The same of names with their shapes."""
+    return digest([f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in shapes.items()])
 
 
 def header_lines(file: Path) -> list[str]:

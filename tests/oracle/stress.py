@@ -1,13 +1,20 @@
-"""Traces next to the library over other lengths of lists and odd sizes, which fuzz rarely tries.
+"""Predictions next to the library at other lengths of lists and odd sizes: what fuzz rarely tries.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.stress                          # every trace of transformers
-    python -m tests.oracle.stress --seed 7 swin glpn       # some, by the names of their files
+    python -m tests.oracle.stress                              # every trace and written family
+    python -m tests.oracle.stress --seed 7 swin glpn           # some, by the names of their files
+    python -m tests.oracle.stress --of written                 # or --of traced; all by default
+    python -m tests.oracle.stress --library diffusers          # transformers by default
+    python -m tests.oracle.stress --from m --chunk 500         # on from a file, for 500 seconds
+    python -m tests.oracle.stress --keep glpn                  # and keep what differs as a case
 
-What was recorded of a trace is taken with its lists cut or repeated together, and with other
-numbers in them and elsewhere, divisible by nothing in particular.  Each is built on the meta
-device; what the library refuses is no comparison.  The exit status is 1 where names or shapes of a
-prediction differ.
+What was recorded is taken with its lists cut or repeated together, and with other numbers in them
+and elsewhere, divisible by nothing in particular (resizing.py).  Each is built on the meta device;
+what the library refuses is no comparison.  A difference is cut down to the changed keys that it
+needs.  The exit status is 1 where names or shapes of a prediction differ, 3 where time ran out.
+
+A difference that is kept is what the library saves of that config, in fixtures/oracle/mended.json:
+the catalog has to say the same ever after, or to refuse; a trace that is recorded again as well.
 """
 
 from __future__ import annotations
@@ -20,113 +27,253 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.prediction import predict
 
 from ..oracle_folder import ORACLE
 from . import saved
+from .deliberate import MODULE_NAMES, passed_over, something
+from .record import shapes_digest
+from .resizing import KEPT_OUT, Config, resized
+from .trace import MENDED
+from .tracing.library import Library, patience, transformers
 
-SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 30, 33, 36, 40, 48, 50, 64, 72, 96, 100, 128)
-#: Keys that say what a model is, or that follow from others.
-KEPT_OUT = frozenset(
-    """architectures model_type transformers_version dtype torch_dtype _name_or_path id2label
-    label2id stage_names out_indices out_features""".split()
-)
-Config = dict[str, Any]
-
-
-def changed(config: Config, rng: Random, length: int | None, usual: int) -> Config:
-    """The config with other numbers; lists that are ``usual`` long become ``length`` long."""
-    return {key: _changed(value, rng, length, usual) for key, value in config.items()}
-
-
-def _changed(value: Any, rng: Random, length: int | None, usual: int) -> Any:
-    if isinstance(value, bool):
-        return not value if rng.random() < 0.15 else value
-    if isinstance(value, int) and value > 0 and rng.random() < 0.25:
-        return rng.choice([2 * value, 3 * value, value + 1, value // 2 or 1, rng.choice(SIZES)])
-    if isinstance(value, dict):
-        return changed(value, rng, length, usual) if rng.random() < 0.3 else value
-    if isinstance(value, list) and value and set(map(type, value)) == {int}:
-        items = (value * (length or 1))[:length] if length and len(value) == usual else value
-        if rng.random() < 0.4:
-            return [max(1, rng.choice([n, 2 * n, n + 1, rng.choice(SIZES)])) for n in items]
-        return items
-    return value
+#: Folders of recordings, by what is compared with them.
+FOLDERS = {"traced": "traced", "written": "recorded"}
+#: Seconds for one build; a config that needs more is passed over.
+PATIENCE = 10.0
+#: Differences of one file that are cut down; further ones are counted only.
+CUT = 12
 
 
-def built(class_name: str, model_type: str, config: Config) -> saved.Shapes:
+class Outcome(NamedTuple):
+    """``kind``: equal, refused (by hfinspect), passed (refused by the library), differing or
+    crashed, and of the last two an example."""
+
+    kind: str
+    example: str = ""
+
+
+def built(record: Config, config: Config) -> saved.Shapes:
     """What the library would save. Raises what it raises."""
-    model_class = saved.model_class(class_name, model_type)
-    shapes = saved.shapes(model_class, model_class.config_class(**copy.deepcopy(config)))
-    return {name: shape for name, shape in shapes.items() if all(shape)}
+    name = record["architecture"]
+    if record["library"] == "diffusers":
+        from .tracing.of_diffusers import diffusers
+
+        return diffusers().saved_names(name, name, copy.deepcopy(config))
+    values = copy.deepcopy(named(record, config))
+    cls = saved.model_class(name, record["model_type"])
+    plain = record["model_type"] in MODULE_NAMES
+    return saved.shapes(cls, saved.config_for(cls, values), module_names=plain)
 
 
-def outcome(record: Config, config: Config) -> tuple[str, str]:
-    """equal, refused, passed or differing; and of the last an example."""
-    class_name = record["architecture"]
+def named(record: Config, config: Config) -> Config:
+    """A config as config.json has it."""
+    name = record["architecture"]
+    if record["library"] == "diffusers":
+        return {**config, "_class_name": name}
+    return {**config, "model_type": record["model_type"], "architectures": [name]}
+
+
+def outcome(record: Config, config: Config) -> Outcome:
+    """How one comparison comes out."""
+    values = named(record, config)
+    if passed_over(str(record["model_type"]), is_part(record), values):
+        return Outcome("passed")
     try:
-        theirs = built(class_name, record["model_type"], config)
+        with patience(PATIENCE):
+            theirs = something(built(record, config))
+    except ImportError:
+        raise
     except Exception:
-        return "passed", ""
-    named = {**config, "model_type": record["model_type"], "architectures": [class_name]}
+        return Outcome("passed")
     try:
-        specs = predict(named).tensors
-    except HfinspectError:
-        return "refused", ""
-    ours = {spec.name: tuple(map(int, spec.shape)) for spec in specs if all(spec.shape)}
+        specs = predict(values).tensors
+    except HfinspectError as error:
+        return Outcome("refused", str(error)[:200])
+    except Exception as error:
+        return Outcome("crashed", f"{type(error).__name__}: {error}")
+    ours = something({spec.name: tuple(map(int, spec.shape)) for spec in specs})
     if ours == theirs:
-        return "equal", ""
-    name = min(n for n in {*ours, *theirs} if ours.get(n) != theirs.get(n))
-    return "differing", f"{class_name} {name}: {ours.get(name)} for {theirs.get(name)}"
+        return Outcome("equal")
+    names = sorted(n for n in {*ours, *theirs} if ours.get(n) != theirs.get(n))
+    some = "; ".join(f"{n}: {ours.get(n)} for {theirs.get(n)}" for n in names[:3])
+    return Outcome("differing", f"{len(names)} tensors, {some}")
 
 
-def trials(file: str, rng: Random) -> Iterator[tuple[Config, Config]]:
-    """A recording of a trace and a config made from it, without end."""
-    content = json.loads((ORACLE / "traced" / f"{file}.json").read_text())
-    records = [r for r in content["recordings"].values() if r["library"] == "transformers"]
+def is_part(record: Config) -> bool:
+    """Whether the class is that of a section of its composite."""
+    if record["library"] == "diffusers":
+        return False
+    own = saved.model_class(record["architecture"], record["model_type"]).config_class
+    return own.model_type != record["model_type"] and saved._is_part(own, record["model_type"])
+
+
+def recordings(folder: str, file: str, library: str) -> list[Config]:
+    """The recordings of a file that have a config to begin with."""
+    path = ORACLE / FOLDERS[folder] / f"{file}.json"
+    content = json.loads(path.read_text())
+    records = content["recordings"] if folder == "traced" else content
+    return [r for r in records.values() if r["library"] == library and "given" in r]
+
+
+def trials(
+    records: list[Config], rng: Random, spellings: Callable[[Config], list[Config]]
+) -> Iterator[tuple[Config, Config, Config]]:
+    """A recording, its config in one of its spellings, and another made from it, without end."""
+    spelled: dict[int, list[Config]] = {}
     while records:
-        record = rng.choice(records)
-        whole = record.get("saved") or record["given"]
-        base = {k: v for k, v in rng.choice([record["given"], whole]).items() if k not in KEPT_OUT}
-        lengths = Counter(len(v) for v in base.values() if isinstance(v, list))
-        usual = lengths.most_common(1)[0][0] if lengths else 0
-        length = rng.randint(1, 5) if rng.random() < 0.5 else None
-        yield record, changed(base, rng, length, usual)
+        number = rng.randrange(len(records))
+        record = records[number]
+        if number not in spelled:
+            spelled[number] = [
+                {k: v for k, v in values.items() if k not in KEPT_OUT and k != "_class_name"}
+                for values in spellings(record)
+            ]
+        base = rng.choice(spelled[number])
+        yield record, base, resized(base, rng)
+
+
+def spellings(record: Config) -> list[Config]:
+    """The config as given, as saved, and in full."""
+    kind, name, given = record["model_type"], record["architecture"], record["given"]
+    found = [record["saved"]] if "saved" in record else []
+    library: Library = transformers()
+    if record["library"] == "diffusers":
+        from .tracing.of_diffusers import diffusers
+
+        library, kind = diffusers(), name
+    try:
+        found.append(library.full(kind, name, given))
+    except Exception as error:  # a section whose type only its composite has
+        print(f"  {name}: {type(error).__name__} of its config in full", file=sys.stderr)
+    # The library finds a part's section by the model_type that a saved config states.
+    return found if found and is_part(record) else [given, *found]
+
+
+def cut_down(base: Config, config: Config, differs: Callable[[Config], bool]) -> Config:
+    """The changes of a config that it needs in order to differ: dotted key -> value."""
+    changes = dict(_changes(base, config))
+    for path in sorted(changes, key=len, reverse=True):
+        fewer = {other: value for other, value in changes.items() if other != path}
+        if differs(put(base, fewer)):
+            changes = fewer
+    return {".".join(path): value for path, value in changes.items()}
+
+
+def _changes(
+    base: Config, config: Config, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from _changes(base[key], value, (*path, key))
+        elif value != base[key] or type(value) is not type(base[key]):
+            yield (*path, key), value
+
+
+def put(base: Config, changes: dict[tuple[str, ...], Any]) -> Config:
+    """``base`` with values put under paths of keys."""
+    found = copy.deepcopy(base)
+    for (*path, last), value in changes.items():
+        place = found
+        for key in path:
+            place = place[key]
+        place[last] = value
+    return found
+
+
+def compare(folder: str, file: str, options: argparse.Namespace) -> Counter[str]:
+    """The comparisons of one file, each difference printed under the keys that it needs."""
+    rng, until = Random(f"{options.seed} {file}"), float("inf")
+    found: Counter[str] = Counter()
+    causes: Counter[str] = Counter()
+    records = recordings(folder, file, options.library)
+    for record, base, config in trials(records, rng, spellings):
+        kind, example = outcome(record, config)
+        if not found:  # which imports what the class needs
+            until = time.process_time() + options.seconds
+        found[kind] += 1
+        if kind in ("differing", "crashed") and len(causes) < CUT:
+            needed = cut_down(base, config, partial(_comes_out, record, kind))
+            cause = f"{record['architecture']} {kind} {sorted(needed)}"
+            causes[cause] += 1
+            if causes[cause] == 1:
+                print(f"  {cause} {json.dumps(needed)}\n    of {json.dumps(base)}\n    {example}")
+                if options.keep:
+                    keep(record, smallest(record, base, needed, kind))
+        if found.total() >= options.count or time.process_time() > until:
+            break
+    if found:
+        print(f"{file}: {dict(found)}", flush=True)
+    return found
+
+
+def smallest(record: Config, base: Config, needed: Config, kind: str) -> Config:
+    """The changed keys, and what of the rest it takes that the outcome stays."""
+    config = put(base, {tuple(path.split(".")): value for path, value in needed.items()})
+    for key in list(config):
+        fewer = {other: value for other, value in config.items() if other != key}
+        if outcome(record, fewer).kind == kind:
+            config = fewer
+    return config
+
+
+def keep(record: Config, config: Config) -> None:
+    """Note a config and what the library saves of it."""
+    shapes = something(built(record, config))
+    kept = json.loads(MENDED.read_text())
+    entry = {
+        "library": record["library"], "model_type": record["model_type"],
+        "architecture": record["architecture"], "given": config,
+        "count": len(shapes), "digest": shapes_digest(shapes),
+    }  # fmt: skip
+    if entry not in kept:
+        kept = sorted([*kept, entry], key=lambda one: (one["architecture"], json.dumps(one)))
+        MENDED.write_text("[\n" + ",\n".join(map(json.dumps, kept)) + "\n]\n")
+
+
+def _comes_out(record: Config, kind: str, config: Config) -> bool:
+    return outcome(record, config).kind == kind
+
+
+def files(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Folder and name of what is compared."""
+    for folder, place in FOLDERS.items():
+        for path in sorted((ORACLE / place).glob("*.json")):
+            wanted = not options.files or path.stem in options.files
+            if wanted and options.of in (None, folder) and path.stem >= options.first:
+                yield folder, path.stem
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("traces", nargs="*", help="files of architectures/traced; all if none")
+    parser.add_argument("files", nargs="*", help="files of fixtures/oracle; all if none")
+    parser.add_argument("--of", choices=sorted(FOLDERS), help="only traces, or written families")
+    parser.add_argument("--library", default="transformers", choices=("transformers", "diffusers"))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=300, help="comparisons of each trace")
-    parser.add_argument("--seconds", type=float, default=5, help="of each trace")
+    parser.add_argument("--count", type=int, default=300, help="comparisons of each file")
+    parser.add_argument("--seconds", type=float, default=5, help="of each file")
+    parser.add_argument("--keep", action="store_true", help="differences become cases")
+    parser.add_argument("--from", dest="first", default="", metavar="FILE", help="to begin with")
+    parser.add_argument("--chunk", type=float, default=1e9, help="seconds of all together")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    logging.disable(logging.ERROR)
-    every = sorted(path.stem for path in (ORACLE / "traced").glob("*.json"))
-    import torch  # noqa: F401 - takes longer than a trace has time
-    import transformers  # noqa: F401
-
-    wrong = 0
-    for file in options.traces or every:
-        rng, until = Random(f"{options.seed} {file}"), time.monotonic() + options.seconds
-        found: Counter[str] = Counter()
-        for record, config in trials(file, rng):
-            kind, example = outcome(record, config)
-            found[kind] += 1
-            if example and found[kind] == 1:
-                print(f"  {example}")
-            if found.total() >= options.count or time.monotonic() > until:
-                break
-        if found:
-            print(f"{file}: {dict(found)}", flush=True)
-        wrong += found["differing"]
-    return 1 if wrong else 0
+    logging.disable(logging.CRITICAL)
+    transformers()
+    total: Counter[str] = Counter()
+    until = time.monotonic() + options.chunk
+    for folder, file in files(options):
+        if time.monotonic() > until:
+            print(f"on with --of {folder} --from {file}")
+            return 3
+        total += compare(folder, file, options)
+    print(f"all: {dict(total)}")
+    return 1 if total["differing"] + total["crashed"] else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, cast
 
-from .tracing.gate import LEAST, MOST, Gated, comparisons, gate
+from .record import shapes_digest
+from .trace import unmended
+from .tracing.gate import LEAST, MOST, STRESSED, Gated, comparisons, gate
 from .tracing.library import Library
 
 Shapes = dict[str, tuple[int, ...]]
@@ -15,8 +17,13 @@ Shapes = dict[str, tuple[int, ...]]
 class Small:
     """A library of one class: a matrix, and a bias at widths under ``limit``."""
 
+    name = "transformers"
+
     def __init__(self, limit: int = 100_000) -> None:
         self.limit = limit
+
+    def model_type(self, kind: str) -> str:
+        return kind
 
     def starts(self, kind: str, name: str) -> Iterator[dict[str, Any]]:
         yield {}
@@ -66,7 +73,7 @@ def passed(library: Small, trace: dict[str, Any]) -> Gated:
 
 
 def test_a_trace_that_says_what_is_saved_passes() -> None:
-    assert passed(Small(), {}) == Gated(LEAST, 0, [])
+    assert passed(Small(), {}) == Gated(LEAST + STRESSED, 0, [])
 
 
 def test_a_silent_difference_is_found_with_its_config() -> None:
@@ -126,3 +133,58 @@ def test_a_key_that_no_config_class_lists_is_tried() -> None:
     wrong = passed(Unlisted(), {}).wrong
     assert wrong and all(given["head_dim"] == 16 for given, _ in wrong)
     assert not passed(Unlisted(), {"guards": [{"head_dim": {"absent": True}}]}).wrong
+
+
+class Staged(Small):
+    """A norm for each entry of a list; with more than three, the last hands on the widest."""
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"widths": "list", "depths": "list"}
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        return {"widths": [8, 16, 32], "depths": [1, 1, 1], **given}
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        return {**base, "widths": [rng.randint(1, 99) for _ in range(3)]}
+
+    def loaded_names(self, kind: str, name: str, given: Any) -> Shapes:
+        widths = self.full(kind, name, given)["widths"]
+        return {"norm": (max(widths) if len(widths) > 3 else widths[-1],)}
+
+
+def test_other_lengths_of_lists_are_tried_with_other_numbers_in_them() -> None:
+    trace = {
+        "defaults": {"widths": [8, 16, 32]},
+        "nodes": [{"class": "SmallModel", "in": {"norm": [["[]", "widths", -1]]}}],
+    }
+    wrong = passed(Staged(), trace).wrong
+    assert wrong and all(given["widths"][-1] < max(given["widths"]) for given, _ in wrong)
+    assert not passed(Staged(), {**trace, "guards": [{"widths": {"length": 3}}]}).wrong
+
+
+def test_no_more_is_tried_once_something_differs() -> None:
+    gated = passed(Small(limit=10), {})
+    assert gated.equal + len(gated.wrong) <= LEAST
+
+
+def test_a_trace_that_loses_what_was_mended_by_hand_is_not_written() -> None:
+    library, given = Small(limit=10), {"width": 16}
+    shapes = library.loaded_names("small", "SmallModel", given)
+    kept = [
+        {"library": "transformers", "model_type": "small", "architecture": "SmallModel",
+         "given": given, "digest": shapes_digest(shapes)}
+    ]  # fmt: skip
+    bias = {"if": ["<", "width", 10], "then": ["width"]}
+    mended = {
+        **TRACE,
+        "nodes": [{"class": "SmallModel", "in": {"weight": ["width", 3], "bias": bias}}],
+    }
+    guarded = {**TRACE, "guards": [{"width": {"is": [8]}}]}
+
+    def lost(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+        return list(unmended(cast("Library", library), "small", old, new, kept))
+
+    assert lost(mended, TRACE) == ['SmallModel {"width": 16}: wrong']
+    assert lost(mended, guarded) == ['SmallModel {"width": 16}: refused']
+    assert lost(guarded, TRACE) == ['SmallModel {"width": 16}: wrong']
+    assert lost(guarded, guarded) == lost(guarded, mended) == []

@@ -2,14 +2,16 @@
 
 The recorder learns from its own random builds.  This compares with configs as users write them:
 values, aliases, sections and spellings of ``mutating.py``, and configs with a share of all keys
-changed at once.  A trace with one silent difference is not written; refusals are counted.
+changed at once; then, as ``stress.py`` does, with other lengths of lists and odd sizes
+(``resizing.py``).  A trace with one silent difference is not written; refusals are counted.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from random import Random
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from hfinspect.trees.prediction import is_held
 from hfinspect.trees.traced import builders
 
 from ..deliberate import something
+from ..resizing import KEPT_OUT, resized
 from .changing import IDLE, alternatives, flattened, nested
 from .library import Given, Library, patience
 from .staging import Parallel, parallel
@@ -29,6 +32,9 @@ from .staging import Parallel, parallel
 LEAST, MOST = 60, 150
 #: Seconds for one build.
 PATIENCE = 10.0
+#: Comparisons at other lengths and sizes, at most, and seconds of the processor for them; so many
+#: that differ are enough to fit the trace again.
+STRESSED, STRESS_SECONDS, SHOWN = 300, 8.0, 4
 
 
 class Gated(NamedTuple):
@@ -55,36 +61,63 @@ def gate(
     seed: str, until: float, count: int = LEAST,
 ) -> Gated:  # fmt: skip
     """Compare the trace ``whole`` with the library, ``count`` times or until that time of the
-    processor; configs that the library refuses are no comparison."""
-    equal = refused = 0
-    reasons: Counter[str] = Counter()
-    wrong: list[tuple[dict[str, Any], str]] = []
+    processor; and where nothing differs at other lengths and sizes."""
     known = _known(whole, library.released(kind, name)) | library.unlisted(kind, name)
     rng = Random(f"{seed} {kind} {name}")
-    for given in _varied(library, kind, name, start, known, rng, 5 * count):
-        if equal + refused + len(wrong) >= count or len(wrong) >= 12:
-            break
-        if time.process_time() > until:
-            break
-        try:
-            with patience(PATIENCE):
-                real = something(library.loaded_names(kind, name, given))
-        except ImportError:  # of this machine, and no refusal
-            raise
-        except Exception:
-            continue
-        try:
-            mine = something(predicted(library, kind, name, whole, given))
-        except HfinspectError as error:
-            refused += 1
-            reasons[str(error)[:80]] += 1
-            continue
-        if mine == real:
-            equal += 1
-        else:
-            wrong.append((dict(given), str(sorted(set(mine.items()) ^ set(real.items()))[:3])))
-    why = reasons.most_common(1)[0][0] if reasons else ""
-    return Gated(equal, refused, wrong, why)
+    comparing = _Comparing(library, kind, name, whole)
+    found = comparing.all(
+        _varied(library, kind, name, start, known, rng, 5 * count), count, 12, until
+    )
+    if found.wrong:
+        return found
+    more = comparing.all(
+        _resized(library, kind, name, start, rng), STRESSED, SHOWN,
+        time.process_time() + STRESS_SECONDS,
+    )  # fmt: skip
+    return more._replace(
+        equal=found.equal + more.equal, refused=found.refused + more.refused,
+        why=found.why or more.why,
+    )  # fmt: skip
+
+
+class _Comparing(NamedTuple):
+    """A trace of a class next to the library."""
+
+    library: Library
+    kind: str
+    name: str
+    whole: Mapping[str, Any]
+
+    def all(self, configs: Iterable[Given], count: int, most: int, until: float) -> Gated:
+        """``count`` comparisons, or until ``most`` differ, or until that time of the processor;
+        configs that the library refuses are no comparison."""
+        equal = refused = 0
+        reasons: Counter[str] = Counter()
+        wrong: list[tuple[dict[str, Any], str]] = []
+        for given in configs:
+            if equal + refused + len(wrong) >= count or len(wrong) >= most:
+                break
+            if time.process_time() > until:
+                break
+            try:
+                with patience(PATIENCE):
+                    real = something(self.library.loaded_names(self.kind, self.name, given))
+            except ImportError:  # of this machine, and no refusal
+                raise
+            except Exception:
+                continue
+            try:
+                mine = something(predicted(self.library, self.kind, self.name, self.whole, given))
+            except HfinspectError as error:
+                refused += 1
+                reasons[str(error)[:80]] += 1
+                continue
+            if mine == real:
+                equal += 1
+            else:
+                wrong.append((dict(given), str(sorted(set(mine.items()) ^ set(real.items()))[:3])))
+        why = reasons.most_common(1)[0][0] if reasons else ""
+        return Gated(equal, refused, wrong, why)
 
 
 def predicted(
@@ -131,6 +164,19 @@ def _varied(
                 yield library.mutated(kind, name, base, rng)
         except Exception:  # the library refuses the config itself
             continue
+
+
+def _resized(
+    library: Library, kind: str, name: str, start: Given, rng: Random
+) -> Iterator[dict[str, Any]]:
+    """Other lengths of lists and odd sizes, from configs as given and in full."""
+    starts = [dict(start), *list(library.starts(kind, name))[:2]]
+    starts += [dict(released) for released in library.released(kind, name)[:4]]
+    with suppress(Exception):  # the library refuses the config itself
+        starts += [library.full(kind, name, base) for base in list(starts)]
+    plain = [{k: v for k, v in base.items() if k not in KEPT_OUT} for base in starts]
+    for _ in range(3 * STRESSED):
+        yield resized(rng.choice(plain), rng)
 
 
 def _parallel(
