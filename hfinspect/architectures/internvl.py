@@ -8,10 +8,29 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
+from ..layers.composing import respelled
 from ..layers.multimodal import Joined
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp
 from ..trees.catalog import register_part
-from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import (
+    Activation,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    RMSNorm,
+    Weight,
+    each_module,
+)
+
+#: What transformers calls a part of the tower -> its name in the authors' own code.
+_RELEASED = {
+    "cls_token": "class_embedding", "patch_embeddings": "patch_embedding",
+    "position_embeddings": "position_embedding", "layer": "layers", "lambda_1": "ls1",
+    "lambda_2": "ls2", "layernorm_before": "norm1", "layernorm_after": "norm2",
+    "attention": "attn", "projection_layer": "proj",
+}  # fmt: skip
 
 _hidden = size("hidden_size", default=1024)
 
@@ -88,6 +107,21 @@ def vision_model(c: ModelConfig) -> Module:
         layernorm=Activation("Identity") if mean else norm,
         part="vision",
     )
+
+
+def as_released(tower: Module) -> Module:
+    """A tower under the names of the authors' own code, its q, k and v in one matrix."""
+    embeddings = respelled(tower, _RELEASED).inside("embeddings")
+    embeddings.children["patch_embedding"] = embeddings.inside("patch_embedding")["projection"]
+    for module in each_module(tower):
+        apart = [module.children.pop(f"{name}_proj", None) for name in "qkv"]
+        if isinstance(apart[0], Module):
+            weight = apart[0]["weight"]
+            assert isinstance(weight, Parameter)
+            h = weight.shape[0]
+            fused = Linear(h, 3 * h, bias="bias" in apart[0].children, kind="qkv")
+            module.children = {"qkv": fused, **module.children}
+    return tower
 
 
 def projector(j: Joined, c: ModelConfig, width: Dim, hidden: Dim) -> Module:

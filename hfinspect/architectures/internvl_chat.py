@@ -9,85 +9,34 @@ their own (vLLM's h2ovl.py and skyworkr1v.py).
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation, size
-from ..layers.composing import renamed_classes
+from ..layers.blocks import size
+from ..layers.composing import renamed, renamed_classes
 from ..trees.catalog import auto_class, register
-from ..trees.modules import (
-    Activation,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-    Sequential,
-    Weight,
-)
+from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
+from .internvl import as_released
+from .internvl import vision_model as internvl_tower
 
 _width = size("hidden_size", default=3200)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_eps", default=1e-6)
-    form = c.text("norm_type", default="rms_norm")
-    if form not in ("rms_norm", "layer_norm"):
-        raise c.error("norm_type", form, "rms_norm or layer_norm")
-    if form == "layer_norm":
-        return LayerNorm(_width(c), eps=eps)
-    return RMSNorm(_width(c), eps=eps, class_name="InternRMSNorm")
-
-
-def embeddings(c: ModelConfig) -> Module:
-    h, patch = _width(c), c.dim("patch_size", default=14)
-    side = c.dim("image_size", default=224) // patch
-    return Module(
-        "InternVisionEmbeddings",
-        class_embedding=Weight(1, 1, h, kind="class_token"),
-        position_embedding=Weight(1, side * side + 1, h, kind="position"),
-        patch_embedding=Conv(
-            3, h, (patch, patch), stride=(patch, patch), component=None, kind="patch"
-        ),
-        component=Component.EMBEDDING,
-    )
-
-
-def layer(c: ModelConfig) -> Module:
-    h, inner = _width(c), c.dim("intermediate_size", default=12800)
-    eps = c.number("layer_norm_eps", default=1e-6)
-    normed = c.flag("qk_normalization", default=True)
-    norm = RMSNorm(h, eps=eps, class_name="InternRMSNorm") if normed else None
-    return Module(
-        "InternVisionEncoderLayer",
-        ls1=Weight(h, kind="scale"),
-        ls2=Weight(h, kind="scale"),
-        attn=Module(
-            "InternAttention",
-            qkv=Linear(h, 3 * h, bias=c.flag("qkv_bias", default=False), kind="qkv"),
-            q_norm=norm,
-            k_norm=norm,
-            proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            "InternMLP",
-            act=activation(c.text("hidden_act", default="gelu")),
-            fc1=Linear(h, inner, kind="up"),
-            fc2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
-        norm1=_norm(c),
-        norm2=_norm(c),
-    )
+_SIZES = {
+    "hidden_size": 3200, "intermediate_size": 12800, "num_hidden_layers": 48, "image_size": 224,
+    "norm_type": "rms_norm",
+}  # fmt: skip
+#: Beginnings of class names after InternVLVision, and those after Intern in the authors' code.
+_CLASSES = {"E": "VisionE", "Model": "VisionModel", "Layer": "VisionEncoderLayer", "": ""}
 
 
 def vision_model(c: ModelConfig) -> Module:
-    layers = Layers.of(c.count("num_hidden_layers", default=48), layer(c))
-    return Module(
-        "InternVisionModel",
-        embeddings=embeddings(c),
-        encoder=Module("InternVisionEncoder", layers=layers),
-        part="vision",
-    )
+    """InternViT, of 6 billion parameters unless the config says otherwise; without a last norm."""
+    switches = {
+        "use_qk_norm": c.flag("qk_normalization", default=True),
+        "attention_bias": c.flag("qkv_bias", default=False),
+        "use_mean_pooling": True,
+    }
+    given = ModelConfig({**c.values, **switches}, c.path).with_defaults(**_SIZES)
+    tower = as_released(internvl_tower(given))
+    for old, new in _CLASSES.items():
+        renamed(tower, f"InternVLVision{old}", f"Intern{new}")
+    return tower
 
 
 def _merged(c: ModelConfig) -> int:

@@ -8,7 +8,7 @@ from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import Joined, decoder, lm_head
 from ..trees.catalog import register, register_part
-from ..trees.modules import Linear, Module
+from ..trees.modules import Module, each_module
 from . import internvl
 
 _JOINED = Joined("QianfanOCR", "qianfan_ocr_vision", "qwen3")
@@ -34,35 +34,13 @@ def vision_model(c: ModelConfig) -> Module:
 
 def _tower(c: ModelConfig) -> Module:
     """As in whole files: q, k and v in one matrix, norms of q and k where they are in memory."""
-    tower = vision_model(c)
-    embeddings, layers = tower["embeddings"], tower["layers"]
-    assert isinstance(embeddings, Module) and isinstance(layers, Module)
-    patches = embeddings.inside("patch_embeddings")
-    embeddings.children["patch_embeddings"] = patches["projection"]
-    old = {
-        "cls_token": "class_embedding",
-        "patch_embeddings": "patch_embedding",
-        "position_embeddings": "position_embedding",
-        "lambda_1": "ls1", "lambda_2": "ls2", "layernorm_before": "norm1",
-        "layernorm_after": "norm2", "attention": "attn",
-    }  # fmt: skip
-    h, bias = c.dim("hidden_size", default=1024), c.flag("attention_bias", default=True)
-    for block in {id(at): at for at in (embeddings, *layers.children.values())}.values():
-        assert isinstance(block, Module)
-        block.children = {old.get(name, name): part for name, part in block.children.items()}
+    tower = internvl.as_released(vision_model(c))
+    for block in each_module(tower):
         attention = block.children.get("attn")
         if isinstance(attention, Module):
-            norms = Module("Norms", q_norm=attention["q_norm"], k_norm=attention["k_norm"])
-            block.children["attention"] = norms
-            attention.children = {
-                "qkv": Linear(h, 3 * h, bias=bias, kind="qkv"),
-                "proj": attention["projection_layer"],
-            }
-    tower.children = {
-        "embeddings": embeddings,
-        "layernorm": tower["layernorm"],
-        "encoder": Module("ModuleList", layers=layers),
-    }
+            norms = {name: attention.children.pop(name) for name in ("q_norm", "k_norm")}
+            block.children["attention"] = Module("Norms", norms)
+    tower.children["encoder"] = Module("ModuleList", layers=tower.children.pop("layers"))
     return tower
 
 
