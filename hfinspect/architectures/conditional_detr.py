@@ -6,11 +6,10 @@ first release: projections next to the attention that they belong to.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.deformable import label_scores, predictor, width
+from ..layers.deformable import detector_layer, first_and_rest, label_scores, predictor, width
 from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Layers, Linear, Module
+from ..trees.modules import LayerNorm, Linear, Module
 from . import detr
 
 _NAME = "ConditionalDetr"
@@ -21,48 +20,34 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _projections(d: Dim, prefix: str, *, first: bool) -> dict[str, Module]:
-    """The positions of the queries are added in the first layer alone."""
-    return {
-        f"{prefix}_{name}": Linear(d, d, component=Component.ATTENTION, kind=kind)
-        for name, kind in _PARTS.items()
-        if first or (prefix, name) != ("ca", "qpos_proj")
-    }
-
-
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
-    d, inner = width(c), c.dim("decoder_ffn_dim", default=2048)
+    """DETR's; the positions of the queries are added to the picture's in the first layer alone."""
+    d, at = width(c), Component.ATTENTION
 
     def attention(kind: str) -> Module:
         out = Linear(d, d, kind="output")
-        return Module(f"{_NAME}Decoder{kind}Attention", out_proj=out, component=Component.ATTENTION)
+        return Module(f"{_NAME}Decoder{kind}Attention", out_proj=out, component=at)
 
-    sine = Linear(d, d, component=Component.ATTENTION, kind="query")
-    return Module(
-        f"{_NAME}DecoderLayer",
-        {
-            **_projections(d, "sa", first=True),
-            "self_attn": attention("Self"),
-            "self_attn_layer_norm": LayerNorm(d),
-            **_projections(d, "ca", first=first),
-            "ca_qpos_sine_proj": sine,
-            "encoder_attn": attention("Cross"),
-            "encoder_attn_layer_norm": LayerNorm(d),
-            "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
-            "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
-            "final_layer_norm": LayerNorm(d),
-        },
-    )
+    layer = detector_layer(
+        f"{_NAME}DecoderLayer", d, c.dim("decoder_ffn_dim", default=2048), attention("Self"),
+        attention("Cross"),
+    )  # fmt: skip
+    layer.children |= {
+        f"{side}_{name}": Linear(d, d, component=at, kind=kind)
+        for side in ("sa", "ca")
+        for name, kind in _PARTS.items()
+        if first or (side, name) != ("ca", "qpos_proj")
+    }
+    layer.children["ca_qpos_sine_proj"] = Linear(d, d, component=at, kind="query")
+    return layer
 
 
 def model(c: ModelConfig) -> Module:
     """DETR's with another decoder and 300 queries."""
-    d, count = width(c), int(c.count("decoder_layers", default=6))
-    root = detr.model(c.with_defaults(num_queries=300))
-    rest = decoder_layer(c, first=False)
+    d, root = width(c), detr.model(c.with_defaults(num_queries=300))
     root.children["decoder"] = Module(
         f"{_NAME}Decoder",
-        layers=Layers([decoder_layer(c, first=True), *[rest] * (count - 1)] if count else []),
+        layers=first_and_rest(c, decoder_layer),
         layernorm=LayerNorm(d),
         query_scale=predictor(_NAME, (d, d, d)),
         ref_point_head=predictor(_NAME, (d, d, 2)),

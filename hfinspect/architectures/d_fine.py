@@ -12,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
 from ..layers.blocks import activation, gated_mlp, size
-from ..layers.deformable import layer_heads, predictor
+from ..layers.deformable import conv_norm, layer_heads, norm, predictor, sampling_attention, up_down
 from ..layers.deformable import width as _d
 from ..layers.vision import MAX_RATIO, clip_attention
 from ..trees.catalog import auto_class, register_pair
@@ -26,27 +26,25 @@ from ..trees.modules import (
     ModuleList,
     RMSNorm,
     Weight,
+    each_module,
 )
 from . import rt_detr
+from .rt_detr import width_inside as _e
 
 _FINE, _DEIM, _P = "DFine", "Deimv2", Component.PROJECTOR
 #: What the config classes make of an absent backbone_config.
 BACKBONE = {"model_type": "hgnet_v2", "out_indices": [2, 3, 4]}
 
 
-_e = size("encoder_hidden_dim", default=256)
+def _act(c: ModelConfig) -> str | None:
+    return c.text("activation_function", default="silu")
 
 
-def _eps(c: ModelConfig) -> float:
-    return c.number("layer_norm_eps", default=1e-5)
-
-
-def _conv(
-    name: str, c: ModelConfig, inputs: int, outputs: int, kernel: int, *, act: bool = True,
-    groups: int = 1,
-) -> Module:  # fmt: skip
-    word = c.text("activation_function", default="silu") if act else None
-    return rt_detr.conv_norm(name, inputs, outputs, kernel, word, groups=groups)
+def _ratio(c: ModelConfig, key: str) -> float:
+    ratio = c.number(key, default=1.0)
+    if not 0 <= ratio <= MAX_RATIO:
+        raise c.error(key, ratio, f"0 to {MAX_RATIO:,}")
+    return ratio
 
 
 def layers_of(name: str, *sizes: int) -> Module:
@@ -56,105 +54,73 @@ def layers_of(name: str, *sizes: int) -> Module:
     return made
 
 
+def _box(name: str) -> str:
+    """The class of a small network that says where a box is."""
+    return f"{name}MLPPredictionHead" if name == _FINE else f"{name}MLP"
+
+
 # ---- encoder
-
-
-def _repeated(c: ModelConfig) -> int:
-    depth = c.number("depth_mult", default=1.0)
-    if not 0 <= depth <= MAX_RATIO:
-        raise c.error("depth_mult", depth, f"0 to {MAX_RATIO:,}")
-    return round(3 * depth)
 
 
 def chain(name: str, c: ModelConfig, inputs: Dim, width: Dim) -> Module:
     """Two ways, one of them through RepVGG blocks; DEIMv2 splits what one convolution gives."""
+    to = partial(conv_norm, name, act=_act(c))
     rep = Module(
         f"{name}RepVggBlock",
-        conv1=_conv(name, c, width, width, 3, act=False),
-        conv2=_conv(name, c, width, width, 1, act=False),
-        activation=activation(c.text("activation_function", default="silu")),
+        conv1=conv_norm(name, width, width, 3, None),
+        conv2=conv_norm(name, width, width, 1, None),
+        activation=activation(_act(c)),
     )
-    blocks = ModuleList([rep] * _repeated(c))
+    blocks = ModuleList([rep] * round(3 * _ratio(c, "depth_mult")))
+    nothing, first = Activation("Identity"), to(inputs, width, 1)
     if name == _FINE:
-        first = _conv(name, c, inputs, width, 1)
-        parts = {"conv1": first, "conv2": first, "bottlenecks": blocks}
-        return Module(f"{name}CSPRepLayer", {**parts, "conv3": Activation("Identity")})
-    last = c.flag("encoder_has_trailing_conv", default=True)
-    return Module(
-        f"{name}CSPRepLayer",
-        conv1=_conv(name, c, inputs, width * 2, 1),
-        bottlenecks=blocks,
-        conv2=_conv(name, c, width, width, 3) if last else Activation("Identity"),
-    )
+        parts = {"conv1": first, "conv2": first, "bottlenecks": blocks, "conv3": nothing}
+    else:
+        last = c.flag("encoder_has_trailing_conv", default=True)
+        parts = {"conv1": to(inputs, width * 2, 1), "bottlenecks": blocks}
+        parts["conv2"] = to(width, width, 3) if last else nothing
+    return Module(f"{name}CSPRepLayer", {**parts})
 
 
 def fusion(name: str, c: ModelConfig) -> Module:
     """Two chains one after the other, and all that they give next to each other."""
-    e, ratio = _e(c), c.number("hidden_expansion", default=1.0)
-    if not 0 <= ratio <= MAX_RATIO:
-        raise c.error("hidden_expansion", ratio, f"0 to {MAX_RATIO:,}")
-    half = e // 2
+    e, ratio, to = _e(c), _ratio(c, "hidden_expansion"), partial(conv_norm, name, act=_act(c))
+    half, wide = e // 2, e * 2
     if ratio != 1:
         meaning = f"hidden_expansion = {ratio:g} times {int(e)}, halved"
-        half = named(
-            round(ratio * int(e) // 2), "hidden_expansion * encoder_hidden_dim / 2", meaning
-        )
-    wide = e * 2
-    first, second = chain(name, c, e, half), chain(name, c, half, half)
-    last = _conv(name, c, wide + 2 * half, e, 1)
-    if name == _FINE:
-        between = _conv(name, c, half, half, 3)
-        return Module(
-            f"{name}RepNCSPELAN4",
-            conv1=_conv(name, c, wide, wide, 1),
-            csp_rep1=first,
-            conv2=between,
-            csp_rep2=second,
-            conv3=between,
-            conv4=last,
-        )
-    parts = {"conv1": _conv(name, c, e, wide, 1), "csp_rep1": first, "csp_rep2": second}
-    return Module(f"{name}RepNCSPELAN5", {**parts, "conv2": last})
-
-
-def attention_layer(name: str, c: ModelConfig) -> Module:
-    e, inner = _e(c), c.dim("encoder_ffn_dim", default=1024)
-    heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
-    c.divided(e, heads, "encoder_hidden_dim", "encoder_attention_heads")
-    norms = [LayerNorm(e, eps=_eps(c)) for _ in range(2)]
-    look = {"self_attn": attention(name, e), "self_attn_layer_norm": norms[0]}
-    last = {**forward(name, e, inner), "final_layer_norm": norms[1]}
-    return Module(f"{name}EncoderLayer", {**look, **last})
-
-
-def attention(name: str, d: Dim) -> Module:
-    made = clip_attention(f"{name}SelfAttention", d)
+        size = round(ratio * int(e) // 2)
+        half = named(size, "hidden_expansion * encoder_hidden_dim / 2", meaning)
+    chains = {"csp_rep1": chain(name, c, e, half), "csp_rep2": chain(name, c, half, half)}
+    last = to(wide + 2 * half, e, 1)
     if name == _DEIM:
-        made.children["o_proj"] = made.children.pop("out_proj")
-    return made
+        return Module(f"{name}RepNCSPELAN5", conv1=to(e, wide, 1), **chains, conv2=last)
+    between = to(half, half, 3)
+    convolutions = {"conv1": to(wide, wide, 1), "conv2": between, "conv3": between, "conv4": last}
+    return Module(f"{name}RepNCSPELAN4", **chains, **convolutions)
 
 
-def forward(name: str, d: Dim, inner: Dim) -> dict[str, Module]:
-    """Two linear layers; D-FINE's files name them one by one."""
-    up = Linear(d, inner, component=Component.MLP, kind="up")
-    down = Linear(inner, d, component=Component.MLP, kind="down")
-    if name == _FINE:
-        return {"fc1": up, "fc2": down}
-    return {"mlp": Module(f"{name}MLP", layers=ModuleList([up, down]), component=Component.MLP)}
+def _spelled(name: str, module: Module) -> Module:
+    """DEIMv2's files list the matrices of an MLP and say o_proj."""
+    for inner in each_module(module) if name == _DEIM else ():
+        if "out_proj" in inner.children:
+            inner.children["o_proj"] = inner.children.pop("out_proj")
+        if "fc1" in inner.children:
+            both = ModuleList(inner.children.pop(key) for key in ("fc1", "fc2"))
+            inner.children["mlp"] = Module(f"{name}MLP", layers=both, component=Component.MLP)
+    return module
 
 
 def hybrid_encoder(name: str, c: ModelConfig) -> Module:
-    e, widths = _e(c), c.dims("encoder_in_channels", default=(512, 1024, 2048))
-    layers = Layers.of(c.count("encoder_layers", default=1), attention_layer(name, c))
-    attended = Module(f"{name}AIFILayer", layers=layers)
-    projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
-    flat = _conv(name, c, e, e, 1, act=False)
-    halved = Module(f"{name}SCDown", conv1=flat, conv2=_conv(name, c, e, e, 3, act=False, groups=e))
+    e = _e(c)
+    flat = conv_norm(name, e, e, 1, None)
+    halved = Module(f"{name}SCDown", conv1=flat, conv2=conv_norm(name, e, e, 3, None, groups=e))
+    steps = len(rt_detr.seen_maps(c)) - 1
+    attended = _spelled(name, rt_detr.attended(name, c))
     return Module(
         f"{name}HybridEncoder",
         {
-            "encoder" if name == _FINE else "aifi": ModuleList([attended] * len(projected)),
-            **rt_detr.mixed(len(widths) - 1, lateral=flat, fused=fusion(name, c), smaller=halved),
+            "encoder" if name == _FINE else "aifi": attended,
+            **rt_detr.mixed(steps, lateral=flat, fused=fusion(name, c), smaller=halved),
         },
     )
 
@@ -162,12 +128,11 @@ def hybrid_encoder(name: str, c: ModelConfig) -> Module:
 def lite_encoder(c: ModelConfig) -> Module:
     """No attention, and two fusions in all."""
     e, name = _e(c), _DEIM
-    widths = c.dims("encoder_in_channels", default=(512, 1024, 2048))
-    flat, fused = _conv(name, c, e, e, 1), fusion(name, c)
-    pool = Activation("AvgPool2d")
+    flat, fused, pool = conv_norm(name, e, e, 1, _act(c)), fusion(name, c), Activation("AvgPool2d")
+    maps = [conv_norm(name, width, e, 1, None) for width in rt_detr.seen_maps(c)]
     return Module(
         f"{name}LiteEncoder",
-        input_proj=ModuleList(_conv(name, c, width, e, 1, act=False) for width in widths),
+        input_proj=ModuleList(maps),
         down_pool1=pool,
         down_conv1=flat,
         down_pool2=pool,
@@ -189,10 +154,7 @@ def _points(c: ModelConfig) -> Dim:
     found = c.dims("decoder_n_points", minimum=0)
     if len(found) != int(levels):
         raise c.error("decoder_n_points", c.raw("decoder_n_points"), f"{levels} entries")
-    total = found[0]
-    for more in found[1:]:
-        total = total + more
-    return total
+    return sum(found[1:], start=found[0])
 
 
 def decoder_layer(name: str, c: ModelConfig) -> Module:
@@ -200,34 +162,29 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     heads, deim = c.dim("decoder_attention_heads", default=8), name == _DEIM
     c.divided(d, heads, "d_model", "decoder_attention_heads")
 
-    def norm() -> Module:
-        made = RMSNorm(d, class_name=f"{name}RMSNorm")
-        return made if deim else LayerNorm(d, eps=_eps(c))
+    def normed() -> Module:
+        return RMSNorm(d, class_name=f"{name}RMSNorm") if deim else norm(c, d)
 
     gate = Module(
         f"{name}Gate",
         gate=Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate"),
-        norm=norm() if deim else LayerNorm(d),
+        norm=normed() if deim else LayerNorm(d),
     )
     gated = not deim or c.flag("use_gateway", default=True)
     mlp = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
-    return Module(
+    look = sampling_attention(name, d, heads * points, num_points_scale=Buffer(points))
+    for key in ("value_proj", "output_proj"):
+        del look.children[key]
+    layer = Module(
         f"{name}DecoderLayer",
-        {
-            "self_attn": attention(name, d),
-            "self_attn_layer_norm": norm(),
-            "encoder_attn": Module(
-                f"{name}MultiscaleDeformableAttention",
-                num_points_scale=Buffer(points),
-                sampling_offsets=Linear(d, heads * points * 2),
-                attention_weights=Linear(d, heads * points),
-                component=Component.ATTENTION,
-            ),
-            **({"mlp": mlp} if deim else forward(name, d, inner)),
-            "final_layer_norm": norm(),
-            **({"gateway": gate} if gated else {"encoder_attn_layer_norm": norm()}),
-        },
+        self_attn=clip_attention(f"{name}SelfAttention", d),
+        self_attn_layer_norm=normed(),
+        encoder_attn=look,
+        **({"mlp": mlp} if deim else up_down(d, inner)),
+        final_layer_norm=normed(),
+        **{"gateway": gate} if gated else {"encoder_attn_layer_norm": normed()},
     )
+    return _spelled(name, layer)
 
 
 def _last(c: ModelConfig) -> tuple[int, int]:
@@ -238,18 +195,12 @@ def _last(c: ModelConfig) -> tuple[int, int]:
 
 
 def decoder(name: str, c: ModelConfig) -> Module:
-    d, head = _d(c), f"{name}MLP"
-    count, last = _last(c)
+    d, head, (count, last) = _d(c), f"{name}MLP", _last(c)
     length = max(count, 0) + max(count - last - 1, 0)
     kept = 4 * (c.dim("top_prob_values", default=4) + 1)
     inner, depth = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
-    sizes = [kept, *[inner] * (depth - 1), 1]
-    quality = Module(f"{name}LQE", reg_conf=layers_of(head, *sizes))
-    places = (
-        layers_of(f"{name}MLPPredictionHead", 4, 2 * d, d)
-        if name == _FINE
-        else layers_of(head, 4, d, d, d)
-    )
+    quality = Module(f"{name}LQE", reg_conf=layers_of(head, kept, *[inner] * (depth - 1), 1))
+    places = layers_of(_box(name), 4, *((2 * d, d) if name == _FINE else (d, d, d)))
     return Module(
         f"{name}Decoder",
         layers=Layers.of(length, decoder_layer(name, c)),
@@ -264,20 +215,19 @@ def decoder(name: str, c: ModelConfig) -> Module:
 # ---- together
 
 
+_adapted = size("spatial_tuning_adapter_inplanes", default=16)
+
+
 def adapter(c: ModelConfig) -> Module:
     """Three maps of the picture itself, for a backbone that has one of everything."""
-    name, width = _DEIM, c.dim("spatial_tuning_adapter_inplanes", default=16)
-
-    def step(inputs: Dim, outputs: Dim) -> Module:
-        return rt_detr.conv_norm(name, inputs, outputs, 3, None)
-
+    width, to = _adapted(c), partial(conv_norm, _DEIM, kernel=3, act=None)
     return Module(
-        f"{name}SpatialTuningAdapter",
-        stem_conv=rt_detr.conv_norm(name, 3, width, 3, "gelu"),
+        f"{_DEIM}SpatialTuningAdapter",
+        stem_conv=conv_norm(_DEIM, 3, width, 3, "gelu"),
         stem_pool=Activation("MaxPool2d"),
-        conv2=step(width, 2 * width),
-        conv3=step(2 * width, 4 * width),
-        conv4=step(4 * width, 4 * width),
+        conv2=to(width, 2 * width),
+        conv3=to(2 * width, 4 * width),
+        conv4=to(4 * width, 4 * width),
         act_fn=Activation("GELU"),
     )
 
@@ -287,18 +237,17 @@ def conv_encoder(c: ModelConfig) -> Module:
     name, e, lite = _DEIM, _e(c), c.text("encoder_type", default="hybrid") == "lite"
     section = c.section("backbone_config", default=BACKBONE)
     if section.model_type == "dinov3_vit":
-        width = c.dim("spatial_tuning_adapter_inplanes", default=16)
         wide = section.dim("hidden_size", default=384)
-        sizes = [wide + width * factor for factor in (2, 4, 4)]
+        sizes = [wide + _adapted(c) * factor for factor in (2, 4, 4)]
         return Module(
             f"{name}DINOv3ConvEncoder",
             backbone=auto_class(section, "Backbone", part="vision"),
             spatial_tuning_adapter=adapter(c),
-            fusion_proj=ModuleList(_conv(name, c, size, e, 1, act=False) for size in sizes),
+            fusion_proj=ModuleList(conv_norm(name, size, e, 1, None) for size in sizes),
         )
     found, sizes_seen = rt_detr.seen(name, c, BACKBONE)
     projections = [
-        Activation("Identity") if lite else rt_detr.conv_norm(name, size, e, 1, None, component=_P)
+        Activation("Identity") if lite else conv_norm(name, size, e, 1, None, component=_P)
         for size in sizes_seen
     ]
     found.children["encoder_input_proj"] = ModuleList(projections)
@@ -332,19 +281,18 @@ def projections(name: str, c: ModelConfig) -> ModuleList:
         elif name == _FINE:
             made.append(rt_detr.projection(widths[-1], d, kernel))
         else:
-            made.append(rt_detr.conv_norm(name, widths[-1], d, kernel, None, component=_P))
+            made.append(conv_norm(name, widths[-1], d, kernel, None, component=_P))
     return ModuleList(made)
 
 
 def model(name: str, c: ModelConfig) -> Module:
     d, lite = _d(c), name == _DEIM and c.text("encoder_type", default="hybrid") == "lite"
-    box = f"{name}MLPPredictionHead" if name == _FINE else f"{name}MLP"
     return Module(
         f"{name}Model",
         {
             **(seen(c) if name == _FINE else {"conv_encoder": conv_encoder(c)}),
             "encoder": lite_encoder(c) if lite else hybrid_encoder(name, c),
-            **rt_detr.guesses(c, layers_of(box, d, d, d, 4)),
+            **rt_detr.guesses(c, layers_of(_box(name), d, d, d, 4)),
             "decoder": decoder(name, c),
             "decoder_input_proj": projections(name, c),
         },

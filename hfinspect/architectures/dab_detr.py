@@ -12,7 +12,7 @@ from ..core.config import ModelConfig
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.convolutions import rectifier
-from ..layers.deformable import label_scores, predictor
+from ..layers.deformable import detector_layer, first_and_rest, label_scores, predictor, up_down
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
@@ -29,22 +29,16 @@ _PARTS = {
 _d = size("hidden_size", default=256)
 
 
-def _forward(c: ModelConfig, side: str) -> dict[str, Module]:
-    d, inner = _d(c), c.dim(f"{side}_ffn_dim", default=2048)
-    return {
-        "activation_fn": rectifier(c.text("activation_function", default="prelu")),
-        "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
-        "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
-        "final_layer_norm": LayerNorm(d),
-    }
+def _act(c: ModelConfig) -> Module:
+    return rectifier(c.text("activation_function", default="prelu"))
 
 
 def encoder_layer(c: ModelConfig) -> Module:
-    d = _d(c)
+    d, inner = _d(c), c.dim("encoder_ffn_dim", default=2048)
     heads = c.dim("encoder_attention_heads", default=8)
     c.divided(d, heads, "hidden_size", "encoder_attention_heads")
-    look = {"self_attn": clip_attention("DetrAttention", d), "self_attn_layer_norm": LayerNorm(d)}
-    return Module(f"{_NAME}EncoderLayer", {**look, **_forward(c, "encoder")})
+    look = clip_attention("DetrAttention", d)
+    return detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
 
 
 def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
@@ -70,11 +64,17 @@ def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
 
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
+    d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
     return Module(
         f"{_NAME}DecoderLayer",
         self_attn=_attention(c, "self", first=first),
         cross_attn=_attention(c, "cross", first=first),
-        mlp=Module(f"{_NAME}DecoderLayerFFN", dict(_forward(c, "decoder"))),
+        mlp=Module(
+            f"{_NAME}DecoderLayerFFN",
+            activation_fn=_act(c),
+            **up_down(d, inner),
+            final_layer_norm=LayerNorm(d),
+        ),
     )
 
 
@@ -88,8 +88,6 @@ def model(c: ModelConfig) -> Module:
     network, sizes = detr.backbone(c)
     network = renamed(network, "Detr", _NAME)
     network.class_name = f"{_NAME}ConvModel"
-    count = int(c.count("decoder_layers", default=6))
-    rest = decoder_layer(c, first=False)
     patterns = c.dim("num_patterns", default=0, minimum=0)
     normed = c.flag("normalize_before", default=False)
     return Module(
@@ -107,7 +105,7 @@ def model(c: ModelConfig) -> Module:
         ),
         decoder=Module(
             f"{_NAME}Decoder",
-            layers=Layers([decoder_layer(c, first=True), *[rest] * (count - 1)] if count else []),
+            layers=first_and_rest(c, decoder_layer),
             layernorm=LayerNorm(d),
             query_scale=_mlp((d, d, d)),
             ref_point_head=_mlp((2 * d, d, d)),

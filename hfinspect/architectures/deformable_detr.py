@@ -19,15 +19,7 @@ from ..layers.deformable import (
 )
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
-from ..trees.modules import (
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from . import detr
 
 _NAME = "DeformableDetr"

@@ -2,7 +2,7 @@
 
 A ResNet with frozen batch norms (all their tensors are buffers), an encoder and a decoder of which
 each query finds one object. Without ``backbone_config`` the ResNet is timm's, whose names are those
-of torchvision (timm_resnet.py).
+of torchvision.
 """
 
 from itertools import pairwise
@@ -14,10 +14,8 @@ from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
 from ..layers.deformable import detector_layer, positions, predictor, width
 from ..layers.vision import clip_attention
-from ..trees.catalog import register
+from ..trees.catalog import builder, register
 from ..trees.modules import (
-    Activation,
-    BatchNorm,
     Buffer,
     Conv,
     Embedding,
@@ -27,33 +25,13 @@ from ..trees.modules import (
     Linear,
     Module,
     Parameter,
-    Sequential,
 )
 
-# ---- ResNets as timm and torchvision name them. Structure: He et al. 2015, tables 1 and 4;
-# attribute names: torchvision/models/resnet.py, which timm/models/resnet.py shares.
-
-#: Blocks per stage, and by how much a block's output is wider than its inside.
-RESNETS = {
-    "resnet18": ((2, 2, 2, 2), 1), "resnet34": ((3, 4, 6, 3), 1), "resnet50": ((3, 4, 6, 3), 4),
-    "resnet101": ((3, 4, 23, 3), 4), "resnet152": ((3, 8, 36, 3), 4),
-}  # fmt: skip
+#: The plain ResNets of timm, and by how much a block's output is wider than its inside.
+RESNETS = {"resnet18": 1, "resnet34": 1, "resnet50": 4, "resnet101": 4, "resnet152": 4}
 
 
-def _block(inputs: Dim, inner: Dim, expansion: int, *, first: bool) -> Module:
-    outputs = inner * expansion if expansion > 1 else inner
-    wide = expansion > 1
-    projected = Sequential(Conv(inputs, outputs, 1, bias=False), BatchNorm(outputs))
-    return Module(
-        "Bottleneck" if wide else "BasicBlock",
-        conv1=Conv(inputs, inner, 1 if wide else 3, bias=False),
-        bn1=BatchNorm(inner),
-        conv2=Conv(inner, inner, 3, bias=False),
-        bn2=BatchNorm(inner),
-        conv3=Conv(inner, outputs, 1, bias=False) if wide else None,
-        bn3=BatchNorm(outputs) if wide else None,
-        downsample=projected if first and int(inputs) != int(outputs) else None,
-    )
+# ---- backbone
 
 
 def timm_resnet(c: ModelConfig, channels: Dim) -> tuple[Module, tuple[Dim, ...]]:
@@ -64,27 +42,10 @@ def timm_resnet(c: ModelConfig, channels: Dim) -> tuple[Module, tuple[Dim, ...]]
     name = c.text("backbone", default="resnet50") or "resnet50"
     if name not in RESNETS:
         raise c.error("backbone", name, f"one of {', '.join(RESNETS)}")
-    depths, expansion = RESNETS[name]
-    before = Dim(64)
-    children: dict[str, Module] = {
-        "conv1": Conv(channels, before, 7, stride=2, bias=False),
-        "bn1": BatchNorm(before),
-        "act1": Activation("ReLU"),
-        "maxpool": Activation("MaxPool2d"),
-    }
-    sizes = []
-    for stage, depth in enumerate(depths):
-        inner = Dim(64 * 2**stage)
-        outputs = inner * expansion if expansion > 1 else inner
-        entry = _block(before, inner, expansion, first=True)
-        rest = _block(outputs, inner, expansion, first=False)
-        children[f"layer{stage + 1}"] = Sequential(entry, *[rest] * (depth - 1))
-        sizes.append(outputs)
-        before = outputs
-    return Module("FeatureListNet", dict(children)), tuple(sizes)
-
-
-# ---- backbone
+    network = builder(name)(ModelConfig({"num_classes": 0}))
+    network.class_name = "FeatureListNet"
+    network.children["conv1"] = Conv(channels, 64, 7, stride=2, bias=False)
+    return network, tuple(Dim(64 * 2**stage * RESNETS[name]) for stage in range(4))
 
 
 def frozen_norm(features: int, name: str = "Detr") -> Module:

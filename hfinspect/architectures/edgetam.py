@@ -12,15 +12,7 @@ from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention
 from ..trees.catalog import auto_model, register, register_part
-from ..trees.modules import (
-    Activation,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Weight,
-)
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from . import sam2, sam3_tracker
 
 _IMAGE, _VIDEO = "EdgeTam", "EdgeTamVideo"

@@ -14,24 +14,18 @@ from ..layers.blocks import activation
 from ..layers.deformable import (
     deformable_attention,
     detector_layer,
+    eps,
     levels,
     named_attention,
+    norm,
     positions,
     predictor,
     projections,
+    up_down,
     width,
 )
 from ..trees.catalog import auto_model, register_pair
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
 from .detr import freeze
 
 _NAME = "GroundingDino"
@@ -54,23 +48,12 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
 # ---- layers
 
 
-def _eps(c: ModelConfig) -> float:
-    return c.number("layer_norm_eps", default=1e-5)
-
-
 def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(width(c), eps=_eps(c))
+    return norm(c, width(c))
 
 
 def attention(c: ModelConfig) -> Module:
     return named_attention(_NAME, width(c), c.number("attention_dropout", default=0.0))
-
-
-def _forward(d: Dim, inner: Dim) -> dict[str, Module]:
-    return {
-        "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
-        "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
-    }
 
 
 def _act(c: ModelConfig) -> Module:
@@ -104,7 +87,7 @@ def encoder_layer(c: ModelConfig) -> Module:
     d, inner = width(c), c.dim("encoder_ffn_dim", default=2048)
     enhanced: dict[str, Module] = {
         "self_attn": attention(c),
-        **_forward(d, inner // 2),
+        **up_down(d, inner // 2),
         "layer_norm_before": _norm(c),
         "layer_norm_after": _norm(c),
         "activation": _act(c),
@@ -114,7 +97,7 @@ def encoder_layer(c: ModelConfig) -> Module:
         f"{_NAME}EncoderLayer",
         text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", dict(enhanced)),
         fusion_layer=fusion_layer(c),
-        deformable_layer=detector_layer(deformed, d, inner, look, eps=_eps(c), act=_act(c)),
+        deformable_layer=detector_layer(deformed, d, inner, look, eps=eps(c), act=_act(c)),
     )
 
 
@@ -127,7 +110,7 @@ def decoder_layer(c: ModelConfig) -> Module:
         "encoder_attn_text_layer_norm": _norm(c),
         "encoder_attn": deformable_attention(c, _NAME, 1),
         "encoder_attn_layer_norm": _norm(c),
-        **_forward(width(c), c.dim("decoder_ffn_dim", default=2048)),
+        **up_down(width(c), c.dim("decoder_ffn_dim", default=2048)),
         "final_layer_norm": _norm(c),
     }
     return Module(f"{_NAME}DecoderLayer", dict(children))

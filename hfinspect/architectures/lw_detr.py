@@ -11,14 +11,20 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.backbones import hands_on
+from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import activation, gated_mlp, gated_width, size, two_layer_mlp
-from ..layers.deformable import label_scores, predictor, sampling_attention
-from ..layers.vision import narrowed_attention, pair, patch_conv, patch_count, plain_mlp, scaled
-from ..trees.catalog import register, register_pair, register_part
-from ..trees.handed_on import chosen_stages, stage_names
+from ..layers.deformable import conv_norm, label_scores, predictor, sampling_attention, up_down
+from ..layers.vision import (
+    narrowed_attention,
+    pair,
+    patch_conv,
+    patch_count,
+    plain_mlp,
+    scaled,
+    uneven_width,
+)
+from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import (
-    BatchNorm,
     Conv,
     Embedding,
     LayerNorm,
@@ -28,18 +34,20 @@ from ..trees.modules import (
     ModuleList,
     Sequential,
     Weight,
+    each_module,
 )
 
 _LW, _RF = "LwDetr", "RfDetr"
-_P = Component.PROJECTOR
+_P, _HEAD = Component.PROJECTOR, Component.HEAD
 #: What the config classes make of an absent backbone_config.
 BACKBONES = {
-    _LW: {"image_size": 1024, "hidden_size": 192, "num_hidden_layers": 10,
-          "window_block_indices": [0, 1, 3, 6, 7, 9], "out_indices": [2, 4, 5, 9]},
-    _RF: {"num_attention_heads": 6, "out_features": ["stage2", "stage5", "stage8", "stage11"],
-          "hidden_size": 384, "num_register_tokens": 0, "image_size": 518},
+    _LW: {"model_type": "lw_detr_vit", "image_size": 1024, "hidden_size": 192,
+          "num_hidden_layers": 10, "window_block_indices": [0, 1, 3, 6, 7, 9],
+          "out_indices": [2, 4, 5, 9]},
+    _RF: {"model_type": "rf_detr_dinov2", "num_attention_heads": 6, "hidden_size": 384,
+          "out_features": ["stage2", "stage5", "stage8", "stage11"], "num_register_tokens": 0,
+          "image_size": 518},
 }  # fmt: skip
-_TYPES = {_LW: "lw_detr_vit", _RF: "rf_detr_dinov2"}
 
 
 # ---- the ViTs
@@ -48,30 +56,29 @@ _TYPES = {_LW: "lw_detr_vit", _RF: "rf_detr_dinov2"}
 _hidden = size("hidden_size", default=768)
 
 
-def attention(c: ModelConfig, name: str, *, key_bias: bool, inside: bool) -> Module:
-    """``inside`` a detector, whose files nest the projections as older ViTs do."""
-    h, heads = _hidden(c), c.dim("num_attention_heads", default=12)
-    wide = heads * c.dim("head_dim", default=h // heads) if c.has("head_dim") else None
-    inner = h if wide is None and not h % heads else wide or heads * (h // heads)
-    bias = c.flag("qkv_bias", default=True)
+def attention(c: ModelConfig, name: str, *, key_bias: bool) -> Module:
+    h, bias = _hidden(c), c.flag("qkv_bias", default=True)
+    wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
+    inner = h if wide is None else wide
     query, key, value = (
         Linear(h, inner, bias=bias and (kind != "key" or key_bias), kind=kind)
         for kind in ("query", "key", "value")
     )
-    output = Linear(inner, h, kind="output")
-    parts: dict[str, Module] = {"q_proj": query, "k_proj": key, "v_proj": value, "o_proj": output}
-    if inside:
-        three = Module("Module", query=query, key=key, value=value)
-        last = output if name.startswith(_LW) else Module("Module", dense=output)
-        parts = {"attention": three, "output": last}
-    return Module(f"{name}Attention", dict(parts), component=Component.ATTENTION)
+    return Module(
+        f"{name}Attention",
+        q_proj=query,
+        k_proj=key,
+        v_proj=value,
+        o_proj=Linear(inner, h, kind="output"),
+        component=Component.ATTENTION,
+    )
 
 
-def _norm(c: ModelConfig) -> Module:
+def _vit_norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-6))
 
 
-def vit(c: ModelConfig, *, inside: bool = False) -> Module:
+def vit(c: ModelConfig) -> Module:
     """LW-DETR's, with a learned factor of each channel before both sums."""
     name, h = f"{_LW}ViT", _hidden(c)
     image, patch = pair(c, "pretrain_image_size", default=224), pair(c, "patch_size", default=16)
@@ -79,10 +86,10 @@ def vit(c: ModelConfig, *, inside: bool = False) -> Module:
     placed = c.flag("use_absolute_position_embeddings", default=True)
     layer = Module(
         f"{name}Layer",
-        attention=attention(c, name, key_bias=False, inside=inside),
+        attention=attention(c, name, key_bias=False),
         intermediate=two_layer_mlp(f"{name}Mlp", h, inner, act=act),
-        layernorm_before=_norm(c),
-        layernorm_after=_norm(c),
+        layernorm_before=_vit_norm(c),
+        layernorm_after=_vit_norm(c),
         gamma_1=Weight(h, kind="layer_scale"),
         gamma_2=Weight(h, kind="layer_scale"),
     )
@@ -103,7 +110,7 @@ def vit(c: ModelConfig, *, inside: bool = False) -> Module:
     )
 
 
-def dinov2(c: ModelConfig, *, inside: bool = False) -> Module:
+def dinov2(c: ModelConfig) -> Module:
     """RF-DETR's: DINOv2's, without a join of its gated MLP's matrices."""
     name, h = f"{_RF}Dinov2", _hidden(c)
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=14)
@@ -117,10 +124,10 @@ def dinov2(c: ModelConfig, *, inside: bool = False) -> Module:
     scale = Module(f"{name}LayerScale", lambda1=Weight(h, kind="scale"))
     layer = Module(
         f"{name}Layer",
-        norm1=_norm(c),
-        attention=attention(c, name, key_bias=True, inside=inside),
+        norm1=_vit_norm(c),
+        attention=attention(c, name, key_bias=True),
         layer_scale1=scale,
-        norm2=_norm(c),
+        norm2=_vit_norm(c),
         mlp=mlp,
         layer_scale2=scale,
     )
@@ -138,16 +145,9 @@ def dinov2(c: ModelConfig, *, inside: bool = False) -> Module:
         encoder=Module(
             f"{name}Encoder", layer=Layers.of(c.count("num_hidden_layers", default=12), layer)
         ),
-        layernorm=_norm(c),
+        layernorm=_vit_norm(c),
         part="vision",
     )
-
-
-def _maps(c: ModelConfig) -> tuple[Dim, ...]:
-    """One width for each layer that is handed on."""
-    count = int(c.count("num_hidden_layers", default=12))
-    chosen = chosen_stages(c, stage_names(count))
-    return tuple(_hidden(c) for _ in chosen)
 
 
 # ---- to one width
@@ -162,13 +162,14 @@ def convolution(
     """With a batch norm, or RF-DETR's norm over the channels; ``inside`` a stage, what mixes the
     channels of a point is a convolution like any other."""
     component = Component.CONV if inside and kernel == 1 else _P
+    if name == _LW:
+        return conv_norm(name, inputs, outputs, kernel, act, component=component)
     conv = Conv(inputs, outputs, kernel, bias=False, component=component)
-    if name == _RF:
-        norm = LayerNorm(outputs, class_name=f"{_RF}LayerNorm")
-        return Module(f"{_RF}ConvNormLayer", conv=conv, bn=norm)
-    return Module(
-        f"{_LW}ConvNormLayer", conv=conv, norm=BatchNorm(outputs), activation=activation(act)
-    )
+    return Module(f"{name}ConvNormLayer", conv=conv, bn=_norm(name, outputs))
+
+
+def _norm(name: str, width: Dim | int, eps: float | None = None) -> Module:
+    return LayerNorm(width, eps=eps, class_name=f"{name}LayerNorm")
 
 
 def squeezed(name: str, c: ModelConfig, inputs: Dim) -> Module:
@@ -192,23 +193,24 @@ def _sampling(h: Dim, scale: float) -> tuple[list[Module], Dim]:
     """The map at another size, and its width then."""
     if scale == 0.5:
         return [convolution(_LW, h, h, 3, "relu")], h
-    if scale != 2:
+    if scale == 1:
         return [], h
+    to = partial(Conv, kernel=2, stride=2, transposed=True, component=_P)
+    half, quarter = h // 2, h // 4
     if h > 512:
-        half, quarter = h // 2, h // 4
-        up = Conv(half, quarter, 2, stride=2, transposed=True, component=_P)
-        return [convolution(_LW, h, half, 1, "relu"), up], quarter
-    return [Conv(h, h // 2, 2, stride=2, transposed=True, component=_P)], h // 2
+        return [convolution(_LW, h, half, 1, "relu"), to(half, quarter)], quarter
+    return [to(h, half)], half
 
 
 def _scales(c: ModelConfig) -> list[float]:
     found = c.raw("projector_scale_factors")
     found = [] if found is None else found
-    if not isinstance(found, list) or len(found) > 100:
-        raise c.error("projector_scale_factors", found, "a list")
-    for scale in found:
-        if isinstance(scale, bool) or scale not in (0.5, 1, 2):
-            raise c.error("projector_scale_factors", scale, "0.5, 1 or 2")
+    if (
+        not isinstance(found, list)
+        or len(found) > 100
+        or any(isinstance(scale, bool) or scale not in (0.5, 1, 2) for scale in found)
+    ):
+        raise c.error("projector_scale_factors", found, "a list of 0.5, 1 and 2")
     return found
 
 
@@ -223,48 +225,56 @@ def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
                 f"{_LW}ScaleProjector",
                 sampling_layers=ModuleList(layers),
                 projector_layer=squeezed(_LW, c, sampled[-1][1] * len(sizes)),
-                layer_norm=LayerNorm(_d(c), class_name=f"{_LW}LayerNorm"),
+                layer_norm=_norm(_LW, _d(c)),
             )
         )
     return Module(f"{_LW}MultiScaleProjector", scale_layers=ModuleList(scales), component=_P)
 
 
+def _nested(network: Module, name: str) -> Module:
+    """The ViT as files of detectors have it: its projections where older ViTs have them."""
+    for module in each_module(network):
+        if "q_proj" in module.children:
+            query, key, value, output = (module.children[f"{letter}_proj"] for letter in "qkvo")
+            module.children = {
+                "attention": Module("Module", query=query, key=key, value=value),
+                "output": output if name == _LW else Module("Module", dense=output),
+            }
+    return network
+
+
 def conv_encoder(name: str, c: ModelConfig) -> Module:
-    section = c.section("backbone_config", default=BACKBONES[name])
-    if section.model_type not in (None, _TYPES[name]):
-        raise section.error("model_type", section.model_type, _TYPES[name])
-    if c.has("backbone") and not c.has("backbone_config"):
-        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
-    sizes = _maps(section)
+    default = BACKBONES[name]
+    section = backbone_section(c, default).of_type(str(default["model_type"]))
+    network, sizes = backbone(section, default_type=str(default["model_type"]))
     if not sizes:
         raise section.error("out_features", [], "at least one stage")
+    network = _nested(network, name)
     if name == _LW:
-        network = vit(section, inside=True)
-        return Module(f"{_LW}ConvEncoder", backbone=network, projector=projector(c, sizes))
-    last = LayerNorm(_d(c), class_name=f"{_RF}LayerNorm")
-    stage = Sequential(squeezed(_RF, c, sizes[0] * len(sizes)), last)
-    encoder = Module("Module", encoder=dinov2(section, inside=True))
-    scale = Module(f"{_RF}ScaleProjector", stages=Layers([stage]), component=_P)
-    return ModuleList([Module(f"{_RF}ConvEncoder", encoder=encoder, projector=scale)])
+        return Module(f"{name}ConvEncoder", backbone=network, projector=projector(c, sizes))
+    stage = Sequential(squeezed(name, c, sizes[0] * len(sizes)), _norm(name, _d(c)))
+    encoder = Module("Module", encoder=network)
+    scale = Module(f"{name}ScaleProjector", stages=Layers([stage]), component=_P)
+    return ModuleList([Module(f"{name}ConvEncoder", encoder=encoder, projector=scale)])
 
 
 # ---- decoder
 
 
 def _self_attention(name: str, c: ModelConfig) -> Module:
-    d, heads = _d(c), c.dim("decoder_self_attention_heads", default=8)
-    even = not c.has("head_dim") and not d % heads
-    inner = d if even else heads * c.dim("head_dim", default=d // heads)
+    d = _d(c)
+    wide = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
+    inner = d if wide is None else wide
     bias = c.flag("attention_bias", default=True)
-    if name == _RF:
-        return Module(
-            f"{_RF}Attention",
-            in_proj_weight=Weight(3 * inner, d, kind="qkv"),
-            in_proj_bias=Weight(3 * inner, kind="qkv") if bias else None,
-            out_proj=Linear(inner, d, bias=bias, kind="output"),
-            component=Component.ATTENTION,
-        )
-    return narrowed_attention(f"{_LW}Attention", d, inner, bias=bias)
+    if name == _LW:
+        return narrowed_attention(f"{name}Attention", d, inner, bias=bias)
+    return Module(
+        f"{name}Attention",
+        in_proj_weight=Weight(3 * inner, d, kind="qkv"),
+        in_proj_bias=Weight(3 * inner, kind="qkv") if bias else None,
+        out_proj=Linear(inner, d, bias=bias, kind="output"),
+        component=Component.ATTENTION,
+    )
 
 
 def decoder_layer(name: str, c: ModelConfig) -> Module:
@@ -273,21 +283,22 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     c.divided(d, heads, "d_model", "decoder_cross_attention_heads")
     levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
     points = heads * levels * c.dim("decoder_n_points", default=4)
-    parts: dict[str, Module] = {
-        "self_attn": _self_attention(name, c),
-        "self_attn_layer_norm": LayerNorm(d),
-        "cross_attn": sampling_attention(name, d, points),
-        "cross_attn_layer_norm": LayerNorm(d),
-        "layer_norm": LayerNorm(d),
-    }
-    up = Linear(d, inner, component=Component.MLP, kind="up")
-    down = Linear(inner, d, component=Component.MLP, kind="down")
     if name == _LW:
-        mlp = Module(f"{_LW}MLP", fc1=up, fc2=down, component=Component.MLP)
-        return Module(f"{_LW}DecoderLayer", {**parts, "mlp": mlp})
-    for i, key in enumerate(("self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"), 1):
-        parts[f"norm{i}"] = parts.pop(key)
-    return Module(f"{_RF}DecoderLayer", {**parts, "linear1": up, "linear2": down})
+        norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
+        mlp = Module(f"{name}MLP", {**up_down(d, inner)}, component=Component.MLP)
+        forward = {"mlp": mlp}
+    else:
+        norms = ["norm1", "norm2", "norm3"]
+        forward = up_down(d, inner, "linear1", "linear2")
+    return Module(
+        f"{name}DecoderLayer",
+        {
+            "self_attn": _self_attention(name, c),
+            "cross_attn": sampling_attention(name, d, points),
+            **{norm: LayerNorm(d) for norm in norms},
+            **forward,
+        },
+    )
 
 
 def model(name: str, c: ModelConfig) -> Module:
@@ -308,12 +319,13 @@ def model(name: str, c: ModelConfig) -> Module:
         "enc_out_bbox_embed": ModuleList([predictor(name, (d, d, d, 4))] * count),
         "enc_out_class_embed": ModuleList([label_scores(c, d)] * count),
     }
-    table = Embedding(queries, 4, kind="position")
     return Module(
         f"{name}Model",
         {
             "backbone": conv_encoder(name, c),
-            "refpoint_embed" if rf else "reference_point_embed": table,
+            "refpoint_embed" if rf else "reference_point_embed": Embedding(
+                queries, 4, kind="position"
+            ),
             "query_feat": Embedding(queries, d, kind="detection_token"),
             **({"transformer": Module("Module", dict(guesses))} if rf else guesses),
         },
@@ -321,65 +333,51 @@ def model(name: str, c: ModelConfig) -> Module:
     )
 
 
-def _heads(name: str, c: ModelConfig) -> dict[str, Module]:
-    d = _d(c)
-    return {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
-
-
-def object_detection(c: ModelConfig) -> Module:
-    return Module(
-        f"{_LW}ForObjectDetection", {"model": model(_LW, c), **_heads(_LW, c)}, part="vision"
-    )
-
-
-def flat_detection(c: ModelConfig) -> Module:
+def object_detection(name: str, c: ModelConfig, **more: Module) -> Module:
     """RF-DETR's files keep model and heads next to each other."""
-    children = {**model(_RF, c).children, **_heads(_RF, c)}
-    return Module(f"{_RF}ForObjectDetection", dict(children), part="vision")
+    d, base = _d(c), model(name, c)
+    heads = {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
+    parts = {"model": base} if name == _LW else base.children
+    return Module(f"{name}ForObjectDetection", {**parts, **heads, **more}, part="vision")
 
 
 def segmentation(c: ModelConfig) -> Module:
     """Masks: queries against a map that one block for each layer of the decoder sharpens."""
     d, inner = _d(c), c.dim("intermediate_size", default=1024)
     act = activation(c.text("segmentation_head_activation_function", default="gelu"))
-    head = Component.HEAD
     block = Module(
         f"{_RF}SegmentationBlock",
-        norm=LayerNorm(d, eps=1e-6, class_name=f"{_RF}LayerNorm"),
+        norm=_norm(_RF, d, 1e-6),
         act=act,
         dwconv=Conv(d, d, 3, groups=d),
         pwconv1=Linear(d, d, component=Component.CONV),
     )
-    root = flat_detection(c)
-    root.class_name = f"{_RF}ForInstanceSegmentation"
-    layers = Sequential(Linear(d, inner), act, Linear(inner, d), component=head)
-    root.children["segmentation_head"] = Module(
+    queries = Module(
+        f"{_RF}SegmentationMLPBlock",
+        norm_in=LayerNorm(d),
+        layers=Sequential(Linear(d, inner), act, Linear(inner, d), component=_HEAD),
+    )
+    head = Module(
         "Module",
         blocks=Layers.of(c.count("decoder_layers", default=3), block),
-        spatial_features_proj=Conv(d, d, 1, component=head),
-        query_features_block=Module(
-            f"{_RF}SegmentationMLPBlock", norm_in=LayerNorm(d), layers=layers
-        ),
-        query_features_proj=Linear(d, d, component=head),
+        spatial_features_proj=Conv(d, d, 1, component=_HEAD),
+        query_features_block=queries,
+        query_features_proj=Linear(d, d, component=_HEAD),
         bias=Weight(1),
-        component=head,
+        component=_HEAD,
     )
+    root = object_detection(_RF, c, segmentation_head=head)
+    root.class_name = f"{_RF}ForInstanceSegmentation"
     return root
 
 
-register_pair(
-    "lw_detr", _LW, object_detection, partial(model, _LW), "vision", ending="ForObjectDetection"
-)
-register(
-    "rf_detr",
-    {
-        f"{_RF}ForObjectDetection": flat_detection,
-        f"{_RF}ForInstanceSegmentation": segmentation,
-        f"{_RF}Model": partial(model, _RF),
-    },
-    category="vision",
-)
+for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):
+    classes: dict[str, Builder] = {
+        f"{prefix}ForObjectDetection": partial(object_detection, prefix),
+        f"{prefix}Model": partial(model, prefix),
+    }
+    if prefix == _RF:
+        classes[f"{_RF}ForInstanceSegmentation"] = segmentation
+    register(model_type, classes, base_prefix="model" if prefix == _LW else "", category="vision")
 register_part("lw_detr_vit", f"{_LW}ViTBackbone", vit, "vision")
 register_part("rf_detr_dinov2", f"{_RF}Dinov2Backbone", dinov2, "vision")
-for backbone_type in _TYPES.values():
-    hands_on(backbone_type, _maps)

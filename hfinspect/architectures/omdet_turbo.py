@@ -11,31 +11,23 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size, two_layer_mlp
-from ..layers.deformable import detector_layer, named_attention, predictor, sampling_attention
-from ..trees.catalog import auto_class, auto_model, register_part
-from ..trees.modules import (
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Sequential,
-    Weight,
+from ..layers.deformable import (
+    conv_norm,
+    detector_layer,
+    eps,
+    named_attention,
+    norm,
+    predictor,
+    sampling_attention,
+    up_down,
 )
+from ..trees.catalog import auto_class, auto_model, register_part
+from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Sequential, Weight
 from . import rt_detr
 
 _NAME = "OmDetTurbo"
 #: What stands for an absent backbone_config where timm is not wanted.
 BACKBONE = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
-
-
-def _eps(c: ModelConfig) -> float:
-    return c.number("layer_norm_eps", default=1e-5)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    return LayerNorm(size, eps=_eps(c))
 
 
 _e = size("encoder_hidden_dim", "d_model", default=256)
@@ -55,7 +47,7 @@ def vision(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}VisionBackbone",
         vision_backbone=auto_class(section, "Backbone", default_type="swin", part="vision"),
-        layer_norms=ModuleList(_norm(c, size) for size in _maps(c)),
+        layer_norms=ModuleList(norm(c, size) for size in _maps(c)),
     )
 
 
@@ -75,7 +67,7 @@ def encoder(c: ModelConfig) -> Module:
     c.divided(e, c.dim("encoder_attention_heads", default=8), "d_model", "encoder_attention_heads")
     act = activation(c.text("encoder_feedforward_activation", default="relu"))
     look = named_attention(_NAME, e)
-    layer = detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=_eps(c), act=act)
+    layer = detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=eps(c), act=act)
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
     attended = Module(f"{_NAME}Encoder", layers=layers)
     projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
@@ -89,9 +81,9 @@ def encoder(c: ModelConfig) -> Module:
             "encoder": ModuleList([attended] * len(projected)),
             **rt_detr.mixed(
                 len(_maps(c)) - 1,
-                lateral=rt_detr.conv_norm(_NAME, e, e, 1, between),
+                lateral=conv_norm(_NAME, e, e, 1, between),
                 fused=rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu")),
-                smaller=rt_detr.conv_norm(_NAME, e, e, 3, between),
+                smaller=conv_norm(_NAME, e, e, 3, between),
             ),
         },
     )
@@ -107,13 +99,12 @@ def decoder_layer(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}DeformableTransformerDecoderLayer",
         self_attn=named_attention(_NAME, d),
-        norm1=_norm(c, d),
+        norm1=norm(c, d),
         cross_attn=sampling_attention(_NAME, wide, points),
-        norm2=_norm(c, d),
-        linear1=Linear(d, inner, component=Component.MLP, kind="up"),
+        norm2=norm(c, d),
+        **up_down(d, inner, "linear1", "linear2"),
         act=activation(c.text("decoder_activation", default="relu")),
-        linear2=Linear(inner, d, component=Component.MLP, kind="down"),
-        norm3=_norm(c, d),
+        norm3=norm(c, d),
     )
 
 
@@ -136,7 +127,7 @@ def decoder(c: ModelConfig) -> Module:
             mlp=two_layer_mlp(
                 f"{_NAME}MLPWithDropout", classes, task, names=("linear1", "linear2")
             ),
-            res1=Module(f"{_NAME}ResidualLayer", norm1=_norm(c, classes)),
+            res1=Module(f"{_NAME}ResidualLayer", norm1=norm(c, classes)),
         ),
         task_project=Linear(classes, d, component=Component.PROJECTOR)
         if int(classes) != int(d)
@@ -144,9 +135,7 @@ def decoder(c: ModelConfig) -> Module:
         layers=Layers.of(count, decoder_layer(c)),
         tgt_embed=Embedding(queries, d, kind="detection_token") if learned else None,
         query_position_head=_boxes((4, 2 * d, d)),
-        encoder_vision_features=Sequential(
-            Linear(d, d, component=Component.EMBEDDING), _norm(c, d)
-        ),
+        encoder_vision_features=Sequential(Linear(d, d, component=Component.EMBEDDING), norm(c, d)),
         encoder_class_head=scores,
         encoder_bbox_head=_boxes((d, d, d, 4)),
         decoder_class_head=ModuleList([scores] * int(count)),

@@ -15,9 +15,12 @@ from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
 from ..layers.deformable import (
+    conv_norm,
     detector_layer,
+    eps,
     label_scores,
     layer_heads,
+    norm,
     predictor,
     sampling_attention,
     width,
@@ -30,7 +33,6 @@ from ..trees.modules import (
     Buffer,
     Conv,
     Embedding,
-    LayerNorm,
     Layers,
     Linear,
     Module,
@@ -44,18 +46,6 @@ BACKBONE = {"model_type": "rt_detr_resnet", "out_indices": [2, 3, 4]}
 
 
 # ---- encoder
-
-
-def conv_norm(
-    name: str, inputs: int, outputs: int, kernel: int, act: str | None, *, groups: int = 1,
-    component: Component = Component.CONV,
-) -> Module:  # fmt: skip
-    return Module(
-        f"{name}ConvNormLayer",
-        conv=Conv(inputs, outputs, kernel, groups=groups, bias=False, component=component),
-        norm=BatchNorm(outputs),
-        activation=activation(act) if act else Activation("Identity"),
-    )
 
 
 def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> Module:
@@ -77,10 +67,6 @@ def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> Module:
     )
 
 
-def _eps(c: ModelConfig) -> float:
-    return c.number("layer_norm_eps", default=1e-5)
-
-
 def mixed(steps: int, *, lateral: Module, fused: Module, smaller: Module) -> dict[str, Module]:
     """The maps mixed from coarse to fine and back, ``steps`` times each."""
     each = {"lateral_convs": lateral, "fpn_blocks": fused, "downsample_convs": smaller}
@@ -88,25 +74,35 @@ def mixed(steps: int, *, lateral: Module, fused: Module, smaller: Module) -> dic
     return {name: ModuleList([module] * steps) for name, module in each.items()}
 
 
-_width = size("encoder_hidden_dim", default=256)
+width_inside = size("encoder_hidden_dim", default=256)
+
+
+def seen_maps(c: ModelConfig) -> tuple[Dim, ...]:
+    """The widths of the maps that the encoder mixes."""
+    return c.dims("encoder_in_channels", default=(512, 1024, 2048))
+
+
+def attended(name: str, c: ModelConfig) -> Module:
+    """Attention within each map that ``encode_proj_layers`` lists."""
+    d, inner = width_inside(c), c.dim("encoder_ffn_dim", default=1024)
+    heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
+    c.divided(d, heads, "encoder_hidden_dim", "encoder_attention_heads")
+    look = clip_attention(f"{name}SelfAttention", d)
+    layer = detector_layer(f"{name}EncoderLayer", d, inner, look, eps=eps(c))
+    layers = Layers.of(c.count("encoder_layers", default=1), layer)
+    projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
+    return ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))
 
 
 def hybrid_encoder(name: str, c: ModelConfig) -> Module:
-    d, act = _width(c), c.text("activation_function", default="silu")
-    heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
-    c.divided(d, heads, "encoder_hidden_dim", "encoder_attention_heads")
-    inner, look = c.dim("encoder_ffn_dim", default=1024), clip_attention(f"{name}SelfAttention", d)
-    layer = detector_layer(f"{name}EncoderLayer", d, inner, look, eps=_eps(c))
-    layers = Layers.of(c.count("encoder_layers", default=1), layer)
-    projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
+    d, act = width_inside(c), c.text("activation_function", default="silu")
     mixing = mixed(
-        len(c.dims("encoder_in_channels", default=(512, 1024, 2048))) - 1,
+        len(seen_maps(c)) - 1,
         lateral=conv_norm(name, d, d, 1, act),
         fused=fusion_block(name, c, d, act),
         smaller=conv_norm(name, d, d, 3, act),
     )
-    attended = ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))
-    return Module(f"{name}HybridEncoder", {"encoder": attended, **mixing})
+    return Module(f"{name}HybridEncoder", {"encoder": attended(name, c), **mixing})
 
 
 # ---- decoder
@@ -124,7 +120,7 @@ def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
         c.dim("decoder_ffn_dim", default=1024),
         clip_attention(f"{name}SelfAttention", d),
         sampling_attention(name, d, heads * per_head, n_points_scale=scale),
-        eps=_eps(c),
+        eps=eps(c),
     )
 
 
@@ -154,7 +150,9 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
         f"{name}Model",
         {
             "backbone": network,
-            "encoder_input_proj": ModuleList(projection(size, _width(c), 1) for size in sizes),
+            "encoder_input_proj": ModuleList(
+                projection(size, width_inside(c), 1) for size in sizes
+            ),
             "encoder": hybrid_encoder(name, c),
             **guesses(c, predictor(name, (d, d, d, 4))),
             "decoder_input_proj": _projections(c, d),
@@ -182,7 +180,7 @@ def guesses(c: ModelConfig, boxes: Module) -> dict[str, Module]:
     }
     return {
         **{k: Embedding(n, d, kind="detection_token") for k, n in tables.items() if n},
-        "enc_output": Sequential(Linear(d, d), LayerNorm(d, eps=_eps(c))),
+        "enc_output": Sequential(Linear(d, d), norm(c, d)),
         "enc_score_head": label_scores(c, d),
         "enc_bbox_head": boxes,
     }

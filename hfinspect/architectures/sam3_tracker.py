@@ -14,16 +14,7 @@ from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention
 from ..trees.catalog import auto_model, register
-from ..trees.modules import (
-    Activation,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Weight,
-)
+from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from . import sam2, sam3
 
 #: The width of what a frame's memory gives (Sam3TrackerVideoMemoryAttentionLayer).

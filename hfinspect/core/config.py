@@ -296,6 +296,12 @@ class ModelConfig:
         """The same config read by the class of ``kind``, where it does not name a model_type."""
         return ModelConfig(self.given, self.path, kind)
 
+    def of_type(self, *types: str) -> ModelConfig:
+        """The same config. Raises ConfigError where it names a model_type that is none of these."""
+        if self.model_type not in (None, *types):
+            raise self.error("model_type", self.model_type, " or ".join(types))
+        return self
+
     @property
     def fields(self) -> ModelConfig:
         """The config before aliases are set: what ``__post_init__`` of its class computes from."""

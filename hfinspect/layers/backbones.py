@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
@@ -17,6 +18,14 @@ _HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}
 def hands_on(model_type: str, widths: Callable[[ModelConfig], tuple[Dim, ...]]) -> None:
     """Say which widths a backbone hands on, where its tensors do not."""
     _HANDED[model_type] = widths
+
+
+def backbone_section(c: ModelConfig, default: Mapping[str, Any]) -> ModelConfig:
+    """``backbone_config``, or what the config class makes of none. Raises ConfigError where
+    ``backbone`` stands in its place: what a repo or timm holds is not known."""
+    if c.has("backbone") and not c.has("backbone_config"):
+        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
+    return c.section("backbone_config", default=default)
 
 
 def backbone(c: ModelConfig, *, default_type: str) -> tuple[Module, tuple[Dim, ...]]:
@@ -44,7 +53,7 @@ def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
         found = [norm["weight"] for norm in norms.children.values() if isinstance(norm, Module)]
         shapes = [weight.shape for weight in found if isinstance(weight, Parameter)]
         return tuple(exact(shape[0]) for shape in shapes)
-    if c.model_type == "beit":
+    if c.model_type in ("beit", "lw_detr_vit", "rf_detr_dinov2"):
         hidden = c.dim("hidden_size", default=768)
         stages = c.count("num_hidden_layers", default=12)
         return tuple(hidden for _ in chosen_stages(c, stage_names(int(stages))))

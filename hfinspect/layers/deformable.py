@@ -14,17 +14,20 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import (
     Activation,
+    BatchNorm,
     Conv,
     Dropout,
     Embedding,
     GroupNorm,
     LayerNorm,
+    Layers,
     Linear,
     Module,
     ModuleList,
     Parameter,
     Sequential,
 )
+from .blocks import activation
 
 #: GroupNorm of what the backbone hands on.
 GROUPS = 32
@@ -39,6 +42,16 @@ def width(c: ModelConfig) -> Dim:
 def levels(c: ModelConfig) -> Dim:
     """How many scales of the image the detector looks at."""
     return c.count("num_feature_levels", default=4, minimum=1)
+
+
+def eps(c: ModelConfig) -> float:
+    """Of every norm."""
+    return c.number("layer_norm_eps", default=1e-5)
+
+
+def norm(c: ModelConfig, width: int) -> Module:
+    """A norm of that width: 2·D numbers."""
+    return LayerNorm(width, eps=eps(c))
 
 
 def projections(
@@ -149,6 +162,30 @@ def layer_heads(
     return {"class_embed": ModuleList(labels), "bbox_embed": ModuleList(found)}
 
 
+def up_down(d: int, inner: int, *names: str) -> dict[str, Module]:
+    """The two matrices of an MLP that a layer holds itself, 2·D·I weights: ``fc1`` and ``fc2``, or
+    under the ``names`` given."""
+    up, down = names or ("fc1", "fc2")
+    return {
+        up: Linear(d, inner, component=Component.MLP, kind="up"),
+        down: Linear(inner, d, component=Component.MLP, kind="down"),
+    }
+
+
+def conv_norm(
+    name: str, inputs: int, outputs: int, kernel: int, act: str | None, *, groups: int = 1,
+    component: Component = Component.CONV,
+) -> Module:  # fmt: skip
+    """A convolution without a bias, its batch norm and an activation. Source:
+    transformers/models/rt_detr/modeling_rt_detr.py, RTDetrConvNormLayer."""
+    return Module(
+        f"{name}ConvNormLayer",
+        conv=Conv(inputs, outputs, kernel, groups=groups, bias=False, component=component),
+        norm=BatchNorm(outputs),
+        activation=activation(act),
+    )
+
+
 def detector_layer(
     class_name: str,
     d: int,
@@ -168,10 +205,16 @@ def detector_layer(
         encoder_attn=cross,
         encoder_attn_layer_norm=LayerNorm(d, eps=eps) if cross else None,
         activation_fn=act,
-        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
+        **up_down(d, inner),
         final_layer_norm=LayerNorm(d, eps=eps),
     )
+
+
+def first_and_rest(c: ModelConfig, layer: Callable[..., Module]) -> Layers:
+    """The decoder's layers, of which the ``first`` is another."""
+    count = int(c.count("decoder_layers", default=6))
+    rest = [layer(c, first=False)] * (count - 1)
+    return Layers([layer(c, first=True), *rest] if count else [])
 
 
 def named_attention(name: str, d: int, dropout: float | None = None) -> Module:
