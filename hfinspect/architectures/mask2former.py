@@ -15,7 +15,7 @@ from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
-from ..layers.deformable import GROUPS, detector_layer, sampling_attention
+from ..layers.deformable import GROUPS, detector_layer, eps, sampling_attention, up_down
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -68,11 +68,9 @@ _PIXELS = Pixels(_NAME, "feature_size", "mask_feature_size", "feature_strides")
 def pixel_layer(p: Pixels, c: ModelConfig, d: Dim) -> Module:
     heads, inner = _heads(c), c.dim("encoder_feedforward_dim", default=1024)
     c.divided(d, heads, p.width, "num_attention_heads")
-    points = heads * _LEVELS * _POINTS
-    eps = c.number("layer_norm_eps", default=1e-5)
     name = f"{p.name}PixelDecoderEncoder"
-    look = sampling_attention(name, d, points)
-    return detector_layer(f"{name}Layer", d, inner, look, eps=eps)
+    look = sampling_attention(name, d, heads * _LEVELS * _POINTS)
+    return detector_layer(f"{name}Layer", d, inner, look, eps=eps(c))
 
 
 def _finer(p: Pixels, c: ModelConfig) -> int:
@@ -141,8 +139,7 @@ def query_layer(c: ModelConfig) -> Module:
         self_attn_layer_norm=LayerNorm(d),
         cross_attn=multihead_attention(d),
         cross_attn_layer_norm=LayerNorm(d),
-        fc1=Linear(d, inner, component=Component.MLP, kind="up"),
-        fc2=Linear(inner, d, component=Component.MLP, kind="down"),
+        **up_down(d, inner),
         final_layer_norm=LayerNorm(d),
     )
 

@@ -11,6 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
+from ..layers.deformable import norm, up_down
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -18,7 +19,6 @@ from ..trees.modules import (
     Buffer,
     Conv,
     Embedding,
-    LayerNorm,
     Layers,
     Linear,
     Module,
@@ -40,10 +40,6 @@ BACKBONE = {"model_type": "swin", "out_features": ["stage1", "stage2", "stage3",
 _hidden = size("hidden_dim", "hidden_size", default=256)
 
 
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    return LayerNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
-
-
 def _mlp(sizes: list[Dim], component: Component) -> Module:
     """Linear layers from size to size, each in a block of its own."""
     blocks = [
@@ -56,6 +52,10 @@ def _mlp(sizes: list[Dim], component: Component) -> Module:
 # ---- queries
 
 
+def _two(d: Dim, inner: Dim) -> dict[str, Module]:
+    return up_down(d, inner, "linear1", "linear2")
+
+
 def query_layer(c: ModelConfig) -> Module:
     d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
     c.divided(d, c.dim("num_attention_heads", default=8), "hidden_dim", "num_attention_heads")
@@ -63,19 +63,14 @@ def query_layer(c: ModelConfig) -> Module:
     return Module(
         f"{part}Layer",
         cross_attn=Module(
-            f"{part}CrossAttentionLayer", multihead_attn=multihead_attention(d), norm=_norm(c, d)
+            f"{part}CrossAttentionLayer", multihead_attn=multihead_attention(d), norm=norm(c, d)
         ),
         self_attn=Module(
             f"{part}SelfAttentionLayer",
             self_attn=clip_attention(f"{_NAME}Attention", d),
-            norm=_norm(c, d),
+            norm=norm(c, d),
         ),
-        ffn=Module(
-            f"{part}FFNLayer",
-            linear1=Linear(d, inner, component=Component.MLP, kind="up"),
-            linear2=Linear(inner, d, component=Component.MLP, kind="down"),
-            norm=_norm(c, d),
-        ),
+        ffn=Module(f"{part}FFNLayer", **_two(d, inner), norm=norm(c, d)),
     )
 
 
@@ -85,11 +80,8 @@ def task_layer(c: ModelConfig) -> Module:
         f"{_NAME}TransformerDecoderQueryTransformerDecoderLayer",
         self_attn=multihead_attention(d),
         multihead_attn=multihead_attention(d),
-        linear1=Linear(d, inner, component=Component.MLP, kind="up"),
-        linear2=Linear(inner, d, component=Component.MLP, kind="down"),
-        norm1=_norm(c, d),
-        norm2=_norm(c, d),
-        norm3=_norm(c, d),
+        **_two(d, inner),
+        **{f"norm{i}": norm(c, d) for i in (1, 2, 3)},
     )
 
 
@@ -99,13 +91,13 @@ def decoder(c: ModelConfig) -> Module:
     reading = Module(
         f"{part}QueryTransformerDecoder",
         layers=Layers.of(c.count("query_dec_layers", default=2), task_layer(c)),
-        norm=_norm(c, d),
+        norm=norm(c, d),
     )
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     return Module(
         part,
         query_transformer=Module(f"{part}QueryTransformer", decoder=reading),
-        decoder_norm=_norm(c, d),
+        decoder_norm=norm(c, d),
         # One less than the config says: the queries themselves predict first.
         layers=Layers.of(deep - 1, query_layer(c)),
         query_input_projection=Conv(seen, d, 1, component=Component.PROJECTOR),
@@ -134,13 +126,9 @@ def text_encoder(c: ModelConfig) -> Module:
     layer = Module(
         f"{_NAME}TextTransformerLayer",
         self_attn=multihead_attention(d),
-        layer_norm1=_norm(c, d),
-        mlp=Module(
-            f"{_NAME}TextMLP",
-            fc1=Linear(d, 4 * d, component=Component.MLP, kind="up"),
-            fc2=Linear(4 * d, d, component=Component.MLP, kind="down"),
-        ),
-        layer_norm2=_norm(c, d),
+        layer_norm1=norm(c, d),
+        mlp=Module(f"{_NAME}TextMLP", **up_down(d, 4 * d)),
+        layer_norm2=norm(c, d),
     )
     layers = Layers.of(
         c.count("text_encoder_num_layers", default=6), layer, class_name="Sequential"
@@ -152,7 +140,7 @@ def text_encoder(c: ModelConfig) -> Module:
             c.dim("text_encoder_context_length", default=77), d,
             component=Component.EMBEDDING, kind="position",
         ),
-        ln_final=_norm(c, d),
+        ln_final=norm(c, d),
         token_embedding=Embedding(c.dim("text_encoder_vocab_size", default=49408), d),
     )  # fmt: skip
 

@@ -7,30 +7,31 @@ queries; V4 finds corners and scores which part follows which.
 
 import math
 from functools import partial
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.backbones import backbone_section
+from ..layers.composing import respelled
 from ..layers.convolutions import conv_layer
-from ..layers.deformable import label_scores, layer_heads, predictor
+from ..layers.deformable import label_scores, layer_heads, norm, predictor
 from ..layers.deformable import width as _d
+from ..layers.encoders import embeddings, encoder, hidden
 from ..trees.catalog import register_pair
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, ModuleList, Weight
 from . import rt_detr
 
 _NAME = "PPDocLayoutV"
 _H, _CONV = Component.HEAD, Component.CONV
+#: What the config class of V2's encoder makes of absent keys.
+READING: dict[str, Any] = {
+    "vocab_size": 4, "hidden_size": 512, "num_hidden_layers": 6, "num_attention_heads": 8,
+    "intermediate_size": 2048, "max_position_embeddings": 514, "type_vocab_size": 1,
+    "layer_norm_eps": 1e-5, "hidden_act": "gelu", "max_2d_position_embeddings": 1024,
+    "coordinate_size": 171, "shape_size": 170, "rel_pos_bins": 32, "rel_2d_pos_bins": 64,
+    "relation_bias_embed_dim": 16, "num_classes": 20,
+}  # fmt: skip
 
 
 def _denoising(c: ModelConfig) -> Module:
@@ -39,107 +40,51 @@ def _denoising(c: ModelConfig) -> Module:
 
 def _completed(c: ModelConfig, version: int) -> ModelConfig:
     """With the backbone that the config class makes of none."""
-    if c.has("backbone") and not c.has("backbone_config"):
-        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
     stages = [f"stage{i}" for i in range(1 if version == 3 else 2, 5)]
-    return c.with_defaults(backbone_config={"model_type": "hgnet_v2", "out_features": stages})
+    seen = backbone_section(c, {"model_type": "hgnet_v2", "out_features": stages})
+    return c.with_defaults(backbone_config=seen.given)
 
 
 # ---- V2: an encoder for the order
 
 
-def reading_layer(c: ModelConfig, h: Dim, eps: float) -> Module:
-    name, heads = f"{_NAME}2ReadingOrder", c.dim("num_attention_heads", default=8)
-    c.divided(h, heads, "hidden_size", "num_attention_heads")
-    inner = c.dim("intermediate_size", default=2048)
-    attend = Module(
-        f"{name}SelfAttention",
-        query=Linear(h, h, kind="query"),
-        key=Linear(h, h, kind="key"),
-        value=Linear(h, h, kind="value"),
-    )
-    last = Module(
-        f"{name}SelfOutput", dense=Linear(h, h, kind="output"), norm=LayerNorm(h, eps=eps)
-    )
-    return Module(
-        f"{name}Layer",
-        attention=Module(
-            f"{name}Attention",
-            {"self": attend, "output": last},
-            component=Component.ATTENTION,
-        ),
-        intermediate=Module(
-            f"{name}Intermediate",
-            dense=Linear(h, inner, kind="up"),
-            intermediate_act_fn=activation(c.text("hidden_act", default="gelu")),
-            component=Component.MLP,
-        ),
-        output=Module(
-            f"{name}Output",
-            dense=Linear(inner, h, kind="down"),
-            norm=LayerNorm(h, eps=eps),
-            component=Component.MLP,
-        ),
-    )
-
-
 def reading_order(c: ModelConfig) -> Module:
     """A small LayoutLM over boxes and labels, whose last states are compared pair by pair."""
-    h, eps = c.dim("hidden_size", default=512), c.number("layer_norm_eps", default=1e-5)
-    places = c.dim("max_2d_position_embeddings", default=1024)
-    corner, size = c.dim("coordinate_size", default=171), c.dim("shape_size", default=170)
-    heads = c.dim("num_attention_heads", default=8)
-
-    sides = {"x": corner, "y": corner, "h": size, "w": size}
+    name, c = f"{_NAME}2ReadingOrder", c.with_defaults(**READING)
+    h, heads, places = hidden(c), c.dim("num_attention_heads"), c.dim("max_2d_position_embeddings")
+    corner, size = c.dim("coordinate_size"), c.dim("shape_size")
     tables = {
         f"{side}_position_embeddings": Embedding(places, width, kind="position")
-        for side, width in sides.items()
+        for side, width in {"x": corner, "y": corner, "h": size, "w": size}.items()
     }
+    boxes = embeddings(c, f"{_NAME}2Text", more=tables)
+    del boxes.children["position_ids"]
+    boxes.children["spatial_proj"] = Linear(4 * corner + 2 * size, h)
 
-    def bias(key: str, default: int) -> Module:
-        bins = c.dim(key, default=default)
-        return Linear(
-            bins, heads, bias=False, component=Component.ATTENTION, kind="relative_position"
-        )
+    def bias(key: str) -> Module:
+        kind = "relative_position"
+        return Linear(c.dim(key), heads, bias=False, component=Component.ATTENTION, kind=kind)
 
-    near = c.flag("has_relative_attention_bias", default=False)
-    flat = c.flag("has_spatial_attention_bias", default=True)
-    pairs = c.dim("relation_bias_embed_dim", default=16) * 4
-    layers = Layers.of(c.count("num_hidden_layers", default=6), reading_layer(c, h, eps))
-    return Module(
-        f"{_NAME}2ReadingOrder",
-        embeddings=Module(
-            f"{_NAME}2TextEmbeddings",
-            {
-                "word_embeddings": Embedding(c.dim("vocab_size", default=4), h),
-                "token_type_embeddings": Embedding(
-                    c.dim("type_vocab_size", default=1), h, kind="segment"
-                ),
-                "position_embeddings": Embedding(
-                    c.dim("max_position_embeddings", default=514), h, kind="position"
-                ),
-                **tables,
-                "norm": LayerNorm(h, eps=eps),
-                "spatial_proj": Linear(4 * corner + 2 * size, h),
-            },
-            component=Component.EMBEDDING,
-        ),
-        label_embeddings=Embedding(c.dim("num_classes", default=20), h, kind="segment"),
+    layers = encoder(c, name)
+    if c.flag("has_relative_attention_bias", default=False):
+        layers.children["rel_pos_bias"] = bias("rel_pos_bins")
+    if c.flag("has_spatial_attention_bias", default=True):
+        layers.children |= {f"rel_pos_{side}_bias": bias("rel_2d_pos_bins") for side in "xy"}
+    pairs = c.dim("relation_bias_embed_dim") * 4
+    layers.children["rel_bias_module"] = Module(
+        f"{_NAME}2PositionRelationEmbedding",
+        pos_proj=Conv(pairs, heads, 1, component=Component.ATTENTION),
+    )
+    root = Module(
+        name,
+        embeddings=boxes,
+        label_embeddings=Embedding(c.dim("num_classes"), h, kind="segment"),
         label_features_projection=Linear(h, h, component=Component.PROJECTOR),
-        encoder=Module(
-            f"{_NAME}2ReadingOrderEncoder",
-            layer=layers,
-            rel_pos_bias=bias("rel_pos_bins", 32) if near else None,
-            rel_pos_x_bias=bias("rel_2d_pos_bins", 64) if flat else None,
-            rel_pos_y_bias=bias("rel_2d_pos_bins", 64) if flat else None,
-            rel_bias_module=Module(
-                f"{_NAME}2PositionRelationEmbedding",
-                pos_proj=Conv(pairs, heads, 1, component=Component.ATTENTION),
-            ),
-        ),
+        encoder=layers,
         relative_head=pointer(2, h, c),
         part="text",
     )
+    return respelled(root, {"LayerNorm": "norm"})
 
 
 def pointer(version: int, d: Dim, c: ModelConfig) -> Module:
@@ -224,7 +169,7 @@ def third(c: ModelConfig, *, whole: bool) -> Module:
     base.children |= {
         "decoder_order_head": ModuleList([Linear(d, d, component=_H)] * count),
         "decoder_global_pointer": pointer(3, d, c),
-        "decoder_norm": LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-5)),
+        "decoder_norm": norm(c, d),
         "mask_query_head": predictor(name, (d, d, d, c.dim("num_prototypes", default=32))),
     }
     if not whole:

@@ -97,10 +97,14 @@ def vision_encoder(c: ModelConfig) -> Module:
     )
 
 
-def smaller_encoder(c: ModelConfig, name: str) -> Module:
-    """The image encoder of families that read documents with it, at half the resolution."""
-    root = vision_encoder(c.with_defaults(image_size=512, mlp_dim=3072))
+def named(root: Module, name: str) -> Module:
+    """The image encoder as families that read documents with it call its classes."""
     return renamed(renamed(root, "SamVisionSdpa", "SamVision"), "Sam", name)
+
+
+def smaller_encoder(c: ModelConfig, name: str) -> Module:
+    """The same at half the resolution."""
+    return named(vision_encoder(c.with_defaults(image_size=512, mlp_dim=3072)), name)
 
 
 # ---- prompts
