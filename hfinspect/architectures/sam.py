@@ -5,6 +5,9 @@ masks, and a small decoder in which prompts and image attend to each other. The 
 that stand for positions are shared by both encoders.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -24,9 +27,12 @@ from ..trees.modules import (
     Weight,
 )
 
+#: Of linear layers that follow each other: what comes in, between them, and out.
+Sizes = tuple[Dim, Dim, Dim]
 
-def _norm(size: Dim, eps: float = 1e-6) -> Module:
-    return LayerNorm(size, eps=eps, class_name="SamLayerNorm")
+
+def _norm(name: str, size: Dim) -> Module:
+    return LayerNorm(size, eps=1e-6, class_name=f"{name}LayerNorm")
 
 
 def _mlp(c: ModelConfig, width: Dim, inner: Dim, act: str) -> Module:
@@ -88,9 +94,9 @@ def vision_encoder(c: ModelConfig) -> Module:
         neck=Module(
             "SamVisionNeck",
             conv1=Conv(h, out, 1, bias=False),
-            layer_norm1=_norm(out),
+            layer_norm1=_norm("Sam", out),
             conv2=Conv(out, out, 3, bias=False),
-            layer_norm2=_norm(out),
+            layer_norm2=_norm("Sam", out),
             component=Component.PROJECTOR,
         ),
         part="vision",
@@ -119,92 +125,111 @@ def _frequencies(c: ModelConfig, tied_to: str | None = None) -> Module:
     )
 
 
-def prompt_encoder(config: ModelConfig) -> Module:
-    c = config.section("prompt_encoder_config")
+def prompts(name: str, c: ModelConfig, shared: Module, points: Module) -> Module:
+    """Points, and masks made smaller by two convolutions, as vectors; SAM 2's too."""
     d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
-    quarter, points = masked // 4, c.count("num_point_embeddings", default=4)
-    tied = "shared_image_embedding.positional_embedding" if config.tied(default=True) else None
+    quarter = masked // 4
     return Module(
-        "SamPromptEncoder",
-        shared_embedding=_frequencies(config, tied),
+        f"{name}PromptEncoder",
+        shared_embedding=shared,
         mask_embed=Module(
-            "SamMaskEmbedding",
+            f"{name}MaskEmbedding",
+            activation=activation(c.text("hidden_act", default="gelu")),
             conv1=Conv(1, quarter, 2, stride=2),
             conv2=Conv(quarter, masked, 2, stride=2),
             conv3=Conv(masked, d, 1),
-            layer_norm1=_norm(quarter),
-            layer_norm2=_norm(quarter * 4),
+            layer_norm1=_norm(name, quarter),
+            layer_norm2=_norm(name, quarter * 4),
         ),
         no_mask_embed=Embedding(1, d),
-        point_embed=ModuleList([Embedding(1, d)] * int(points)),
+        point_embed=points,
         not_a_point_embed=Embedding(1, d),
         component=Component.EMBEDDING,
         part="vision",
     )
 
 
+def prompt_encoder(config: ModelConfig) -> Module:
+    c = config.section("prompt_encoder_config")
+    point = Embedding(1, c.dim("hidden_size", default=256))
+    points = ModuleList([point] * int(c.count("num_point_embeddings", default=4)))
+    tied = "shared_image_embedding.positional_embedding" if config.tied(default=True) else None
+    return prompts("Sam", c, _frequencies(config, tied), points)
+
+
 # ---- masks
 
 
-def attention(c: ModelConfig, d: Dim, rate: int | None = None) -> Module:
-    """Narrower inside by the downsampling rate."""
+def narrower(name: str, c: ModelConfig, rate: int | None = None, out: str = "o_proj") -> Module:
+    """Attention, narrower inside by the downsampling rate."""
+    d = c.dim("hidden_size", default=256)
     down = c.dim("attention_downsample_rate", default=2) if rate is None else rate
-    inner = d // down if int(down) != 1 else d
-    return narrowed_attention("SamAttention", d, inner, out="out_proj")
+    return narrowed_attention(f"{name}Attention", d, d // down if int(down) != 1 else d, out=out)
 
 
-def two_way_layer(c: ModelConfig, d: Dim) -> Module:
-    eps = c.number("layer_norm_eps", default=1e-6)
+def two_way_layer(
+    name: str, d: Dim, mlp: Module, eps: float | None, attention: Callable[[], Module], own: Module
+) -> Module:
+    """Prompts look at themselves (``own``), at the picture and the picture at them."""
     return Module(
-        "SamTwoWayAttentionBlock",
-        self_attn=attention(c, d, 1),
+        f"{name}TwoWayAttentionBlock",
+        self_attn=own,
         layer_norm1=LayerNorm(d, eps=eps),
-        # The rate between streams is the block's own default, not the config's.
-        cross_attn_token_to_image=attention(c, d, 2),
+        cross_attn_token_to_image=attention(),
         layer_norm2=LayerNorm(d, eps=eps),
-        mlp=_mlp(c, d, c.dim("mlp_dim", default=2048), "relu"),
+        mlp=mlp,
         layer_norm3=LayerNorm(d, eps=eps),
         layer_norm4=LayerNorm(d, eps=eps),
-        cross_attn_image_to_token=attention(c, d, 2),
+        cross_attn_image_to_token=attention(),
     )
 
 
-def forward(inputs: Dim, inner: Dim, outputs: Dim, depth: int) -> Module:
+def forward(sizes: Sizes, depth: int, component: Component = Component.MLP) -> Module:
+    """``depth`` linear layers, all but the ends of the inner size."""
+    inputs, inner, outputs = sizes
     return Module(
         "SamFeedForward",
         proj_in=Linear(inputs, inner),
         proj_out=Linear(inner, outputs),
         layers=ModuleList([Linear(inner, inner)] * max(depth - 2, 0)),
+        component=component,
     )
 
 
-def mask_decoder(c: ModelConfig) -> Module:
+def decoder(
+    name: str, c: ModelConfig, layer: Module, last: Module, made: Callable[..., Module]
+) -> Module:
+    """Of each mask the weights of its pixels, of all how good they are; SAM 2's too."""
     d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
+    scored = d, c.dim("iou_head_hidden_dim", default=256), masks
     depth = int(c.count("iou_head_depth", default=3))
-    layers = Layers.of(c.count("num_hidden_layers", default=2), two_way_layer(c, d))
     return Module(
-        "SamMaskDecoder",
+        f"{name}MaskDecoder",
         iou_token=Embedding(1, d),
         mask_tokens=Embedding(masks, d),
         transformer=Module(
-            "SamTwoWayTransformer",
-            layers=layers,
-            final_attn_token_to_image=attention(c, d),
+            f"{name}TwoWayTransformer",
+            layers=Layers.of(c.count("num_hidden_layers", default=2), layer),
+            final_attn_token_to_image=last,
             layer_norm_final_attn=LayerNorm(d),
         ),
         upscale_conv1=Conv(d, d // 4, 2, stride=2, transposed=True),
         upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
-        upscale_layer_norm=_norm(d // 4),
-        output_hypernetworks_mlps=ModuleList(
-            [forward(d, d, d // 8, 3)] * int(masks), component=Component.MLP
-        ),
-        iou_prediction_head=Module(
-            "SamFeedForward",
-            forward(d, c.dim("iou_head_hidden_dim", default=256), masks, depth).children,
-            component=Component.HEAD,
-        ),
+        upscale_layer_norm=_norm(name, d // 4),
+        output_hypernetworks_mlps=ModuleList([made((d, d, d // 8), depth=3)] * int(masks)),
+        iou_prediction_head=made(scored, depth=depth, component=Component.HEAD),
         part="vision",
     )
+
+
+def mask_decoder(c: ModelConfig) -> Module:
+    d, eps = c.dim("hidden_size", default=256), c.number("layer_norm_eps", default=1e-6)
+    mlp = _mlp(c, d, c.dim("mlp_dim", default=2048), "relu")
+    # The rate between streams is the block's own default, not the config's.
+    attention = partial(narrower, "Sam", c, 2, "out_proj")
+    own, last = (narrower("Sam", c, rate, "out_proj") for rate in (1, None))
+    layer = two_way_layer("Sam", d, mlp, eps, attention, own)
+    return decoder("Sam", c, layer, last, forward)
 
 
 def model(c: ModelConfig) -> Module:

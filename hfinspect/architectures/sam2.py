@@ -6,12 +6,13 @@ image next to it and a score for whether there is an object at all.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.vision import bounded, narrowed_attention, pair, patch_conv, scaled
+from ..layers.vision import bounded, pair, patch_conv, scaled
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
@@ -26,10 +27,7 @@ from ..trees.modules import (
     Parameter,
     Weight,
 )
-
-
-def _norm(size: int) -> Module:
-    return LayerNorm(size, eps=1e-6, class_name="Sam2LayerNorm")
+from . import sam
 
 
 def forward(
@@ -149,84 +147,28 @@ def frequencies(c: ModelConfig) -> Module:
 
 
 def prompt_encoder(c: ModelConfig) -> Module:
-    d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
-    quarter, points = masked // 4, c.dim("num_point_embeddings", default=4)
-    return Module(
-        "Sam2PromptEncoder",
-        shared_embedding=frequencies(c),
-        mask_embed=Module(
-            "Sam2MaskEmbedding",
-            activation=activation(c.text("hidden_act", default="gelu")),
-            conv1=Conv(1, quarter, 2, stride=2),
-            conv2=Conv(quarter, masked, 2, stride=2),
-            conv3=Conv(masked, d, 1),
-            layer_norm1=_norm(quarter),
-            layer_norm2=_norm(quarter * 4),
-        ),
-        no_mask_embed=Embedding(1, d),
-        point_embed=Embedding(points, d),
-        not_a_point_embed=Embedding(1, d),
-        component=Component.EMBEDDING,
-        part="vision",
-    )
+    d, count = c.dim("hidden_size", default=256), c.dim("num_point_embeddings", default=4)
+    return sam.prompts("Sam2", c, frequencies(c), Embedding(count, d))
 
 
 # ---- masks
 
 
-def attention(c: ModelConfig, d: Dim, rate: int | None = None) -> Module:
-    """Narrower inside by the downsampling rate."""
-    down = c.dim("attention_downsample_rate", default=2) if rate is None else rate
-    inner = d // down if int(down) != 1 else d
-    return narrowed_attention("Sam2Attention", d, inner)
-
-
-def _depth(c: ModelConfig) -> Dim:
-    return c.count("num_hidden_layers", default=2)
-
-
-def two_way_layer(c: ModelConfig, d: Dim) -> Module:
-    return Module(
-        "Sam2TwoWayAttentionBlock",
-        self_attn=attention(c, d, 1),
-        layer_norm1=LayerNorm(d),
-        cross_attn_token_to_image=attention(c, d),
-        layer_norm2=LayerNorm(d),
-        # As deep as the transformer (Sam2TwoWayAttentionBlock).
-        mlp=forward((d, c.dim("mlp_dim", default=2048), d), depth=_depth(c)),
-        layer_norm3=LayerNorm(d),
-        layer_norm4=LayerNorm(d),
-        cross_attn_image_to_token=attention(c, d),
-    )
-
-
 def mask_decoder(c: ModelConfig) -> Module:
-    d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
-    depth = int(c.count("iou_head_depth", default=3))
-    score = c.dim("iou_head_hidden_dim", default=256)
-    layers = Layers.of(_depth(c), two_way_layer(c, d))
-    return Module(
-        "Sam2MaskDecoder",
-        iou_token=Embedding(1, d),
-        mask_tokens=Embedding(masks, d),
-        transformer=Module(
-            "Sam2TwoWayTransformer",
-            layers=layers,
-            final_attn_token_to_image=attention(c, d),
-            layer_norm_final_attn=LayerNorm(d),
-        ),
-        upscale_conv1=Conv(d, d // 4, 2, stride=2, transposed=True),
-        upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
-        upscale_layer_norm=_norm(d // 4),
-        activation=Activation("GELU"),
-        output_hypernetworks_mlps=ModuleList([forward((d, d, d // 8), depth=3)] * int(masks)),
-        iou_prediction_head=forward((d, score, masks), depth=depth, component=Component.HEAD),
-        conv_s0=Conv(d, d // 8, 1),
-        conv_s1=Conv(d, d // 4, 1),
-        obj_score_token=Embedding(1, d),
-        pred_obj_score_head=forward((d, d, 1), depth=3, component=Component.HEAD),
-        part="vision",
-    )
+    d, depth = c.dim("hidden_size", default=256), c.count("num_hidden_layers", default=2)
+    # As deep as the transformer (Sam2TwoWayAttentionBlock).
+    mlp = forward((d, c.dim("mlp_dim", default=2048), d), depth=depth)
+    attention = partial(sam.narrower, "Sam2", c)
+    layer = sam.two_way_layer("Sam2", d, mlp, None, attention, attention(1))
+    root = sam.decoder("Sam2", c, layer, attention(), forward)
+    root.children |= {
+        "activation": Activation("GELU"),
+        "conv_s0": Conv(d, d // 8, 1),
+        "conv_s1": Conv(d, d // 4, 1),
+        "obj_score_token": Embedding(1, d),
+        "pred_obj_score_head": forward((d, d, 1), depth=3, component=Component.HEAD),
+    }
+    return root
 
 
 def prompted(c: ModelConfig, d: Dim) -> Module:

@@ -4,7 +4,6 @@ Source of shapes: transformers/models/sam_hq/modeling_sam_hq.py.
 One more mask, drawn from early and late features of the image next to the decoder's own.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..trees.catalog import register_part
@@ -25,11 +24,7 @@ def mask_decoder(c: ModelConfig) -> Module:
     root = sam.mask_decoder(c)
     root.children |= {
         "hq_token": Embedding(1, d),
-        "hq_mask_mlp": Module(
-            "SamFeedForward",
-            sam.forward(d, d, eighth, 3).children,
-            component=Component.MLP,
-        ),
+        "hq_mask_mlp": sam.forward((d, d, eighth), 3),
         "compress_vit_conv1": larger(seen, d),
         "compress_vit_norm": norm(d),
         "compress_vit_conv2": larger(d, eighth),
