@@ -3,7 +3,7 @@ Source of shapes: transformers/models/lw_detr and rf_detr.
 
 Some of the ViT's layers next to each other, squeezed to one width, and a shallow decoder, of whose
 queries training has many groups. RF-DETR's ViT is DINOv2 in windows; its files keep the names of
-its first release, and so may draw masks.
+its first release, and so may draw masks. That ViT is a trace.
 """
 
 from functools import partial
@@ -12,17 +12,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone, backbone_section
-from ..layers.blocks import activation, gated_mlp, gated_width, size, two_layer_mlp
+from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.deformable import conv_norm, label_scores, predictor, sampling_attention, up_down
-from ..layers.vision import (
-    narrowed_attention,
-    pair,
-    patch_conv,
-    patch_count,
-    plain_mlp,
-    scaled,
-    uneven_width,
-)
+from ..layers.vision import narrowed_attention, pair, patch_conv, patch_count, scaled, uneven_width
 from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import (
     Conv,
@@ -50,102 +42,45 @@ BACKBONES = {
 }  # fmt: skip
 
 
-# ---- the ViTs
+# ---- LW-DETR's ViT
 
 
 _hidden = size("hidden_size", default=768)
 
 
-def attention(c: ModelConfig, name: str, *, key_bias: bool) -> Module:
-    h, bias = _hidden(c), c.flag("qkv_bias", default=True)
-    wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
-    inner = h if wide is None else wide
-    query, key, value = (
-        Linear(h, inner, bias=bias and (kind != "key" or key_bias), kind=kind)
-        for kind in ("query", "key", "value")
-    )
-    return Module(
-        f"{name}Attention",
-        q_proj=query,
-        k_proj=key,
-        v_proj=value,
-        o_proj=Linear(inner, h, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
-def _vit_norm(c: ModelConfig) -> Module:
-    return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-6))
-
-
 def vit(c: ModelConfig) -> Module:
-    """LW-DETR's, with a learned factor of each channel before both sums."""
+    """With a learned factor of each channel before both sums, and keys without a bias."""
     name, h = f"{_LW}ViT", _hidden(c)
     image, patch = pair(c, "pretrain_image_size", default=224), pair(c, "patch_size", default=16)
     inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
-    placed = c.flag("use_absolute_position_embeddings", default=True)
+    places = Weight(1, patch_count(image, patch) + 1, h, kind="position")
+    wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
+    bias, eps = c.flag("qkv_bias", default=True), c.number("layer_norm_eps", default=1e-6)
+    look = narrowed_attention(f"{name}Attention", h, wide, bias=bias)
+    inner_width = h if wide is None else wide
+    look.children["k_proj"] = Linear(h, inner_width, bias=False, kind="key")
+    look.children["o_proj"] = Linear(inner_width, h, kind="output")
     layer = Module(
         f"{name}Layer",
-        attention=attention(c, name, key_bias=False),
+        attention=look,
         intermediate=two_layer_mlp(f"{name}Mlp", h, inner, act=act),
-        layernorm_before=_vit_norm(c),
-        layernorm_after=_vit_norm(c),
+        layernorm_before=LayerNorm(h, eps=eps),
+        layernorm_after=LayerNorm(h, eps=eps),
         gamma_1=Weight(h, kind="layer_scale"),
         gamma_2=Weight(h, kind="layer_scale"),
     )
+    layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
     return Module(
         f"{name}Backbone",
         embeddings=Module(
             f"{name}Embeddings",
-            position_embeddings=Weight(1, patch_count(image, patch) + 1, h, kind="position")
-            if placed
+            position_embeddings=places
+            if c.flag("use_absolute_position_embeddings", default=True)
             else None,
             projection=patch_conv(c.dim("num_channels", default=3), h, patch),
             component=Component.EMBEDDING,
         ),
-        encoder=Module(
-            f"{name}Encoder", layer=Layers.of(c.count("num_hidden_layers", default=12), layer)
-        ),
-        part="vision",
-    )
-
-
-def dinov2(c: ModelConfig) -> Module:
-    """RF-DETR's: DINOv2's, without a join of its gated MLP's matrices."""
-    name, h = f"{_RF}Dinov2", _hidden(c)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=14)
-    inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
-    masked = c.flag("use_mask_token", default=True)
-    mlp = (
-        gated_mlp(f"{name}SwiGLUFFN", h, gated_width(inner), bias=True)
-        if c.flag("use_swiglu_ffn", default=False)
-        else plain_mlp(f"{name}MLP", h, inner, act=act)
-    )
-    scale = Module(f"{name}LayerScale", lambda1=Weight(h, kind="scale"))
-    layer = Module(
-        f"{name}Layer",
-        norm1=_vit_norm(c),
-        attention=attention(c, name, key_bias=True),
-        layer_scale1=scale,
-        norm2=_vit_norm(c),
-        mlp=mlp,
-        layer_scale2=scale,
-    )
-    patches = patch_conv(c.dim("num_channels", default=3), h, patch)
-    return Module(
-        f"{name}Backbone",
-        embeddings=Module(
-            f"{name}Embeddings",
-            cls_token=Weight(1, 1, h, kind="class_token"),
-            mask_token=Weight(1, h, kind="mask_token") if masked else None,
-            patch_embeddings=Module(f"{name}PatchEmbeddings", projection=patches),
-            position_embeddings=Weight(1, patch_count(image, patch) + 1, h, kind="position"),
-            component=Component.EMBEDDING,
-        ),
-        encoder=Module(
-            f"{name}Encoder", layer=Layers.of(c.count("num_hidden_layers", default=12), layer)
-        ),
-        layernorm=_vit_norm(c),
+        encoder=Module(f"{name}Encoder", layer=layers),
         part="vision",
     )
 
@@ -264,8 +199,7 @@ def conv_encoder(name: str, c: ModelConfig) -> Module:
 def _self_attention(name: str, c: ModelConfig) -> Module:
     d = _d(c)
     wide = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
-    inner = d if wide is None else wide
-    bias = c.flag("attention_bias", default=True)
+    bias, inner = c.flag("attention_bias", default=True), d if wide is None else wide
     if name == _LW:
         return narrowed_attention(f"{name}Attention", d, inner, bias=bias)
     return Module(
@@ -283,13 +217,11 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     c.divided(d, heads, "d_model", "decoder_cross_attention_heads")
     levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
     points = heads * levels * c.dim("decoder_n_points", default=4)
+    norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
     if name == _LW:
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
         mlp = Module(f"{name}MLP", {**up_down(d, inner)}, component=Component.MLP)
         forward = {"mlp": mlp}
-    else:
-        norms = ["norm1", "norm2", "norm3"]
-        forward = up_down(d, inner, "linear1", "linear2")
     return Module(
         f"{name}DecoderLayer",
         {
@@ -380,4 +312,3 @@ for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):
         classes[f"{_RF}ForInstanceSegmentation"] = segmentation
     register(model_type, classes, base_prefix="model" if prefix == _LW else "", category="vision")
 register_part("lw_detr_vit", f"{_LW}ViTBackbone", vit, "vision")
-register_part("rf_detr_dinov2", f"{_RF}Dinov2Backbone", dinov2, "vision")
