@@ -90,13 +90,14 @@ def fusion(name: str, c: ModelConfig) -> Module:
         meaning = f"hidden_expansion = {ratio:g} times {int(e)}, halved"
         size = round(ratio * int(e) // 2)
         half = named(size, "hidden_expansion * encoder_hidden_dim / 2", meaning)
-    chains = {"csp_rep1": chain(name, c, e, half), "csp_rep2": chain(name, c, half, half)}
+    first, second = chain(name, c, e, half), chain(name, c, half, half)
     last = to(wide + 2 * half, e, 1)
     if name == _DEIM:
-        return Module(f"{name}RepNCSPELAN5", conv1=to(e, wide, 1), **chains, conv2=last)
+        parts = {"conv1": to(e, wide, 1), "csp_rep1": first, "csp_rep2": second, "conv2": last}
+        return Module(f"{name}RepNCSPELAN5", {**parts})
     between = to(half, half, 3)
-    convolutions = {"conv1": to(wide, wide, 1), "conv2": between, "conv3": between, "conv4": last}
-    return Module(f"{name}RepNCSPELAN4", **chains, **convolutions)
+    parts = {"conv1": to(wide, wide, 1), "csp_rep1": first, "conv2": between, "csp_rep2": second}
+    return Module(f"{name}RepNCSPELAN4", {**parts, "conv3": between, "conv4": last})
 
 
 def _spelled(name: str, module: Module) -> Module:
@@ -105,8 +106,9 @@ def _spelled(name: str, module: Module) -> Module:
         if "out_proj" in inner.children:
             inner.children["o_proj"] = inner.children.pop("out_proj")
         if "fc1" in inner.children:
-            both = ModuleList(inner.children.pop(key) for key in ("fc1", "fc2"))
-            inner.children["mlp"] = Module(f"{name}MLP", layers=both, component=Component.MLP)
+            both = {str(i): inner.children.pop(f"fc{i + 1}") for i in range(2)}
+            layers = Module("ModuleList", both)
+            inner.children["mlp"] = Module(f"{name}MLP", layers=layers, component=Component.MLP)
     return module
 
 
@@ -177,12 +179,14 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
         del look.children[key]
     layer = Module(
         f"{name}DecoderLayer",
-        self_attn=clip_attention(f"{name}SelfAttention", d),
-        self_attn_layer_norm=normed(),
-        encoder_attn=look,
-        **({"mlp": mlp} if deim else up_down(d, inner)),
-        final_layer_norm=normed(),
-        **{"gateway": gate} if gated else {"encoder_attn_layer_norm": normed()},
+        {
+            "self_attn": clip_attention(f"{name}SelfAttention", d),
+            "self_attn_layer_norm": normed(),
+            "encoder_attn": look,
+            **({"mlp": mlp} if deim else up_down(d, inner)),
+            "final_layer_norm": normed(),
+            **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed()}),
+        },
     )
     return _spelled(name, layer)
 

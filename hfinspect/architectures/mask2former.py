@@ -134,13 +134,15 @@ def query_layer(c: ModelConfig) -> Module:
     c.divided(d, _heads(c), "hidden_dim", "num_attention_heads")
     return Module(
         f"{_NAME}MaskedAttentionDecoderLayer",
-        self_attn=clip_attention(f"{_NAME}Attention", d),
-        activation_fn=activation(c.text("activation_function", default="relu")),
-        self_attn_layer_norm=LayerNorm(d),
-        cross_attn=multihead_attention(d),
-        cross_attn_layer_norm=LayerNorm(d),
-        **up_down(d, inner),
-        final_layer_norm=LayerNorm(d),
+        {
+            "self_attn": clip_attention(f"{_NAME}Attention", d),
+            "activation_fn": activation(c.text("activation_function", default="relu")),
+            "self_attn_layer_norm": LayerNorm(d),
+            "cross_attn": multihead_attention(d),
+            "cross_attn_layer_norm": LayerNorm(d),
+            **up_down(d, inner),
+            "final_layer_norm": LayerNorm(d),
+        },
     )
 
 

@@ -98,13 +98,15 @@ def decoder_layer(c: ModelConfig) -> Module:
     points = heads * levels * c.dim("decoder_num_points", default=4)
     return Module(
         f"{_NAME}DeformableTransformerDecoderLayer",
-        self_attn=named_attention(_NAME, d),
-        norm1=norm(c, d),
-        cross_attn=sampling_attention(_NAME, wide, points),
-        norm2=norm(c, d),
-        **up_down(d, inner, "linear1", "linear2"),
-        act=activation(c.text("decoder_activation", default="relu")),
-        norm3=norm(c, d),
+        {
+            "self_attn": named_attention(_NAME, d),
+            "norm1": norm(c, d),
+            "cross_attn": sampling_attention(_NAME, wide, points),
+            "norm2": norm(c, d),
+            **up_down(d, inner, "linear1", "linear2"),
+            "act": activation(c.text("decoder_activation", default="relu")),
+            "norm3": norm(c, d),
+        },
     )
 
 

@@ -70,7 +70,7 @@ def query_layer(c: ModelConfig) -> Module:
             self_attn=clip_attention(f"{_NAME}Attention", d),
             norm=norm(c, d),
         ),
-        ffn=Module(f"{part}FFNLayer", **_two(d, inner), norm=norm(c, d)),
+        ffn=Module(f"{part}FFNLayer", {**_two(d, inner), "norm": norm(c, d)}),
     )
 
 
@@ -78,10 +78,12 @@ def task_layer(c: ModelConfig) -> Module:
     d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
     return Module(
         f"{_NAME}TransformerDecoderQueryTransformerDecoderLayer",
-        self_attn=multihead_attention(d),
-        multihead_attn=multihead_attention(d),
-        **_two(d, inner),
-        **{f"norm{i}": norm(c, d) for i in (1, 2, 3)},
+        {
+            "self_attn": multihead_attention(d),
+            "multihead_attn": multihead_attention(d),
+            **_two(d, inner),
+            **{f"norm{i}": norm(c, d) for i in (1, 2, 3)},
+        },
     )
 
 
@@ -127,7 +129,7 @@ def text_encoder(c: ModelConfig) -> Module:
         f"{_NAME}TextTransformerLayer",
         self_attn=multihead_attention(d),
         layer_norm1=norm(c, d),
-        mlp=Module(f"{_NAME}TextMLP", **up_down(d, 4 * d)),
+        mlp=Module(f"{_NAME}TextMLP", {**up_down(d, 4 * d)}),
         layer_norm2=norm(c, d),
     )
     layers = Layers.of(

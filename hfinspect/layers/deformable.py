@@ -200,13 +200,15 @@ def detector_layer(
     weights, each with a norm after it. Source: transformers/models/detr/modeling_detr.py."""
     return Module(
         class_name,
-        self_attn=attention,
-        self_attn_layer_norm=LayerNorm(d, eps=eps),
-        encoder_attn=cross,
-        encoder_attn_layer_norm=LayerNorm(d, eps=eps) if cross else None,
-        activation_fn=act,
-        **up_down(d, inner),
-        final_layer_norm=LayerNorm(d, eps=eps),
+        {
+            "self_attn": attention,
+            "self_attn_layer_norm": LayerNorm(d, eps=eps),
+            "encoder_attn": cross,
+            "encoder_attn_layer_norm": LayerNorm(d, eps=eps) if cross else None,
+            "activation_fn": act,
+            **up_down(d, inner),
+            "final_layer_norm": LayerNorm(d, eps=eps),
+        },
     )
 
 
