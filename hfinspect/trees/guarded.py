@@ -86,7 +86,11 @@ class Reading:
             raise NoValueError(f"is computed from itself ({key})")
         self._reading.append(key)
         try:
-            return self._listed(key, written) if isinstance(written, dict) else value(written, self)
+            if not isinstance(written, dict):
+                return value(written, self)
+            return (
+                self._listed(key, written) if "count" in written else self._entry(written["pick"])
+            )
         finally:
             self._reading.pop()
 
@@ -99,11 +103,12 @@ class Reading:
             self._lists[key] = [self._entry(written["pick"], i) for i in range(count)]
         return self._lists[key]
 
-    def _entry(self, pick: list[Any], i: int) -> Any:
+    def _entry(self, pick: list[Any], i: int | None = None) -> Any:
+        """The first whose condition holds, at a place of a list or by itself."""
         for when, entry in pick:
             if when is None or holds(when, self, i):
                 return value(entry, self, i) if isinstance(entry, list) else entry
-        raise NoValueError(f"has no entry {i}")
+        raise NoValueError("has no value" if i is None else f"has no entry {i}")
 
     def number(self, key: str) -> int | float:
         if key in self.places:

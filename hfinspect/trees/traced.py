@@ -33,7 +33,7 @@ family keep that is built from a section. Of any other class it is not known::
 Expressions and conditions are those of ``arithmetic.py``. A guard that fails is a refusal that
 names the key: a trace is exact or says nothing. What is malformed is refused in the same way.
 A default is a value, ``{"of": expression}``, or ``{"of": {"count": ..., "pick": ...}}`` of a list
-whose entries are texts, numbers or expressions.
+whose entries are texts, numbers or expressions, or without count of the one value that is chosen.
 ``absent`` has the sections that a class takes where config.json has none, where those are not the
 default of the section's own class.
 A class may have further roots, each with guards of its own, under ``"or"``: configs that differ in

@@ -36,6 +36,7 @@ from typing import Any, NamedTuple, cast
 
 from hfinspect.core.components import Role
 from hfinspect.core.config import ModelConfig
+from hfinspect.core.tensor import TensorSpec
 from hfinspect.errors import HfinspectError
 from hfinspect.sizing.kv_cache import kept_layers
 from hfinspect.trees import catalog
@@ -57,9 +58,10 @@ from .trace import (
     file_name,
     record_classes,
 )  # fmt: skip
+from .tracing.changing import nested
 from .tracing.gate import PATIENCE, _known, _varied
 from .tracing.library import Given, Library, Transformers, patience
-from .tracing.observing import Kept, Saved
+from .tracing.observing import Kept, Older, Saved
 from .tracing.of_diffusers import Diffusers
 from .tracing.recording import Recorded
 from .tracing.writing import text
@@ -86,10 +88,7 @@ class _Known:
             return made._replace(partial=True)
         active = {s.name: s.active for s in specs if s.active is not None}
         labels = {s.name: (s.component.value, s.part, s.kind or None) for s in specs}
-        unsaved = {
-            s.name: (tuple(map(int, s.shape)), s.dtype, labels[s.name])
-            for s in specs if not s.saved and s.role is Role.BUFFER
-        }  # fmt: skip
+        unsaved = {s.name: _older(root, s, labels[s.name]) for s in specs if not s.saved}
         return made._replace(labels=labels, active=active, unsaved=unsaved, kept=dict(_kept(root)))
 
     def about(self) -> dict[str, Any]:
@@ -167,6 +166,12 @@ def _kept(root: Module) -> Iterator[tuple[str, Kept]]:
     return walk(root, "")
 
 
+def _older(root: Module, spec: TensorSpec, label: tuple[str, str, str | None]) -> Older:
+    inner = root.inside(*spec.name.split(".")[:-1])
+    shape, buffer = tuple(map(int, spec.shape)), spec.role is Role.BUFFER
+    return Older(shape, spec.dtype, label, buffer, inner.class_name)
+
+
 def _row(keeps: Keeps) -> tuple[tuple[str, Any], ...]:
     """The fields of what is kept that are not what they are unless said."""
     said = {field.name: getattr(keeps, field.name) for field in fields(keeps)}
@@ -202,10 +207,12 @@ def _recordings(family: Family, names: set[str]) -> dict[str, dict[str, Any]]:
 
 
 def _tensors(build: Builder, config: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Name -> all that a tree says of a tensor that a save or an older file holds."""
+    """Name -> all that a tree says of a tensor that a save or an older file holds; what is tied has
+    the shape of the other."""
     return {
         s.name: (
-            tuple(map(int, s.shape)), s.component.value, s.role.value, s.part, s.kind or "",
+            None if s.tied_to else tuple(map(int, s.shape)),
+            s.component.value, s.role.value, s.part, s.kind or "",
             s.dtype, s.tied_to, s.active, s.layer, s.saved,
         )
         for s in expected_tensors(build(ModelConfig(config)))
@@ -394,6 +401,8 @@ def _one(
             return None
     for name in names:
         for key in held_numbers(trace, name):
+            if not _others_build(library, kind, name, key):
+                continue
             print(f"{kind} {name}: LACKS other values of {key}", flush=True)
             return None
     for name, compared in compare(library, kind, trace, count, allow):
@@ -420,6 +429,20 @@ def held_numbers(trace: Mapping[str, Any], name: str) -> Iterator[str]:
             for values in known
         ):
             yield key
+
+
+def _others_build(library: Library, kind: str, name: str, key: str) -> bool:
+    """Whether the library builds the class with other numbers of a key: of answers to a question
+    some classes take two alone."""
+    start = next(iter(library.starts(kind, name)))
+    for number in (1, 3, 4, 8, 16, 64):
+        try:
+            with patience(PATIENCE):
+                library.run(kind, name, nested(start, {key: number}))
+        except Exception:
+            continue
+        return True
+    return False
 
 
 def write(file: str, traces: Mapping[str, Mapping[str, Any]]) -> None:

@@ -57,6 +57,14 @@ def test_what_nothing_gives_is_not_known() -> None:
     assert Listing([], KEYS).computed(where(lambda *config: None)) is None
 
 
+def test_one_value_may_be_chosen_by_a_flag() -> None:
+    found = Listing([], KEYS).chosen(where(lambda depth, *_: "few" if depth == 2 else None))
+    assert found == {"pick": [[["true", "bias"], "few"], [None, None]]}
+    trace = {"defaults": {"size": {"of": found}}, "guards": [{}]}
+    config = ModelConfig({"architectures": ["M"], "bias": True})
+    assert Reading(config, "M", trace, {"guards": 0}).raw("size") == "few"
+
+
 def reading(**values: Any) -> Reading:
     trace = {
         "defaults": {"kinds": {"of": FOUND}, "pattern": 4, "dense": 0},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .tracing.changing import alternatives
 from .tracing.fitting import Fitter
 from .tracing.numbering import Build
-from .tracing.observing import Saved, flat, tree
+from .tracing.observing import Older, Saved, flat, tree
 
 
 def saved(width: int) -> Saved:
@@ -13,8 +13,8 @@ def saved(width: int) -> Saved:
         {"table.weight": ((5, width), "float32")},
         {}, {}, frozenset({"table.weight"}), {"": "Small", "table": "Embedding"},
         unsaved={
-            "table.ids": ((1, width), "I64", ("embedding", "text", None)),
-            "nowhere.ids": ((1, width), "I64", ("embedding", "text", None)),
+            "table.ids": Older((1, width), "I64", ("embedding", "text", None)),
+            "nowhere.ids": Older((1, width), "I64", ("embedding", "text", None)),
         },
     )  # fmt: skip
 
@@ -27,6 +27,18 @@ def test_a_buffer_of_older_files_has_a_formula_and_is_not_saved() -> None:
     table = Fitter(builds, ["width"], []).root(range(2))["in"]["table"]["in"]
     assert table["ids"]["shape"] == [1, "width"]
     assert table["ids"]["saved"] is False
+
+
+def test_a_module_that_only_older_files_have_keeps_its_place() -> None:
+    label = ("attention", "text", "relative_position")
+    some = saved(7)._replace(
+        unsaved={"bias.weight": Older((3, 7), None, label, buffer=False, class_name="Embedding")}
+    )
+    root = tree(some)
+    assert flat(root) == {"table.weight": (5, 7)}
+    fitted = Fitter([Build({"width": 7}, frozenset(), root)], ["width"], []).root([0])
+    assert fitted["in"]["bias"]["class"] == "Embedding"
+    assert fitted["in"]["bias"]["in"]["weight"]["saved"] is False
 
 
 def test_rotary_positions_are_known_though_nothing_is_saved_of_them() -> None:

@@ -245,3 +245,50 @@ def test_a_flag_that_needs_another_is_tried_with_it() -> None:
     found = Recording(cast("Library", Crossing()), "crossing", "CrossingModel").solve()
     assert found.tree["in"]["cross"]["if"] == ["true", "crosses"]
     assert found.gated.refused == 0
+
+
+class Gating(Crossing):
+    """A feed-forward with a gate where a text says so, and groups of heads, of which one is left
+    where they would be none; a flag that the config class makes of the text is saved with it."""
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int", "heads": "int", "ratio": "int", "form": "str"}
+
+    def words(self, kind: str, class_name: str) -> dict[str, set[str]]:
+        return {"form": {"gated-gelu", "relu"}}
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        found = {"width": 8, "heads": 8, "ratio": 2, "form": "relu", **given}
+        return {"gated": found["form"].startswith("gated"), **found}
+
+    as_saved = full
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        said = rng.choice(({}, {"gated": True}, {"gated": False}))
+        form = rng.choice(("relu", "gated-gelu"))
+        return {**base, **said, "width": rng.randint(1, 99), "form": form}
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        full = self.full(kind, name, given)
+        groups = full["heads"] // full["ratio"]
+        if groups < 1:
+            groups = 1
+        names = ("up", "gate") if full["gated"] else ("up",)
+        return {**dict.fromkeys(names, (full["width"],)), "mixed": (full["width"] // groups,)}
+
+    loaded_names = saved_names
+
+
+def test_a_value_that_a_text_chooses_stands_for_an_absent_one() -> None:
+    found = Recording(cast("Library", Gating()), "gating", "GatingModel").solve()
+    assert found.defaults["gated"] == {
+        "of": {"pick": [[["is", "form", "relu"], False], [None, True]]}
+    }
+    assert found.tree["in"]["gate"]["if"] == ["true", "gated"]
+    assert found.guards["form"] == {"is": ["relu", "gated-gelu"]}
+    assert found.gated.refused == 0
+
+
+def test_both_sides_of_what_is_compared_are_known() -> None:
+    found = Recording(cast("Library", Gating()), "gating", "GatingModel").solve()
+    assert found.tree["in"]["mixed"]["if"] == ["<", ["//", "heads", "ratio"], 1]

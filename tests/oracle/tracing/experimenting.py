@@ -14,7 +14,7 @@ from . import symbols
 from .building import PATIENCE, Builds, Seen
 from .challenging import turned
 from .changing import IDLE, alternatives, at_random, flattened, has_sides, nested, without
-from .evaluating import HANDED
+from .evaluating import HANDED, EnvValues, evaluated
 from .library import patience
 from .observing import Node, Part, paths
 from .staging import Parallel, parallel, resized
@@ -165,6 +165,7 @@ class Experiments(Builds):
             self._together()
             self._conditional()
             self._equal()
+            self._compared()
             self._lengths()
         full = self.attempt(self._spelled_in_full(base), {})
         if isinstance(full, Seen):
@@ -241,6 +242,21 @@ class Experiments(Builds):
                 idle = [k for k in self.working if k not in self.effective()]
                 for start in range(0, len(idle), _BATCH):
                     self._turned(one, idle[start : start + _BATCH])
+
+    def _compared(self) -> None:
+        """What the constructor compares of computed numbers, the other way round: the branch that
+        it takes there."""
+        computed = [
+            c for c in self.compared.values()
+            if c[0] != "in" and any(isinstance(side, list) for side in c[1:])
+        ]  # fmt: skip
+        for condition in computed[:30]:
+            for changes in _other_way(condition, self.base.env):
+                one = self.changed(changes)
+                if isinstance(one, Seen) and one.root.signature != self.base.root.signature:
+                    if one not in self.seen:
+                        self.seen.append(one)
+                    break
 
     def _lengths(self) -> None:
         """Other numbers of stages: all lists of one length together, and each alone."""
@@ -467,6 +483,28 @@ def _marked(key: str, value: Any) -> Any:
             for i, v in enumerate(value)
         ]
     return None
+
+
+def _other_way(condition: Written, env: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Changes of one number of the config at which a comparison comes out otherwise."""
+    op, *sides = condition
+
+    def holds_at(changes: Mapping[str, Any]) -> bool | None:
+        values = EnvValues({**env, **changes})
+        one, other = (evaluated(side, values) for side in sides)
+        if one is None or other is None:
+            return None
+        return bool(one == other if op == "==" else one < other if op == "<" else one <= other)
+
+    now = holds_at({})
+    for key in dict.fromkeys(keys_of(condition)):
+        held = env.get(key)
+        if now is None or type(held) is not int or held < 1:
+            continue
+        for number in (held * 2, held // 2, held * 8, 1, 2, held * 64, held + 1):
+            if number > 0 and number != held and holds_at({key: number}) is (not now):
+                yield {key: number}
+                break
 
 
 def _against_zero(compared: Iterable[Written]) -> set[str]:

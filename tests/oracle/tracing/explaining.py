@@ -85,7 +85,7 @@ class Explained(Experiments):
         for key in derived:
             defaults[key] = self._computed(key, built, expressions, set(derived))
             if defaults[key] is None:
-                defaults[key] = self._listed(key, built, set(derived))
+                defaults[key] = self._searched(key, built, set(derived))
             if defaults[key] is None:
                 self.derived.add(key)
                 for env, s in zip(envs, seen, strict=True):
@@ -106,8 +106,9 @@ class Explained(Experiments):
                 return {"of": written}
         return None
 
-    def _listed(self, key: str, built: list[Seen], derived: set[str]) -> Any:
-        """A list that is computed: by what gave all builds until now, if it still does."""
+    def _searched(self, key: str, built: list[Seen], derived: set[str]) -> Any:
+        """A list that is computed, or a value that is chosen: by what gave all builds until now,
+        if it still does."""
         if key in self.unlike:
             return None
         where: list[tuple[EnvValues, Any]] = [
@@ -115,19 +116,34 @@ class Explained(Experiments):
         ]
         found = self.listed.get(key)
         if found is None or not all(gives(found, values, items) for values, items in where):
+            lists = all(isinstance(items, list) for _, items in where)
+            plain = (bool, int) if lists else (bool, str)
             near = [
                 k for k, v in self.base.env.items()
                 if k.rpartition(".")[0] == key.rpartition(".")[0] and not IDLE.search(k)
-                and k not in derived and (v is None or isinstance(v, (bool, int)))
+                and k not in derived and (v is None or isinstance(v, plain))
             ]  # fmt: skip
             noted = [w for w in self.compared_sides() if derived.isdisjoint(keys_of(w))]
-            found = Listing(noted, near).computed(where)
+            noted += [
+                ["len", k] for k, v in self.base.env.items()
+                if isinstance(v, list) and k not in derived
+            ]  # fmt: skip
+            listing = Listing(noted, near)
+            found = listing.computed(where) if lists else listing.chosen(where)
         if found is None:
             self.unlike.add(key)
             self.listed.pop(key, None)
             return None
         self.listed[key] = found
         return {"of": found}
+
+    @property
+    def deciding(self) -> set[str]:
+        """The texts that choose a value which the class computes and the tree reads."""
+        return {
+            key for found in map(self.listed.get, self.effective()) if found
+            for key in keys_of(found) if isinstance(self.base.env.get(key), str)
+        }  # fmt: skip
 
     def compared_sides(self) -> list[Written]:
         """Expressions over the config that the class computes, and those that it compares."""

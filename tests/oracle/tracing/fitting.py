@@ -242,9 +242,13 @@ class Fitter(Lists):
         """The children of a name; what only older files hold is not known of every build."""
         found = [Item(item.build, item.node.children.get(name)) for item in items]
         known = self._known([item for item in found if item.node is not None])
-        if any(isinstance(item.node, Leaf) and not item.node.saved for item in known):
+        if any(_is_older(item.node) for item in known):
             return [item for item in found if item.build not in self._partial or item.node]
         return found
+
+
+def _is_older(node: Any) -> bool:
+    return node.is_older if isinstance(node, Node) else isinstance(node, Leaf) and not node.saved
 
 
 def _form(keeps: Any) -> Any:

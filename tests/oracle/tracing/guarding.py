@@ -122,6 +122,8 @@ class Guarded(Explained):
         """Whether a key that changes nothing is kept to the values of which that is known."""
         if self.narrow and not counts(value) and not isinstance(value, (bool, dict)):
             return True
+        if key in self.deciding:
+            return True
         return isinstance(value, str) and key in self.looked and "act" not in key
 
     def _of_effective(self, key: str, value: Any) -> dict[str, Any] | None:

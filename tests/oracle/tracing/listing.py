@@ -3,6 +3,9 @@ and each entry by its place. ``layer_types`` of most decoders is one::
 
     {"count": "num_hidden_layers", "pick": [[["==", ["%", ["+", "i", 1], "pattern"], 0], "full"],
                                             [null, "sliding"]]}
+
+And single values that conditions choose: whether a feed-forward has a gate, of the text that says
+which it is. These have no count.
 """
 
 from __future__ import annotations
@@ -40,8 +43,18 @@ class Listing:
         if not where or not all(isinstance(items, list) for _, items in where):
             return None
         count = self._number([(values, len(items)) for values, items in where])
-        if count is None:
+        return None if count is None else self._search(where, count)
+
+    def chosen(self, where: Sequence[tuple[EnvValues, Any]]) -> dict[str, Any] | None:
+        """What gives each build its one value, or None."""
+        if not where or any(isinstance(value, (list, dict)) for _, value in where):
             return None
+        found = self._search([(values, [value]) for values, value in where], 1)
+        return found and {"pick": found["pick"]}
+
+    def _search(
+        self, where: Sequence[tuple[EnvValues, Any]], count: Written
+    ) -> dict[str, Any] | None:
         used = list({repr(items): (values, items) for values, items in where}.values())[:BUILDS]
         for _ in range(BUILDS):
             found = self._of(used, count)
@@ -64,7 +77,7 @@ class Listing:
             for build, (_, items) in enumerate(where)
             for i in range(min(len(items), ENTRIES))
         ]
-        conditions = list(self._conditions(where))
+        conditions = list(self._choices(where) if count == 1 else self._conditions(where))
         for depth in range(DEPTH + 1):  # as few conditions as will do
             self._left = TRIES
             pick = self._pick(entries, conditions, depth)
@@ -111,6 +124,16 @@ class Listing:
         written = self._number([(self._values[e.build], e.value) for e in entries])
         return None if written is None else (["+", written, 0],)
 
+    def _choices(self, where: Sequence[tuple[EnvValues, Any]]) -> Iterator[Written]:
+        """Conditions of a single value."""
+        for key in self.keys:
+            held = [values.env.get(key) for values, _ in where]
+            yield from (["is", key, v] for v in dict.fromkeys(held) if isinstance(v, str))
+            if any(isinstance(v, bool) for v in held):
+                yield ["true", key]
+            if any(v is None for v in held):
+                yield ["null", key]
+
     def _conditions(self, where: Sequence[tuple[EnvValues, Any]]) -> Iterator[Written]:
         longest = max(len(items) for _, items in where)
         for key in self.keys:
@@ -138,8 +161,10 @@ class Listing:
                 yield ["==", ["+", "i", 1], written]
 
 
-def gives(written: Mapping[str, Any], values: EnvValues, items: Sequence[Any]) -> bool:
-    """Whether a build's list is what is written."""
+def gives(written: Mapping[str, Any], values: EnvValues, items: Any) -> bool:
+    """Whether a build's list, or its one value, is what is written."""
+    if "count" not in written:
+        written, items = {"count": 1, **written}, [items]
     if not _same(evaluated(written["count"], values), len(items)):
         return False
     try:

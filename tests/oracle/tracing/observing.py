@@ -100,6 +100,13 @@ class Node:
         return self._labels
 
     @property
+    def is_older(self) -> bool:
+        """Whether it holds what only older files do."""
+        return bool(self.children) and all(
+            isinstance(child, Leaf) and not child.saved for child in self.children.values()
+        )
+
+    @property
     def is_numbered(self) -> bool:
         """Whether it has modules alone, each under a number; some may be missing, as of ReLU."""
         return all(
@@ -122,16 +129,26 @@ class Node:
         return [self.children[str(i)] for i in range(len(names))]  # type: ignore[misc]
 
 
+class Older(NamedTuple):
+    """A tensor of older files: of a module, by its class, that may save nothing else."""
+
+    shape: tuple[int, ...]
+    dtype: str | None
+    label: tuple[str, str, str | None]
+    buffer: bool = True
+    class_name: str = "Module"
+
+
 class Saved(NamedTuple):
     """What a library's seam gives of one model: saved name -> tensor (shape, dtype), the module's
     own name of it where it is one, ties (name left out -> name kept), names of parameters,
     classes of modules by their own path; ``parts``: own path -> (dotted key, class) of each model
     in it that is built from a section, or from the config itself (key empty); ``labels``: saved
     name -> (component, part, kind), where more is known of it than its name says; ``active``:
-    saved name -> (k, n) of the tensors of which k in n serve a token; ``unsaved``: name -> shape,
-    dtype and label of buffers that older files hold and the library no longer saves; ``kept``: path
-    of a module among the saved names -> what it keeps; ``partial``: what other builds have of
-    these last four is not known of this one."""
+    saved name -> (k, n) of the tensors of which k in n serve a token; ``unsaved``: name -> what
+    older files hold and the library no longer saves; ``kept``: path of a module
+    among the saved names -> what it keeps; ``partial``: what other builds have of these last four
+    is not known of this one."""
 
     tensors: Mapping[str, tuple[tuple[int, ...], str]]
     own: Mapping[str, str]
@@ -141,7 +158,7 @@ class Saved(NamedTuple):
     parts: Mapping[str, tuple[str, str]] = {}
     labels: Mapping[str, tuple[str, str, str | None]] = {}
     active: Mapping[str, tuple[int, int]] = {}
-    unsaved: Mapping[str, tuple[tuple[int, ...], str | None, tuple[str, str, str | None]]] = {}
+    unsaved: Mapping[str, Older] = {}
     kept: Mapping[str, Kept] = {}
     partial: bool = False
 
@@ -186,12 +203,19 @@ def tree(saved: Saved) -> Node:
         path, _, last = name.rpartition(".")
         if ("Rotary" in kind or "Sinusoid" in kind) and path in places:
             places[path].children.setdefault(last, Node(kind))  # explained, though nothing is saved
-    for name, (shape, buffer_dtype, known) in saved.unsaved.items():
+    for name, older in saved.unsaved.items():
         path, _, last = name.rpartition(".")
-        if path in places:  # a module that saves something
+        outer, _, inner_name = path.rpartition(".")
+        if path not in places and outer in places and not older.buffer:
+            places[path] = Node(older.class_name)
+            places[outer].children[inner_name] = places[path]
+        elif not older.buffer:
+            continue  # the reader knows of those next to what is saved
+        if path in places:
             places[path].children[last] = Leaf(
-                shape, True, buffer_dtype, None, None, known, saved=False
-            )
+                older.shape, older.buffer, older.dtype if older.buffer else None, None, None,
+                older.label, saved=False,
+            )  # fmt: skip
     for path, kept in saved.kept.items():
         places[path].kept = kept
     return root

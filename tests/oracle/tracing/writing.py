@@ -58,7 +58,7 @@ def chosen(defaults: Mapping[str, Any], used: set[str]) -> dict[str, Any]:
 def keys_of(written: Written) -> Iterator[str]:
     """The config keys in an expression, a condition or a list that is computed."""
     if isinstance(written, dict):
-        yield from keys_of(written["count"])
+        yield from keys_of(written.get("count"))
         for when, entry in written["pick"]:
             yield from keys_of(when)
             yield from keys_of(entry if isinstance(entry, list) else None)
