@@ -239,7 +239,7 @@ def _parameters(node: Node | Leaf | Part) -> int:
     size = 1
     for n in node.shape:
         size *= n
-    return 0 if node.buffer or node.tied else size
+    return size if node.saved and not (node.buffer or node.tied) else 0
 
 
 def record_family(
