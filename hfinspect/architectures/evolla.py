@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers import encoders
+from ..layers.blocks import two_layer_mlp
 from ..layers.decoders import Decoder, pre_norm
-from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..layers.vision import position_table
+from ..trees.catalog import register_pair
 from ..trees.modules import (
     Buffer,
     Embedding,
@@ -28,92 +29,60 @@ from .granite_speech import projecting
 from .llama import LLAMA
 
 _S = "EvollaSaProt"
+_SAPROT = {
+    "vocab_size": 446, "hidden_size": 1280, "num_hidden_layers": 33, "num_attention_heads": 20,
+    "intermediate_size": 5120, "max_position_embeddings": 1026, "layer_norm_eps": 1e-5,
+}  # fmt: skip
 
 
 def _protein(c: ModelConfig) -> ModelConfig:
-    return c.section("protein_encoder_config")
-
-
-def _wide(c: ModelConfig) -> Dim:
-    return _protein(c).dim("hidden_size", default=1280)
+    return c.section("protein_encoder_config").with_defaults(**_SAPROT)
 
 
 # ---- proteins
 
 
-def _saprot_attention(h: Dim, eps: float) -> Module:
-    own = Module(
-        f"{_S}SelfAttention",
-        query=Linear(h, h, kind="query"),
-        key=Linear(h, h, kind="key"),
-        value=Linear(h, h, kind="value"),
-    )
-    return Module(
-        f"{_S}Attention",
-        {
-            "self": own,
-            "output": Module(f"{_S}SelfOutput", dense=Linear(h, h, kind="output")),
-            "LayerNorm": LayerNorm(h, eps=eps),
-        },
-        component=Component.ATTENTION,
-    )
-
-
 def saprot(c: ModelConfig) -> Module:
     """ESM's layers over letters of amino acids and of structure."""
-    h, inner = c.dim("hidden_size", default=1280), c.dim("intermediate_size", default=5120)
-    eps, heads = c.number("layer_norm_eps", default=1e-5), c.dim("num_attention_heads", default=20)
-    head = c.divided(h, heads, "head", "num_attention_heads")
-    crossed = c.flag("add_cross_attention", default=False)
-    if crossed and not c.flag("is_decoder", default=False):
+    h = encoders.hidden(c)
+    if c.flag("add_cross_attention", default=False) and not encoders.is_cross(c):
         raise c.error("add_cross_attention", True, "false where is_decoder is")
     absolute = c.text("position_embedding_type", default="rotary") == "absolute"
-    positions = Embedding(c.dim("max_position_embeddings", default=1026), h, kind="position")
     before = c.flag("emb_layer_norm_before", default=False)
-    layer = Module(
-        f"{_S}Layer",
-        attention=_saprot_attention(h, eps),
-        crossattention=_saprot_attention(h, eps) if crossed else None,
-        intermediate=Module(
-            f"{_S}Intermediate", dense=Linear(h, inner, kind="up"), component=Component.MLP
-        ),
-        output=Module(f"{_S}Output", dense=Linear(inner, h, kind="down"), component=Component.MLP),
-        LayerNorm=LayerNorm(h, eps=eps),
-    )
+    attention = encoders.attention_after_norm(c, _S, "LayerNorm")
+    layer = encoders.layer(c, _S, attention_block=attention, cross=True)
+    del layer.inside("intermediate").children["intermediate_act_fn"]
+    del layer.inside("output").children["LayerNorm"]
+    layer.children["LayerNorm"] = encoders.norm(c)
+    stack = encoders.encoder(c, _S, layer)
+    stack.children["emb_layer_norm_after"] = encoders.norm(c)
+    half = (h // c.dim("num_attention_heads") + 1) // 2
     return Module(
         f"{_S}ProteinEncoder",
         embeddings=Module(
             f"{_S}Embeddings",
-            word_embeddings=Embedding(c.dim("vocab_size", default=446), h),
-            layer_norm=LayerNorm(h, eps=eps) if before else None,
-            position_embeddings=positions if absolute else None,
+            word_embeddings=Embedding(encoders.vocab(c), h),
+            layer_norm=encoders.norm(c) if before else None,
+            position_embeddings=position_table(c.dim("max_position_embeddings"), h)
+            if absolute
+            else None,
         ),
-        rotary_embeddings=Module(
-            f"{_S}RotaryEmbedding", inv_freq=Buffer((head + 1) // 2, dtype="F32")
-        ),
-        encoder=Module(
-            f"{_S}Encoder",
-            layer=Layers.of(c.count("num_hidden_layers", default=33), layer),
-            emb_layer_norm_after=LayerNorm(h, eps=eps),
-        ),
+        rotary_embeddings=Module(f"{_S}RotaryEmbedding", inv_freq=Buffer(half, dtype="F32")),
+        encoder=stack,
         part="protein",
     )
 
 
 def _feed_forward(width: Dim, mult: Dim) -> Module:
-    inner = width * mult
-    return Module(
-        "EvollaFeedForward",
-        norm=LayerNorm(width),
-        fc1=Linear(width, inner, bias=False, kind="up"),
-        activation=activation("gelu"),
-        fc2=Linear(inner, width, bias=False, kind="down"),
-        component=Component.MLP,
+    block = two_layer_mlp(
+        "EvollaFeedForward", width, width * mult, act="gelu", bias=False, act_name="activation"
     )
+    block.children = {"norm": LayerNorm(width), **block.children}
+    return block
 
 
 def resampler(c: ModelConfig) -> Module:
-    width, h = _wide(c), TEXT.width(c)
+    width, h = encoders.hidden(_protein(c)), TEXT.width(c)
     inner = c.dim("resampler_dim_head", default=64) * c.dim("resampler_heads", default=8)
     attention = Module(
         "EvollaSequenceCompressorAttention",
@@ -198,16 +167,9 @@ def model(c: ModelConfig) -> Module:
 
 def whole(c: ModelConfig) -> Module:
     """The head is never tied, whatever the config says."""
-    head = to_words(TEXT.width(c), c.dim("vocab_size", default=128256))
-    return Module("EvollaForProteinText2Text", model=model(c), lm_head=head)
+    return Module("EvollaForProteinText2Text", model=model(c), lm_head=TEXT.words(c))
 
 
-register(
-    ("evolla", "EvollaModel"),
-    {
-        "EvollaForProteinText2Text": whole,
-        "EvollaModel": model,
-    },
-    base_prefix="model",
-    category="multimodal",
+register_pair(
+    ("evolla", "EvollaModel"), "Evolla", whole, model, "multimodal", ending="ForProteinText2Text"
 )
