@@ -14,6 +14,8 @@ from ..layers.composing import renamed
 from ..layers.decoders import Decoder, grouped
 from ..layers.experts import routed_and_shared, router, shared_width
 from ..layers.latent_decoders import latent
+from ..layers.multimodal import linear_row
+from ..layers.multimodal import projector as between
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -23,7 +25,6 @@ from ..trees.modules import (
     Linear,
     Module,
     Parameter,
-    Sequential,
     Weight,
 )
 
@@ -82,30 +83,21 @@ def projector(c: ModelConfig) -> Module:
     form = c.text("projector_type", default="downsample_mlp_gelu")
     width, out = c.dim("input_dim", default=1152), c.dim("n_embed", default=2048)
     depth = int(c.count("depth", default=2))
-    if form == "linear":
-        layers = Linear(width, out)
-    elif form in ("mlp_gelu", "downsample_mlp_gelu"):
-        joined, inner = width, out
-        if form == "downsample_mlp_gelu":
-            side = c.dim("downsample_ratio", default=2)
-            joined, inner = width * side * side, out * c.dim("mlp_ratio", default=1)
-        row: list[Module] = [Linear(joined, inner)]
-        between = max(depth - 2, 0) if form == "downsample_mlp_gelu" else max(depth - 1, 0)
-        row += [Activation("GELU"), Linear(inner, inner)] * between
-        if form == "downsample_mlp_gelu":
-            row += [Activation("GELU"), Linear(inner, out)]
-        layers = Sequential(*row)
-    elif form == "identity":
-        layers = Activation("Identity")
+    if form == "downsample_mlp_gelu":
+        side = c.dim("downsample_ratio", default=2)
+        inner = out * c.dim("mlp_ratio", default=1)
+        layers = linear_row([width * side * side, *[inner] * max(depth - 1, 1), out])
+    elif form == "mlp_gelu":
+        layers = linear_row([width, *[out] * max(depth, 1)])
+    elif form in ("linear", "identity"):
+        layers = Linear(width, out) if form == "linear" else Activation("Identity")
     else:
         raise c.error("projector_type", form, "identity, linear, mlp_gelu or downsample_mlp_gelu")
     pooled = c.flag("token_pooling", default=False)
-    return Module(
+    return between(
         "MlpProjector",
         token_pooling_layer=Linear(4 * width, width) if pooled else None,
         layers=layers,
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, layer_types, size
 from ..layers.composing import renamed
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module
 from . import gemma4
 from .gemma4_text import norm, per_layer_gate
@@ -106,22 +106,8 @@ def text_model(c: ModelConfig) -> Module:
 def model(c: ModelConfig) -> Module:
     """The towers that the config has."""
     text = c.section("text_config")
-    parts: dict[str, Module] = {}
-    bridges: dict[str, Module] = {}
-    towers = (("vision", 768), ("audio", 1024))
-    for kind, width in towers:
-        if not c.has(f"{kind}_config"):
-            continue
-        section = c.section(f"{kind}_config")
-        wide = section.dim("hidden_size", default=width)
-        seen = section.dim("output_proj_dims", default=1536 if kind == "audio" else wide)
-        tower = auto_model(section, default_type=f"gemma4_{kind}", part=kind)
-        parts[f"{kind}_tower"] = tower
-        bridge = gemma4.embedder(seen, _hidden(text))
-        bridges[f"embed_{kind}"] = renamed(bridge, "Gemma4", _NAME)
-    tail = {name: parts[name] for name in ("audio_tower",) if name in parts}
-    head = {name: parts[name] for name in ("vision_tower",) if name in parts}
-    return Module(f"{_NAME}Model", {**head, "language_model": text_model(text), **tail, **bridges})
+    parts = {"language_model": text_model(text), **gemma4.seen(c, _hidden(text), _NAME)}
+    return Module(f"{_NAME}Model", parts)
 
 
 register_part("embedding_gemma2_text", f"{_NAME}TextModel", text_model, "encoder")

@@ -14,8 +14,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
+from ..layers.multimodal import linear_row
 from ..trees.catalog import Builder, auto_class, auto_model, register
-from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, Weight
+from ..trees.modules import Linear, Module, Parameter, Weight
 
 #: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
 #: without its last layer (26 of 27) and its pooling.
@@ -70,9 +71,9 @@ def projector(c: ModelConfig, hidden: Dim) -> Module | None:
     depth = re.fullmatch(r"mlp(\d{1,3})x_gelu", form)
     if depth is None or not 1 <= int(depth[1]) <= _MAX_DEPTH:
         raise c.error("mm_projector_type", form, "linear, identity or mlpNx_gelu")
-    row = [Linear(width, hidden)]
-    row += [Activation("GELU"), Linear(hidden, hidden)] * (int(depth[1]) - 1)
-    return Sequential(*row, component=Component.PROJECTOR)
+    row = linear_row([width, *[hidden] * int(depth[1])])
+    row.component = Component.PROJECTOR
+    return row
 
 
 def _classes(name: str, text_type: str) -> dict[str, Builder]:

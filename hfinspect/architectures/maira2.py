@@ -5,27 +5,21 @@ LLaVA's three parts: DINOv2 as a backbone, a projector of ``projector_n_layers``
 a causal model.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.multimodal import tower_width
+from ..layers.multimodal import linear_row, projector, tower_width
 from ..trees.catalog import auto_class, register
-from ..trees.modules import Linear, Module, Sequential
+from ..trees.modules import Module
 
 #: Sixteen times the published depth.
 _MAX_LAYERS = 64
 
 
-def projector(c: ModelConfig, width: int, hidden: int) -> Module:
+def _projector(c: ModelConfig, width: int, hidden: int) -> Module:
     depth = c.dim("projector_n_layers", default=4, maximum=_MAX_LAYERS)
-    act = activation(c.text("projector_hidden_act", default="gelu"))
-    row = [Linear(width, hidden)] + [act, Linear(hidden, hidden)] * (int(depth) - 1)
-    return Module(
-        "Maira2MultiModalProjector",
-        layers=Sequential(*row),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
+    act = activation(c.text("projector_hidden_act", default="gelu")).class_name
+    row = linear_row([width, *[hidden] * int(depth)], act)
+    return projector("Maira2MultiModalProjector", layers=row)
 
 
 def conditional_generation(c: ModelConfig) -> Module:
@@ -36,7 +30,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     return Module(
         "Maira2ForConditionalGeneration",
         vision_tower=vision,
-        multi_modal_projector=projector(
+        multi_modal_projector=_projector(
             c, tower_width(vision), text.dim("hidden_size", default=4096)
         ),
         language_model=auto_class(text, "ForCausalLM", default_type="llama"),

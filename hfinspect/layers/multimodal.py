@@ -7,9 +7,10 @@ way. Source: transformers/conversion_mapping.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from ..core.components import Component
@@ -17,7 +18,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.catalog import Builder, Family, auto_class, auto_model, register, register_pair
-from ..trees.modules import Linear, Module, Parameter, without_part
+from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, without_part
 from .blocks import activation
 from .heads import causal_lm
 
@@ -335,6 +336,14 @@ def register_headed(
 def projector(name: str, **parts: Module | Parameter | None) -> Module:
     """A module between tower and decoder."""
     return Module(name, parts, component=Component.PROJECTOR, part="projector")
+
+
+def linear_row(widths: Sequence[int], act: str = "GELU") -> Module:
+    """A linear layer from each width to the next, between every two an activation of that class."""
+    row: list[Module] = []
+    for inputs, outputs in pairwise(widths):
+        row += [Activation(act), Linear(inputs, outputs)]
+    return Sequential(*row[1:])
 
 
 def linear_projector(inputs: int, outputs: int, *, bias: bool = True) -> Module:
