@@ -57,19 +57,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 LLAMA.like(
-    "Afmoe",
-    vocab_size=200192,
-    hidden_size=2048,
-    intermediate_size=6144,
-    num_attention_heads=16,
-    head_dim=128,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    qk_norm=True,
+    "Afmoe", vocab_size=200192, hidden_size=2048, intermediate_size=6144, num_attention_heads=16,
+    head_dim=128, rms_norm_eps=1e-05, mlp_bias=None, qk_norm=True,
     windows=lambda c: windows(c, 1024, every(int(c.dim("global_attn_every_n_layers", default=4)))),
-    endings=(),
-    moe=_moe,
-    kinds=_kinds,
-    layer=_layer,
-    attention=_attention,
-).register("afmoe")
+    endings=(), moe=_moe, kinds=_kinds, layer=_layer, attention=_attention,
+).register("afmoe")  # fmt: skip

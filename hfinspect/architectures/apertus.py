@@ -39,14 +39,6 @@ def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 LLAMA.like(
-    "Apertus",
-    vocab_size=131072,
-    intermediate_size=14336,
-    rms_norm_eps=1e-05,
-    hidden_act="xielu",
-    mlp_bias=None,
-    qk_norm=True,
-    endings=("ForTokenClassification",),
-    mlp=_mlp,
-    layer=_layer,
-).register("apertus")
+    "Apertus", vocab_size=131072, intermediate_size=14336, rms_norm_eps=1e-05, hidden_act="xielu",
+    mlp_bias=None, qk_norm=True, endings=("ForTokenClassification",), mlp=_mlp, layer=_layer,
+).register("apertus")  # fmt: skip

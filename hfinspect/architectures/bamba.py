@@ -44,13 +44,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 LLAMA.like(
-    "Bamba",
-    vocab_size=128000,
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-05,
-    endings=(),
-    kinds=_kinds,
-    layer=_layer,
-    last_norm="final_layernorm",
-).register("bamba")
+    "Bamba", vocab_size=128000, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-05,
+    endings=(), kinds=_kinds, layer=_layer, last_norm="final_layernorm",
+).register("bamba")  # fmt: skip

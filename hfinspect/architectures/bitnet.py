@@ -23,17 +23,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "BitNet",
-    vocab_size=128256,
-    hidden_size=2560,
-    intermediate_size=6912,
-    num_hidden_layers=30,
-    num_attention_heads=20,
-    num_key_value_heads=5,
-    rms_norm_eps=1e-05,
-    hidden_act="relu2",
-    mlp_bias=None,
-    endings=(),
-    attention=_attention,
-    mlp=_mlp,
-).register("bitnet")
+    "BitNet", vocab_size=128256, hidden_size=2560, intermediate_size=6912, num_hidden_layers=30,
+    num_attention_heads=20, num_key_value_heads=5, rms_norm_eps=1e-05, hidden_act="relu2",
+    mlp_bias=None, endings=(), attention=_attention, mlp=_mlp,
+).register("bitnet")  # fmt: skip

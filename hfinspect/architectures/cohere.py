@@ -31,16 +31,7 @@ def parallel(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 COHERE = LLAMA.like(
-    "Cohere",
-    vocab_size=256000,
-    hidden_size=8192,
-    intermediate_size=22528,
-    num_hidden_layers=40,
-    num_attention_heads=64,
-    tie_word_embeddings=True,
-    mlp_bias=None,
-    endings=(),
-    norm=norm,
-    attention=_attention,
-    layer=parallel,
-).register("cohere")
+    "Cohere", vocab_size=256000, hidden_size=8192, intermediate_size=22528, num_hidden_layers=40,
+    num_attention_heads=64, tie_word_embeddings=True, mlp_bias=None, endings=(), norm=norm,
+    attention=_attention, layer=parallel,
+).register("cohere")  # fmt: skip

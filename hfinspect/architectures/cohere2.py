@@ -9,7 +9,6 @@ from ..layers.windows import every, windows
 from .cohere import COHERE
 
 COHERE.like(
-    "Cohere2",
-    attention=grouped,
+    "Cohere2", attention=grouped,
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
-).register("cohere2")
+).register("cohere2")  # fmt: skip

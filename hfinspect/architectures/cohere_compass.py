@@ -17,10 +17,8 @@ from .qwen3_vl import vision_model
 
 _NAME = "CohereCompass"
 _TEXT = COHERE.like(
-    _NAME,
-    attention=grouped,
-    windows=lambda c: windows(c, 4096, lambda _i, _n: True),
-)
+    _NAME, attention=grouped, windows=lambda c: windows(c, 4096, lambda _i, _n: True),
+)  # fmt: skip
 
 
 def text_model(c: ModelConfig) -> Module:

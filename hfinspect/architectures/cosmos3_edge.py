@@ -29,19 +29,10 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 _TEXT = LLAMA.like(
-    f"{_NAME}Text",
-    vocab_size=131072,
-    hidden_size=2048,
-    intermediate_size=9216,
-    num_hidden_layers=28,
-    num_attention_heads=16,
-    num_key_value_heads=8,
-    head_dim=128,
-    null_head_dim=True,
-    rms_norm_eps=1e-5,
-    hidden_act="relu2",
-    mlp=_mlp,
-)
+    f"{_NAME}Text", vocab_size=131072, hidden_size=2048, intermediate_size=9216,
+    num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, head_dim=128,
+    null_head_dim=True, rms_norm_eps=1e-5, hidden_act="relu2", mlp=_mlp,
+)  # fmt: skip
 
 
 def base(c: ModelConfig) -> Module:

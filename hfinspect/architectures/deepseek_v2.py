@@ -30,11 +30,6 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "DeepseekV2",
-    vocab_size=102400,
-    rotary=False,
-    endings=SEQUENCE_HEAD,
-    attention=latent(),
-    moe=_moe,
-    kinds=dense_first(0),
-).register("deepseek_v2")
+    "DeepseekV2", vocab_size=102400, rotary=False, endings=SEQUENCE_HEAD, attention=latent(),
+    moe=_moe, kinds=dense_first(0),
+).register("deepseek_v2")  # fmt: skip

@@ -59,14 +59,6 @@ def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 LLAMA.like(
-    "Doge",
-    vocab_size=32768,
-    hidden_size=1024,
-    intermediate_size=2048,
-    num_attention_heads=8,
-    qk_norm=True,
-    endings=SEQUENCE_HEAD,
-    attention=_attention,
-    mlp=_any_mlp,
-    layer=_layer,
-).register("doge")
+    "Doge", vocab_size=32768, hidden_size=1024, intermediate_size=2048, num_attention_heads=8,
+    qk_norm=True, endings=SEQUENCE_HEAD, attention=_attention, mlp=_any_mlp, layer=_layer,
+).register("doge")  # fmt: skip

@@ -10,12 +10,8 @@ from ..trees.modules import Module
 from .llama import LLAMA
 
 EMU3 = LLAMA.like(
-    "Emu3",
-    vocab_size=184622,
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-5,
-)
+    "Emu3", vocab_size=184622, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
+)  # fmt: skip
 
 
 def model(c: ModelConfig) -> Module:

@@ -16,21 +16,10 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 _ERNIE = LLAMA.like(
-    "Ernie4_5",
-    vocab_size=103424,
-    hidden_size=1024,
-    intermediate_size=3072,
-    num_hidden_layers=18,
-    num_attention_heads=16,
-    num_key_value_heads=2,
-    head_dim=128,
-    null_head_dim=True,
-    rms_norm_eps=1e-05,
-    tie_word_embeddings=True,
-    bias_key="use_bias",
-    mlp_bias=None,
-    endings=(),
+    "Ernie4_5", vocab_size=103424, hidden_size=1024, intermediate_size=3072, num_hidden_layers=18,
+    num_attention_heads=16, num_key_value_heads=2, head_dim=128, null_head_dim=True,
+    rms_norm_eps=1e-05, tie_word_embeddings=True, bias_key="use_bias", mlp_bias=None, endings=(),
     mlp=_mlp,
-)
+)  # fmt: skip
 # As the first released config.json spelled it.
 _ERNIE.register("ernie4_5", more={"Ernie4_5_ForCausalLM": _ERNIE.classes()["Ernie4_5ForCausalLM"]})

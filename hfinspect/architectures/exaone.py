@@ -22,13 +22,10 @@ def _words(d: Spelled, c: ModelConfig) -> Module:
 
 
 _EXAONE = Spelled(
-    "Exaone",
-    width=size("hidden_size", default=2048),
+    "Exaone", width=size("hidden_size", default=2048),
     depth=size("num_layers", "num_hidden_layers", default=32),
-    vocab=size("vocab_size", default=102400),
-    inner=s.times(4, "intermediate_size"),
-    norms=rms_norms("ExaoneRMSNorm", 1e-5, "layer_norm_epsilon"),
-    bias=s.never,
+    vocab=size("vocab_size", default=102400), inner=s.times(4, "intermediate_size"),
+    norms=rms_norms("ExaoneRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
     called={"MLP": "ExaoneGatedMLP"},
     model={
         "wte": _words, "drop": s.dropout("embed_dropout"), "h": s.layers, "ln_f": s.norm,

@@ -33,19 +33,11 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 _EXAONE = LLAMA.like(
-    "ExaoneMoe",
-    vocab_size=102400,
-    intermediate_size=16384,
-    num_key_value_heads=32,
-    rms_norm_eps=1e-05,
-    attention_bias=None,
-    mlp_bias=None,
-    qk_norm=True,
+    "ExaoneMoe", vocab_size=102400, intermediate_size=16384, num_key_value_heads=32,
+    rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, qk_norm=True,
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
-    endings=(),
-    moe=_moe,
-    kinds=dense_first(1, listed=True),
-)
+    endings=(), moe=_moe, kinds=dense_first(1, listed=True),
+)  # fmt: skip
 
 
 def predictor(c: ModelConfig) -> Module | None:

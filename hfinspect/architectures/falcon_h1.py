@@ -49,12 +49,6 @@ def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 LLAMA.like(
-    "FalconH1",
-    vocab_size=128000,
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-05,
-    endings=(),
-    layer=_layer,
-    last_norm="final_layernorm",
-).register("falcon_h1")
+    "FalconH1", vocab_size=128000, intermediate_size=14336, num_key_value_heads=8,
+    rms_norm_eps=1e-05, endings=(), layer=_layer, last_norm="final_layernorm",
+).register("falcon_h1")  # fmt: skip

@@ -43,18 +43,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 LLAMA.like(
-    "Flint",
-    vocab_size=150144,
-    hidden_size=2048,
-    intermediate_size=6144,
-    num_hidden_layers=49,
-    num_key_value_heads=4,
-    head_dim=128,
-    mlp_bias=None,
-    qk_norm=True,
-    endings=(),
-    moe=_moe,
-    kinds=_kinds,
-    attention=_attention,
+    "Flint", vocab_size=150144, hidden_size=2048, intermediate_size=6144, num_hidden_layers=49,
+    num_key_value_heads=4, head_dim=128, mlp_bias=None, qk_norm=True, endings=(), moe=_moe,
+    kinds=_kinds, attention=_attention,
     windows=lambda c: windows(c, 513, lambda i, n: i < 2 or i % 4 == 1 or i == n - 1),
-).register("flint")
+).register("flint")  # fmt: skip

@@ -17,17 +17,7 @@ def gelu_mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Gemma",
-    vocab_size=256000,
-    hidden_size=3072,
-    intermediate_size=24576,
-    num_hidden_layers=28,
-    num_attention_heads=16,
-    num_key_value_heads=16,
-    head_dim=256,
-    tie_word_embeddings=True,
-    mlp_bias=None,
-    embedding="TextScaledWordEmbedding",
-    endings=LABEL_HEADS,
-    mlp=gelu_mlp,
-).register("gemma")
+    "Gemma", vocab_size=256000, hidden_size=3072, intermediate_size=24576, num_hidden_layers=28,
+    num_attention_heads=16, num_key_value_heads=16, head_dim=256, tie_word_embeddings=True,
+    mlp_bias=None, embedding="TextScaledWordEmbedding", endings=LABEL_HEADS, mlp=gelu_mlp,
+).register("gemma")  # fmt: skip

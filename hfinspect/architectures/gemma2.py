@@ -18,19 +18,8 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 GEMMA2 = LLAMA.like(
-    "Gemma2",
-    vocab_size=256000,
-    hidden_size=2304,
-    intermediate_size=9216,
-    num_hidden_layers=26,
-    num_attention_heads=8,
-    num_key_value_heads=4,
-    head_dim=256,
-    tie_word_embeddings=True,
-    mlp_bias=None,
-    layer=sandwich,
-    windows=lambda c: windows(c, 4096, every(2)),
-    embedding="TextScaledWordEmbedding",
-    endings=LABEL_HEADS,
-    mlp=_mlp,
-).register("gemma2")
+    "Gemma2", vocab_size=256000, hidden_size=2304, intermediate_size=9216, num_hidden_layers=26,
+    num_attention_heads=8, num_key_value_heads=4, head_dim=256, tie_word_embeddings=True,
+    mlp_bias=None, layer=sandwich, windows=lambda c: windows(c, 4096, every(2)),
+    embedding="TextScaledWordEmbedding", endings=LABEL_HEADS, mlp=_mlp,
+).register("gemma2")  # fmt: skip

@@ -16,19 +16,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Glm4Moe",
-    vocab_size=151552,
-    intermediate_size=10944,
-    num_hidden_layers=46,
-    num_attention_heads=96,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    rotary=False,
-    endings=(),
-    attention=_attention,
-    moe=routed(1408, 128, 8),
-    kinds=dense_first(1),
-    predicts="sparse",
-    out_bias=False,
-).register("glm4_moe")
+    "Glm4Moe", vocab_size=151552, intermediate_size=10944, num_hidden_layers=46,
+    num_attention_heads=96, num_key_value_heads=8, rms_norm_eps=1e-05, mlp_bias=None, rotary=False,
+    endings=(), attention=_attention, moe=routed(1408, 128, 8), kinds=dense_first(1),
+    predicts="sparse", out_bias=False,
+).register("glm4_moe")  # fmt: skip

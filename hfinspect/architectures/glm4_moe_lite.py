@@ -10,21 +10,11 @@ from ..trees.catalog import register
 from .llama import LLAMA
 
 _LITE = LLAMA.like(
-    "Glm4MoeLite",
-    vocab_size=154880,
-    hidden_size=2048,
-    intermediate_size=10240,
-    num_hidden_layers=47,
-    num_attention_heads=20,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    rotary=False,
-    endings=(),
-    attention=latent(query_rank=768, plain=192, value=256),
-    moe=routed(1536, 64, 4),
-    kinds=dense_first(1, listed=True),
-    predicts="sparse",
-)
+    "Glm4MoeLite", vocab_size=154880, hidden_size=2048, intermediate_size=10240,
+    num_hidden_layers=47, num_attention_heads=20, rms_norm_eps=1e-05, mlp_bias=None, rotary=False,
+    endings=(), attention=latent(query_rank=768, plain=192, value=256), moe=routed(1536, 64, 4),
+    kinds=dense_first(1, listed=True), predicts="sparse",
+)  # fmt: skip
 
 register(
     "glm4_moe_lite",

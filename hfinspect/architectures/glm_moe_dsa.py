@@ -62,19 +62,9 @@ def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
 
 
 LLAMA.like(
-    "GlmMoeDsa",
-    vocab_size=154880,
-    hidden_size=6144,
-    intermediate_size=12288,
-    num_hidden_layers=78,
-    num_attention_heads=64,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    rotary=False,
-    endings=(),
+    "GlmMoeDsa", vocab_size=154880, hidden_size=6144, intermediate_size=12288, num_hidden_layers=78,
+    num_attention_heads=64, rms_norm_eps=1e-05, mlp_bias=None, rotary=False, endings=(),
     attention=latent(query_rank=2048, plain=192, value=256),
-    moe=routed(2048, 256, 8, rerouted=True),
-    kinds=_kinds,
-    predicts=("sparse", "full"),
+    moe=routed(2048, 256, 8, rerouted=True), kinds=_kinds, predicts=("sparse", "full"),
     layer=_layer,
-).register("glm_moe_dsa")
+).register("glm_moe_dsa")  # fmt: skip

@@ -34,21 +34,9 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 GPT_OSS = LLAMA.like(
-    "GptOss",
-    vocab_size=201088,
-    hidden_size=2880,
-    intermediate_size=2880,
-    num_hidden_layers=36,
-    num_attention_heads=64,
-    num_key_value_heads=8,
-    head_dim=64,
-    null_head_dim=True,
-    rms_norm_eps=1e-05,
-    attention_bias=True,
-    mlp_bias=None,
-    windows=lambda c: windows(c, 128, every(2)),
-    rotary=False,
-    endings=LABEL_HEADS,
-    attention=sinks,
+    "GptOss", vocab_size=201088, hidden_size=2880, intermediate_size=2880, num_hidden_layers=36,
+    num_attention_heads=64, num_key_value_heads=8, head_dim=64, null_head_dim=True,
+    rms_norm_eps=1e-05, attention_bias=True, mlp_bias=None,
+    windows=lambda c: windows(c, 128, every(2)), rotary=False, endings=LABEL_HEADS, attention=sinks,
     moe=_moe,
-).register("gpt_oss")
+).register("gpt_oss")  # fmt: skip

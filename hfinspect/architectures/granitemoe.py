@@ -41,9 +41,5 @@ def moe_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 GRANITE_MOE = LLAMA.like(
-    "GraniteMoe",
-    mlp_bias=None,
-    endings=(),
-    moe=moe,
-    layer=moe_layer,
-).register("granitemoe")
+    "GraniteMoe", mlp_bias=None, endings=(), moe=moe, layer=moe_layer,
+).register("granitemoe")  # fmt: skip

@@ -36,10 +36,6 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 GRANITE_MOE.like(
-    "GraniteMoeSWA",
-    moe=_moe,
-    layer=shared_layer,
-    attention=sinks,
-    windows=lambda c: windows(c, 128, every(4, first=0)),
-    rotary=False,
-).register("granitemoe_swa")
+    "GraniteMoeSWA", moe=_moe, layer=shared_layer, attention=sinks,
+    windows=lambda c: windows(c, 128, every(4, first=0)), rotary=False,
+).register("granitemoe_swa")  # fmt: skip

@@ -18,10 +18,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 HUNYUAN = LLAMA.like(
-    "HunYuanDenseV1",
-    vocab_size=290943,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    endings=SEQUENCE_HEAD,
+    "HunYuanDenseV1", vocab_size=290943, rms_norm_eps=1e-05, mlp_bias=None, endings=SEQUENCE_HEAD,
     attention=_attention,
-).register("hunyuan_v1_dense")
+).register("hunyuan_v1_dense")  # fmt: skip

@@ -30,19 +30,10 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 _LLAMA = LLAMA.like(
-    "Llama",
-    vocab_size=128512,
-    intermediate_size=10240,
-    num_hidden_layers=48,
-    num_key_value_heads=2,
-    head_dim=128,
-    null_head_dim=True,
-    rms_norm_eps=1e-05,
-    rotary=False,
-    endings=(),
-    attention=_attention,
-    mlp=_mlp,
-)
+    "Llama", vocab_size=128512, intermediate_size=10240, num_hidden_layers=48,
+    num_key_value_heads=2, head_dim=128, null_head_dim=True, rms_norm_eps=1e-05, rotary=False,
+    endings=(), attention=_attention, mlp=_mlp,
+)  # fmt: skip
 
 _LLAMA.register(
     "internlm3",

@@ -6,19 +6,10 @@ from ..layers.heads import causal_lm
 from .llama import LLAMA
 
 _LLAMA = LLAMA.like(
-    "Llama",
-    vocab_size=76800,
-    hidden_size=5120,
-    intermediate_size=27648,
-    num_hidden_layers=80,
-    num_attention_heads=40,
-    num_key_value_heads=8,
-    head_dim=128,
-    null_head_dim=True,
-    rms_norm_eps=1e-05,
-    rotary=False,
-    endings=(),
-)
+    "Llama", vocab_size=76800, hidden_size=5120, intermediate_size=27648, num_hidden_layers=80,
+    num_attention_heads=40, num_key_value_heads=8, head_dim=128, null_head_dim=True,
+    rms_norm_eps=1e-05, rotary=False, endings=(),
+)  # fmt: skip
 
 _LLAMA.register(
     "iquestcoder",

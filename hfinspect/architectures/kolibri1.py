@@ -51,17 +51,7 @@ def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 LLAMA.like(
-    "Kolibri1",
-    vocab_size=128000,
-    hidden_size=2560,
-    num_hidden_layers=50,
-    num_attention_heads=48,
-    num_key_value_heads=4,
-    head_dim=128,
-    attention_bias=None,
-    qk_norm=True,
-    windows=lambda c: windows(c, 513, every(5)),
-    rotary=False,
-    endings=(),
-    layer=_layer,
-).register("kolibri1")
+    "Kolibri1", vocab_size=128000, hidden_size=2560, num_hidden_layers=50, num_attention_heads=48,
+    num_key_value_heads=4, head_dim=128, attention_bias=None, qk_norm=True,
+    windows=lambda c: windows(c, 513, every(5)), rotary=False, endings=(), layer=_layer,
+).register("kolibri1")  # fmt: skip

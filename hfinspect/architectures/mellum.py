@@ -25,18 +25,8 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Mellum",
-    vocab_size=98304,
-    hidden_size=2304,
-    intermediate_size=7168,
-    num_hidden_layers=28,
-    num_key_value_heads=4,
-    head_dim=128,
-    mlp_bias=None,
-    qk_norm=True,
-    rotary=False,
-    endings=(),
-    moe=_moe,
-    kinds=lambda _d, c, layers: listed_kinds(c, layers, lambda _: "sparse"),
+    "Mellum", vocab_size=98304, hidden_size=2304, intermediate_size=7168, num_hidden_layers=28,
+    num_key_value_heads=4, head_dim=128, mlp_bias=None, qk_norm=True, rotary=False, endings=(),
+    moe=_moe, kinds=lambda _d, c, layers: listed_kinds(c, layers, lambda _: "sparse"),
     windows=lambda c: windows(c, 1024, lambda _i, _n: True),
-).register("mellum")
+).register("mellum")  # fmt: skip

@@ -54,17 +54,9 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
 
 _SOURCE = "modeling_minimax_m1.py and the index of MiniMaxAI/MiniMax-M1-80k"
 _M1 = LLAMA.like(
-    "MiniMaxM1",
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-5,
-    attention_bias=None,
-    moe=_moe,
-    layer=_layer,
-    kinds=_kinds,
-    rotary=False,
-    endings=(),
-)
+    "MiniMaxM1", intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
+    attention_bias=None, moe=_moe, layer=_layer, kinds=_kinds, rotary=False, endings=(),
+)  # fmt: skip
 
 _M1.register("minimax_m1", source=_SOURCE)
 _M1.like("MiniMaxText01").register("minimax_text_01", source=_SOURCE)

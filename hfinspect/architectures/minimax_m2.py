@@ -20,20 +20,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "MiniMaxM2",
-    vocab_size=200064,
-    hidden_size=3072,
-    intermediate_size=1536,
-    num_hidden_layers=62,
-    num_attention_heads=48,
-    num_key_value_heads=8,
-    head_dim=128,
-    attention_bias=None,
-    mlp_bias=None,
-    qk_norm=True,
-    whole_norm=True,
-    rotary=False,
-    endings=(),
-    moe=_moe,
-    layer=block_sparse,
-).register("minimax_m2")
+    "MiniMaxM2", vocab_size=200064, hidden_size=3072, intermediate_size=1536, num_hidden_layers=62,
+    num_attention_heads=48, num_key_value_heads=8, head_dim=128, attention_bias=None, mlp_bias=None,
+    qk_norm=True, whole_norm=True, rotary=False, endings=(), moe=_moe, layer=block_sparse,
+).register("minimax_m2")  # fmt: skip

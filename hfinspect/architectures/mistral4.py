@@ -39,13 +39,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Mistral4",
-    vocab_size=131072,
-    intermediate_size=12288,
-    num_hidden_layers=36,
-    mlp_bias=None,
-    endings=LABEL_HEADS,
-    attention=latent(query_rank=1024, kv_rank=256, plain=64),
-    moe=_moe,
+    "Mistral4", vocab_size=131072, intermediate_size=12288, num_hidden_layers=36, mlp_bias=None,
+    endings=LABEL_HEADS, attention=latent(query_rank=1024, kv_rank=256, plain=64), moe=_moe,
     kinds=dense_first(0),
-).register("mistral4")
+).register("mistral4")  # fmt: skip

@@ -16,17 +16,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "NanoChat",
-    vocab_size=50304,
-    hidden_size=768,
-    intermediate_size=8192,
-    num_hidden_layers=12,
-    num_attention_heads=6,
-    hidden_act="relu2",
-    mlp_bias=None,
-    qk_norm=True,
-    rotary=False,
-    endings=(),
-    norm=lambda _d, _c, _size: Activation("NanoChatRMSNorm"),
-    mlp=_mlp,
-).register("nanochat")
+    "NanoChat", vocab_size=50304, hidden_size=768, intermediate_size=8192, num_hidden_layers=12,
+    num_attention_heads=6, hidden_act="relu2", mlp_bias=None, qk_norm=True, rotary=False,
+    endings=(), norm=lambda _d, _c, _size: Activation("NanoChatRMSNorm"), mlp=_mlp,
+).register("nanochat")  # fmt: skip

@@ -15,12 +15,6 @@ def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
 
 
 LLAMA.like(
-    "Nemotron",
-    vocab_size=256000,
-    hidden_size=6144,
-    intermediate_size=24576,
-    num_attention_heads=48,
-    hidden_act="relu2",
-    mlp=up_down,
-    norm=_norm,
-).register("nemotron")
+    "Nemotron", vocab_size=256000, hidden_size=6144, intermediate_size=24576,
+    num_attention_heads=48, hidden_act="relu2", mlp=up_down, norm=_norm,
+).register("nemotron")  # fmt: skip

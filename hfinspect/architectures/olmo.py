@@ -8,9 +8,6 @@ from ..trees.modules import Activation
 from .llama import LLAMA
 
 LLAMA.like(
-    "Olmo",
-    vocab_size=50304,
-    mlp_bias=None,
-    endings=SEQUENCE_HEAD,
+    "Olmo", vocab_size=50304, mlp_bias=None, endings=SEQUENCE_HEAD,
     norm=lambda _d, _c, _size: Activation("OlmoLayerNorm"),
-).register("olmo")
+).register("olmo")  # fmt: skip

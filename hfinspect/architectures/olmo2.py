@@ -8,12 +8,6 @@ from ..layers.decoders import SEQUENCE_HEAD, post_norm
 from .llama import LLAMA
 
 OLMO2 = LLAMA.like(
-    "Olmo2",
-    vocab_size=50304,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    qk_norm=True,
-    whole_norm=True,
-    layer=post_norm,
-    endings=SEQUENCE_HEAD,
-).register("olmo2")
+    "Olmo2", vocab_size=50304, rms_norm_eps=1e-05, mlp_bias=None, qk_norm=True, whole_norm=True,
+    layer=post_norm, endings=SEQUENCE_HEAD,
+).register("olmo2")  # fmt: skip

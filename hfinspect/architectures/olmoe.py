@@ -31,16 +31,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Olmoe",
-    vocab_size=50304,
-    hidden_size=2048,
-    intermediate_size=2048,
-    num_hidden_layers=16,
-    num_attention_heads=16,
-    rms_norm_eps=1e-05,
-    mlp_bias=None,
-    rotary=False,
-    endings=(),
-    attention=_attention,
-    moe=_moe,
-).register("olmoe")
+    "Olmoe", vocab_size=50304, hidden_size=2048, intermediate_size=2048, num_hidden_layers=16,
+    num_attention_heads=16, rms_norm_eps=1e-05, mlp_bias=None, rotary=False, endings=(),
+    attention=_attention, moe=_moe,
+).register("olmoe")  # fmt: skip

@@ -32,16 +32,7 @@ def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 PHI3 = LLAMA.like(
-    "Phi3",
-    vocab_size=32064,
-    hidden_size=3072,
-    intermediate_size=8192,
-    rms_norm_eps=1e-05,
-    attention_bias=None,
-    mlp_bias=None,
-    windows=lambda c: windows(c, None),
-    endings=LABEL_HEADS,
-    attention=_attention,
-    mlp=fused_mlp,
-    layer=layer,
-).register("phi3")
+    "Phi3", vocab_size=32064, hidden_size=3072, intermediate_size=8192, rms_norm_eps=1e-05,
+    attention_bias=None, mlp_bias=None, windows=lambda c: windows(c, None), endings=LABEL_HEADS,
+    attention=_attention, mlp=fused_mlp, layer=layer,
+).register("phi3")  # fmt: skip

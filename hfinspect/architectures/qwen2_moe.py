@@ -38,20 +38,8 @@ def _windows(c: ModelConfig) -> Windows:
 
 
 LLAMA.like(
-    "Qwen2Moe",
-    vocab_size=151936,
-    hidden_size=2048,
-    intermediate_size=5632,
-    num_hidden_layers=24,
-    num_attention_heads=16,
-    num_key_value_heads=16,
-    attention_bias=True,
-    bias_key="qkv_bias",
-    out_bias=False,
-    mlp_bias=None,
-    rotary=False,
-    qa_prefix=None,
-    moe=_moe,
-    kinds=lambda _d, c, layers: sparse_kinds(c, layers, _experts(c)),
-    windows=_windows,
-).register("qwen2_moe")
+    "Qwen2Moe", vocab_size=151936, hidden_size=2048, intermediate_size=5632, num_hidden_layers=24,
+    num_attention_heads=16, num_key_value_heads=16, attention_bias=True, bias_key="qkv_bias",
+    out_bias=False, mlp_bias=None, rotary=False, qa_prefix=None, moe=_moe,
+    kinds=lambda _d, c, layers: sparse_kinds(c, layers, _experts(c)), windows=_windows,
+).register("qwen2_moe")  # fmt: skip

@@ -30,16 +30,8 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Qwen3Moe",
-    vocab_size=151936,
-    hidden_size=2048,
-    intermediate_size=6144,
-    num_hidden_layers=24,
-    num_key_value_heads=4,
-    mlp_bias=None,
-    qk_norm=True,
-    windows=lambda c: switched_windows(c, 4096, 0),
-    rotary=False,
-    moe=_moe,
+    "Qwen3Moe", vocab_size=151936, hidden_size=2048, intermediate_size=6144, num_hidden_layers=24,
+    num_key_value_heads=4, mlp_bias=None, qk_norm=True,
+    windows=lambda c: switched_windows(c, 4096, 0), rotary=False, moe=_moe,
     kinds=lambda _d, c, layers: sparse_kinds(c, layers, _experts(c)),
-).register("qwen3_moe")
+).register("qwen3_moe")  # fmt: skip

@@ -67,16 +67,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 LLAMA.like(
-    "RecurrentGemma",
-    vocab_size=256000,
-    hidden_size=2560,
-    num_hidden_layers=26,
-    num_attention_heads=10,
-    tie_word_embeddings=True,
-    out_bias=True,
-    layer=_layer,
-    kinds=_kinds,
-    windows=lambda c: windows(c, 2048, key="attention_window_size"),
-    last_norm="final_norm",
+    "RecurrentGemma", vocab_size=256000, hidden_size=2560, num_hidden_layers=26,
+    num_attention_heads=10, tie_word_embeddings=True, out_bias=True, layer=_layer, kinds=_kinds,
+    windows=lambda c: windows(c, 2048, key="attention_window_size"), last_norm="final_norm",
     endings=(),
-).register("recurrent_gemma")
+).register("recurrent_gemma")  # fmt: skip

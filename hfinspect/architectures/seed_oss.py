@@ -22,13 +22,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "SeedOss",
-    vocab_size=155136,
-    intermediate_size=27648,
-    num_hidden_layers=64,
-    num_attention_heads=80,
-    num_key_value_heads=8,
-    head_dim=128,
-    null_head_dim=True,
+    "SeedOss", vocab_size=155136, intermediate_size=27648, num_hidden_layers=64,
+    num_attention_heads=80, num_key_value_heads=8, head_dim=128, null_head_dim=True,
     attention=_attention,
-).register("seed_oss")
+).register("seed_oss")  # fmt: skip

@@ -30,18 +30,10 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 _SPARK = LLAMA.like(
-    "Spark2_5",
-    vocab_size=131072,
-    hidden_size=2560,
-    intermediate_size=10240,
-    num_hidden_layers=36,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    head_dim=256,
-    hidden_act="gelu",
-    rotary=False,
+    "Spark2_5", vocab_size=131072, hidden_size=2560, intermediate_size=10240, num_hidden_layers=36,
+    num_attention_heads=16, num_key_value_heads=4, head_dim=256, hidden_act="gelu", rotary=False,
     attention=_attention,
-)
+)  # fmt: skip
 
 
 def model(c: ModelConfig) -> Module:

@@ -24,20 +24,9 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Starcoder2",
-    vocab_size=49152,
-    hidden_size=3072,
-    intermediate_size=12288,
-    num_hidden_layers=30,
-    num_attention_heads=24,
-    num_key_value_heads=2,
-    hidden_act="gelu_pytorch_tanh",
-    tie_word_embeddings=True,
-    attention_bias=True,
-    bias_key="use_bias",
-    mlp_bias=None,
-    windows=lambda c: windows(c, None),
-    endings=LABEL_HEADS,
-    norm=layer_norms("norm_epsilon"),
+    "Starcoder2", vocab_size=49152, hidden_size=3072, intermediate_size=12288, num_hidden_layers=30,
+    num_attention_heads=24, num_key_value_heads=2, hidden_act="gelu_pytorch_tanh",
+    tie_word_embeddings=True, attention_bias=True, bias_key="use_bias", mlp_bias=None,
+    windows=lambda c: windows(c, None), endings=LABEL_HEADS, norm=layer_norms("norm_epsilon"),
     mlp=_mlp,
-).register("starcoder2")
+).register("starcoder2")  # fmt: skip

@@ -49,10 +49,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "Yuan",
-    tie_word_embeddings=True,
-    mlp_bias=None,
-    rotary=False,
-    endings=SEQUENCE_HEAD,
+    "Yuan", tie_word_embeddings=True, mlp_bias=None, rotary=False, endings=SEQUENCE_HEAD,
     attention=_attention,
-).register("yuan", source="yuan_hf_model.py of IEITYuan/Yuan2-2B-hf")
+).register("yuan", source="yuan_hf_model.py of IEITYuan/Yuan2-2B-hf")  # fmt: skip
