@@ -14,8 +14,6 @@ from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
 from ..layers.experts import experts, router
-from ..layers.heads import causal_lm
-from ..trees.catalog import register_pair
 from ..trees.modules import Layers, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 
@@ -64,20 +62,13 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["sparse" if routed else "dense" for routed in has_experts(c, layers)]
 
 
-_ERNIE = LLAMA.like(
-    "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
-    num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
-    bias_key="use_bias", mlp=lambda d, c: _mlp(d, c, d.inner(c)), moe=_moe, kinds=_kinds,
-)  # fmt: skip
-
-
-def predictors(c: ModelConfig) -> dict[str, Module]:
+def predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """Norms of both inputs, the projection that joins them, and a layer counted from 0, so dense
     where the decoder's first is."""
     count = int(c.count("num_nextn_predict_layers", default=0))
     if not count:
         return {}
-    d, h = _ERNIE, _ERNIE.width(c)
+    h = d.width(c)
     sparse = has_experts(c, count)
     joint = Linear(h * 2, h, bias=_bias(c), component=Component.PROJECTOR)
     rows: dict[str, list[Module]] = {
@@ -93,14 +84,9 @@ def predictors(c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def model(c: ModelConfig) -> Module:
-    base = _ERNIE.model(c)
-    base.children |= predictors(c)
-    return base
-
-
-def causal(c: ModelConfig) -> Module:
-    return causal_lm("Ernie4_5_MoeForCausalLM", model, tied_default=True, bias=_bias(c))(c)
-
-
-register_pair("ernie4_5_moe", "Ernie4_5_Moe", causal, model, "text decoder", ending="ForCausalLM")
+LLAMA.like(
+    "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
+    num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
+    tie_word_embeddings=True, bias_key="use_bias", head_bias="use_bias", endings=(),
+    mlp=lambda d, c: _mlp(d, c, d.inner(c)), moe=_moe, kinds=_kinds, further=predictors,
+).register("ernie4_5_moe")  # fmt: skip

@@ -14,9 +14,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, convolved_projections, gated_mlp, layer_types
 from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, experts
-from ..layers.heads import to_words
 from ..layers.latent_decoders import latent
-from ..trees.catalog import register_pair
 from ..trees.keeps import State
 from ..trees.modules import Linear, Module, RMSNorm, Weight
 from .llama import LLAMA
@@ -34,7 +32,6 @@ def delta_attention(d: Decoder, c: ModelConfig) -> Module:
     heads = _linear_size(c, "linear_num_heads", "num_heads", 32)
     kernel = _linear_size(c, "linear_conv_kernel_dim", "short_conv_kernel_size", 4)
     width = dim * heads
-
     return Module(
         "KimiLinearDeltaAttention",
         {
@@ -120,19 +117,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     return list(zip(attention_types(c, layers), mlps, strict=True))
 
 
-_KIMI = LLAMA.like(
+LLAMA.like(
     "KimiLinear", vocab_size=163840, hidden_size=2304, intermediate_size=9216, num_hidden_layers=27,
     rms_norm_eps=1e-5, mlp_bias=None, attention=latent(query_rank=None), layer=_layer, kinds=_kinds,
-    rotary=False,
-)  # fmt: skip
-
-
-def causal(c: ModelConfig) -> Module:
-    """tie_word_embeddings has no effect."""
-    head = to_words(_KIMI.width(c), c.dim("vocab_size", default=163840))
-    return Module("KimiLinearForCausalLM", model=_KIMI.model(c), lm_head=head)
-
-
-register_pair(
-    "kimi_linear", "KimiLinear", causal, _KIMI.model, "text decoder", ending="ForCausalLM"
-)
+    rotary=False, tie_word_embeddings=None, endings=(),
+).register("kimi_linear")  # fmt: skip

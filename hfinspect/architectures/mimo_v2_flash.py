@@ -16,10 +16,8 @@ from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import corrected_router, routed_and_shared
-from ..layers.heads import decoder_classes
 from ..layers.latent_decoders import listed_kinds
 from ..layers.windows import windows
-from ..trees.catalog import register
 from ..trees.modules import Layers, Linear, Module, Weight
 from .llama import LLAMA
 
@@ -27,10 +25,7 @@ from .llama import LLAMA
 def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
     h, bias = d.width(c), c.flag("attention_bias", default=False)
     slides = kind == "sliding_attention"
-    heads, groups = (
-        c.dim("num_attention_heads", default=64),
-        c.dim("num_key_value_heads", default=4),
-    )
+    heads, groups = d.size(c, "num_attention_heads"), c.dim("num_key_value_heads", default=4)
     kv = groups * 2 if slides else groups
     dim, value = c.dim("head_dim", default=192), c.dim("v_head_dim", default=128)
     return Module(
@@ -71,46 +66,30 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]
     return list(zip(attentions, mlps, strict=True))
 
 
-_MIMO = LLAMA.like(
-    "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
-    num_attention_heads=None, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, rotary=False,
-    endings=(), moe=_moe, kinds=_kinds, layer=_layer,
-    windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
-)  # fmt: skip
-
-
-def predictor(c: ModelConfig) -> Module | None:
+def _predictor(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """Three layers unless the config says otherwise; the Hub's does not mention them."""
     count = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=3))
     if not count:
-        return None
-    d, h = _MIMO, _MIMO.width(c)
+        return {}
+    h = d.width(c)
     row = Module(
         "MiMoV2MTPLayer",
-        enorm=d.norm(d, c, d.width(c)),
-        hnorm=d.norm(d, c, d.width(c)),
+        enorm=d.norm(d, c, h),
+        hnorm=d.norm(d, c, h),
         eh_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-        input_layernorm=d.norm(d, c, d.width(c)),
+        input_layernorm=d.norm(d, c, h),
         self_attn=_attention(d, c, "sliding_attention"),
-        pre_mlp_layernorm=d.norm(d, c, d.width(c)),
+        pre_mlp_layernorm=d.norm(d, c, h),
         mlp=d.mlp(d, c),
-        final_layernorm=d.norm(d, c, d.width(c)),
+        final_layernorm=d.norm(d, c, h),
     )
-    return Module(
-        "MiMoV2MTP", layers=Layers([row] * count), part="mtp", kind="mtp", saved=False
-    )  # fmt: skip
+    rows = Layers([row] * count)
+    return {"mtp": Module("MiMoV2MTP", layers=rows, part="mtp", kind="mtp", saved=False)}
 
 
-def model(c: ModelConfig) -> Module:
-    base, block = _MIMO.model(c), predictor(c)
-    if block is not None:
-        base.children["mtp"] = block
-    return base
-
-
-register(
-    "mimo_v2_flash",
-    decoder_classes("MiMoV2Flash", model, heads=()),
-    base_prefix="model",
-    category="text decoder",
-)
+LLAMA.like(
+    "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
+    num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, rotary=False,
+    endings=(), moe=_moe, kinds=_kinds, layer=_layer, further=_predictor,
+    windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
+).register("mimo_v2_flash")  # fmt: skip

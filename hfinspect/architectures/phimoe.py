@@ -3,37 +3,17 @@
 Mixtral's expert layout with LayerNorms that have biases, and optional biases in attention and head.
 """
 
-from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, block_sparse, layer_norms, w_experts
-from ..layers.heads import causal_lm
 from ..layers.windows import windows
-from ..trees.modules import Module
 from .llama import LLAMA
 
 _PHI = LLAMA.like(
-    "Phimoe",
-    vocab_size=32064,
-    intermediate_size=6400,
-    num_key_value_heads=8,
-    mlp_bias=None,
-    windows=lambda c: windows(c, None),
-    rotary=False,
-    endings=SEQUENCE_HEAD,
-    norm=layer_norms("rms_norm_eps"),
+    "Phimoe", vocab_size=32064, intermediate_size=6400, num_key_value_heads=8, mlp_bias=None,
+    windows=lambda c: windows(c, None), rotary=False, endings=SEQUENCE_HEAD,
+    norm=layer_norms("rms_norm_eps"), layer=block_sparse, head_bias="lm_head_bias",
     moe=lambda d, c: w_experts(
-        d,
-        c,
-        c.count("num_local_experts", default=16),
-        c.dim("num_experts_per_tok", default=2),
+        d, c, c.count("num_local_experts", default=16), c.dim("num_experts_per_tok", default=2)
     ),
-    layer=block_sparse,
-)
-
-
-def _causal(c: ModelConfig) -> Module:
-    bias = c.flag("lm_head_bias", default=False)
-    return causal_lm("PhimoeForCausalLM", _PHI.model, bias=bias)(c)
-
-
+)  # fmt: skip
 # The repo's own code spells the class with a capital E.
-_PHI.register("phimoe", more={"PhimoeForCausalLM": _causal, "PhiMoEForCausalLM": _causal})
+_PHI.register("phimoe", more={"PhiMoEForCausalLM": _PHI.classes()["PhimoeForCausalLM"]})

@@ -10,8 +10,6 @@ from ..core.config import ModelConfig
 from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder
 from ..layers.experts import stacked_experts
-from ..layers.heads import causal_lm
-from ..trees.catalog import register_pair
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import Buffer, Conv, Linear, Module, Parameter, Weight
 from .llama import LLAMA
@@ -102,22 +100,13 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     )
 
 
-_ZAYA = LLAMA.like(
+def _scaling(d: Decoder, c: ModelConfig) -> dict[str, Parameter]:
+    return _scales(d, c, *(f"input_{name}" for name in _IN))
+
+
+LLAMA.like(
     "Zaya", vocab_size=262272, hidden_size=2048, num_hidden_layers=40, rms_norm_eps=1e-5,
-    attention=_attention, layer=_layer, rotary=False,
+    attention=_attention, layer=_layer, rotary=False, further=_scaling, endings=(),
     kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],
-)  # fmt: skip
-
-
-def _model(c: ModelConfig) -> Module:
-    root = _ZAYA.model(c)
-    root.children |= _scales(_ZAYA, c, *(f"input_{name}" for name in _IN))
-    return root
-
-
-def _causal(c: ModelConfig) -> Module:
-    bias = c.flag("lm_head_bias", default=False)
-    return causal_lm("ZayaForCausalLM", _model, bias=bias, tied_default=True)(c)
-
-
-register_pair("zaya", "Zaya", _causal, _model, "text decoder", ending="ForCausalLM")
+    tie_word_embeddings=True, head_bias="lm_head_bias",
+).register("zaya")  # fmt: skip

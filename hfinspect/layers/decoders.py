@@ -23,6 +23,7 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
+    Parameter,
     RMSNorm,
     Weight,
     Windows,
@@ -236,8 +237,10 @@ class Decoder:
     ``layer`` builds: without it all are alike, and sparse where there is a ``moe``. Files may hold
     further layers of the kind ``predicts``, for the tokens after the next.
     ``windows`` reads how far back each layer looks. ``embedding`` ends the class name of a table
-    that is no plain one, ``last_norm`` is what the model calls its norm; ``rotary``: the model
-    shows a module for positions, without tensors. ``endings`` are those of further classes (see
+    that is no plain one; ``table`` and ``last_norm`` are what the model calls its table and norm;
+    ``rotary``: the model shows a module for positions, without tensors. ``further`` gives what it
+    holds after these. ``tie_word_embeddings`` None: the head is never tied. ``head_bias`` is the
+    key that says whether it has a bias. ``endings`` are those of further classes (see
     ``decoder_classes``, also for ``qa_prefix``).
     """
 
@@ -252,7 +255,8 @@ class Decoder:
     null_head_dim: bool = False
     rms_norm_eps: float = 1e-6
     hidden_act: str = "silu"
-    tie_word_embeddings: bool = False
+    tie_word_embeddings: bool | None = False
+    head_bias: str | None = None
     attention_bias: bool | None = False
     bias_key: str = "attention_bias"
     out_bias: bool | None = None
@@ -268,8 +272,10 @@ class Decoder:
     predicts: Any = None
     windows: Callable[[ModelConfig], Windows] | None = None
     embedding: str = ""
+    table: str = "embed_tokens"
     last_norm: str = "norm"
     rotary: bool = True
+    further: Callable[[Decoder, ModelConfig], Mapping[str, Module | Parameter | None]] | None = None
     endings: tuple[str, ...] = ALL_HEADS
     qa_prefix: str | None = None
 
@@ -334,12 +340,11 @@ class Decoder:
         return Module(
             f"{self.name}Model",
             {
-                "embed_tokens": Embedding(
-                    self.size(c, "vocab_size"), self.width(c), class_name=table
-                ),
+                self.table: Embedding(self.size(c, "vocab_size"), self.width(c), class_name=table),
                 "layers": self.layers(c),
                 self.last_norm: self.norm(self, c, self.width(c)),
                 "rotary_emb": Activation(f"{self.name}RotaryEmbedding") if self.rotary else None,
+                **(self.further(self, c) if self.further else {}),
             },
         )
 
@@ -356,7 +361,8 @@ class Decoder:
     def classes(self) -> dict[str, Builder]:
         """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``."""
         return decoder_classes(
-            self.name, self.model, hidden=self.width, tied_default=self.tie_word_embeddings,
+            self.name, self.model, embedding=self.table, hidden=self.width,
+            tied_default=self.tie_word_embeddings, bias=self.head_bias or False,
             heads=self.endings, qa_prefix=self.qa_prefix,
         )  # fmt: skip
 

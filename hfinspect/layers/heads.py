@@ -55,20 +55,24 @@ def causal_lm(
     *,
     prefix: str = "model",
     embedding: str = "embed_tokens",
-    tied_default: bool = False,
-    bias: bool = False,
+    tied_default: bool | None = False,
+    bias: bool | str = False,
     head: str = "lm_head",
 ) -> Builder:
     """``ForCausalLM``: the base model and an lm_head, tied to the token embedding (a path within
-    the model) if the config says so (``tied_default`` is the config class's own default)."""
+    the model) if the config says so (``tied_default`` is the config class's own default, None:
+    never tied). ``bias`` may be the key that says whether the head has one."""
 
     def build(c: ModelConfig) -> Module:
         model = base(c)
         weight = model.inside(*embedding.split("."))["weight"]
         assert not isinstance(weight, Module)
         vocab, width = weight.shape
-        tied_to = f"{prefix}.{embedding}.weight"
-        projection = lm_head(c, width, vocab, tied_to=tied_to, bias=bias, tied_default=tied_default)
+        tied = tied_default is not None and c.tied(default=tied_default)
+        projection = to_words(
+            width, vocab, f"{prefix}.{embedding}.weight" if tied else None,
+            bias=c.flag(bias, default=False) if isinstance(bias, str) else bias,
+        )  # fmt: skip
         return Module(name, {prefix: model, head: projection})
 
     return build
@@ -189,8 +193,8 @@ def decoder_classes(
     prefix: str = "model",
     embedding: str = "embed_tokens",
     hidden: Callable[[ModelConfig], Dim] = hidden_size,
-    tied_default: bool = False,
-    bias: bool = False,
+    tied_default: bool | None = False,
+    bias: bool | str = False,
     heads: tuple[str, ...] = (
         "ForSequenceClassification",
         "ForTokenClassification",
