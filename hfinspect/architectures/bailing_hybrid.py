@@ -6,49 +6,35 @@ attention, a linear recurrence over short convolutions. Experts as in DeepSeek-V
 tie_word_embeddings says.
 """
 
+from collections.abc import Sequence
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import convolved_projections, gated_mlp, layer_types
+from ..layers.blocks import convolved_projections, layer_types
+from ..layers.decoders import Decoder
 from ..layers.experts import routed_and_shared
-from ..layers.heads import to_words
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.catalog import register_pair
 from ..trees.keeps import State
-from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Buffer, Linear, Module, Weight
+from .llama import LLAMA
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=2560)
-
-
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return RMSNorm(
-        width, eps=c.number("rms_norm_eps", default=1e-6), class_name="BailingHybridRMSNorm"
-    )
-
-
-def _heads(c: ModelConfig) -> Dim:
-    return c.dim("num_attention_heads", default=32)
-
-
-def latent(c: ModelConfig) -> Module:
-    bias = c.flag("attention_bias", default=False)
-    sizes = latent_sizes(c, heads=32, query_rank=None)
-    block = latent_attention("BailingHybrid", _hidden(c), sizes, bias=bias)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    sizes, h = latent_sizes(c, heads=32, query_rank=None), d.width(c)
+    block = latent_attention(d.name, h, sizes, bias=c.flag("attention_bias", default=False))
     block.children["dense"] = block.children.pop("o_proj")
-    block.children["g_proj"] = Linear(_hidden(c), _heads(c), bias=False, kind="gate")
+    block.children["g_proj"] = Linear(h, sizes.heads, bias=False, kind="gate")
     return block
 
 
-def delta(c: ModelConfig) -> Module:
+def _delta(d: Decoder, c: ModelConfig) -> Module:
     """Kimi delta attention (Kimi Team 2025): q, k, v, gate, forget gate and output, H·(n·d) each.
 
     A saved config keeps the width of these heads as linear_head_dim, since head_dim becomes that of
     the rotary part.
     """
-    h = _hidden(c)
-    heads = c.dim("linear_num_heads", default=_heads(c))
+    h = d.width(c)
+    heads = c.dim("linear_num_heads", default=d.size(c, "num_attention_heads"))
     dim = c.dim("linear_head_dim", "head_dim", default=128)
     kernel = c.dim("linear_conv_kernel_dim", "short_conv_kernel_size", default=4)
     width = heads * dim
@@ -70,8 +56,8 @@ def delta(c: ModelConfig) -> Module:
     )
 
 
-def moe(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=768)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=768)
     count = c.count("num_experts", "num_local_experts", default=512, minimum=1)
     gate = Module(
         "BailingHybridTopkRouter",
@@ -80,66 +66,40 @@ def moe(c: ModelConfig) -> Module:
         component=Component.ROUTER,
     )
     return routed_and_shared(
-        "BailingHybrid",
-        h,
-        inner,
-        count=count,
+        d.name, h, inner, count=count, gate=gate, act=d.act(c),
         per_token=c.count("num_experts_per_token", "num_experts_per_tok", default=8),
         shared=inner * c.count("num_shared_experts", "n_shared_experts", default=1),
-        gate=gate,
-        act=c.text("hidden_act", default="silu"),
-    )
+    )  # fmt: skip
 
 
-def layer(c: ModelConfig, mixes: str, mlp: str) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=6144)
-    act = c.text("hidden_act", default="silu")
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    mixes, mlp = kind
     return Module(
         "BailingHybridDecoderLayer",
-        attention=latent(c) if mixes == "full_attention" else delta(c),
-        mlp=moe(c) if mlp == "sparse" else gated_mlp("BailingHybridMLP", h, inner, act=act),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
+        attention=d.attention(d, c) if mixes == "full_attention" else _delta(d, c),
+        mlp=d.feed_forward(c, mlp),
+        input_layernorm=d.norm(d, c, d.width(c)),
+        post_attention_layernorm=d.norm(d, c, d.width(c)),
     )
 
 
-def layers(c: ModelConfig) -> Layers:
-    count = c.count("num_hidden_layers", default=42)
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
     every = c.dim("layer_group_size", default=6)
     first = c.count("first_k_dense_replace", default=2)
     mixes = layer_types(
-        c, count, lambda i: "linear_attention" if (i + 1) % every else "full_attention"
+        c, layers, lambda i: "linear_attention" if (i + 1) % every else "full_attention"
     )
     mlps = layer_types(
-        c, count, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
+        c, layers, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
     )
-    kinds = list(zip(mixes, mlps, strict=True))
-    built = {kind: layer(c, *kind) for kind in set(kinds)}
-    return Layers(built[kind] for kind in kinds)
+    return list(zip(mixes, mlps, strict=True))
 
 
-def model(c: ModelConfig, *, words: str = "word_embeddings") -> Module:
-    return Module(
-        "BailingHybridModel",
-        {
-            words: Embedding(c.dim("vocab_size", default=157184), _hidden(c)),
-            "layers": layers(c),
-            "norm": _norm(c, _hidden(c)),
-            "rotary_emb": Activation("BailingHybridRotaryEmbedding"),
-        },
-    )
-
-
-def alone(c: ModelConfig) -> Module:
-    """Saved without a head, the table keeps its name in memory."""
-    return model(c, words="embed_tokens")
-
-
-def causal(c: ModelConfig) -> Module:
-    head = to_words(_hidden(c), c.dim("vocab_size", default=157184))
-    return Module("BailingHybridForCausalLM", model=model(c), lm_head=head)
-
-
-register_pair(
-    "bailing_hybrid", "BailingHybrid", causal, alone, "text decoder", ending="ForCausalLM"
-)
+_LING = LLAMA.like(
+    "BailingHybrid", vocab_size=157184, hidden_size=2560, intermediate_size=6144,
+    num_hidden_layers=42, mlp_bias=None, tie_word_embeddings=None, table="word_embeddings",
+    attention=_attention, moe=_moe, layer=_layer, kinds=_kinds, endings=(),
+)  # fmt: skip
+# Saved without a head, the table keeps its name in memory.
+_ALONE = _LING.like("BailingHybrid", table="embed_tokens")
+_LING.register("bailing_hybrid", more={"BailingHybridModel": _ALONE.model})

@@ -10,46 +10,42 @@ layers that predict further tokens, which its class saves.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_heads, size
+from ..layers.blocks import gated_mlp
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer
 from ..layers.experts import routed_and_shared
-from ..layers.heads import causal_lm, sequence_classification
-from ..trees.catalog import register
-from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, RMSNorm, Weight
-
-_hidden = size("hidden_size", default=2048)
+from ..trees.modules import Buffer, Linear, Module, RMSNorm, Weight
+from .llama import LLAMA
 
 
-def _norm(c: ModelConfig, size: Dim | None = None) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size or _hidden(c), eps=eps, class_name="BailingMoeRMSNorm")
+def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
+    eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
+    return RMSNorm(size, eps=eps, class_name="BailingMoeRMSNorm")
 
 
 def _bias(c: ModelConfig) -> bool:
     return c.flag("use_bias", default=False)
 
 
-def attention(c: ModelConfig, *, second: bool) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=16)
-    normed = second and c.flag("use_qk_norm", default=True)
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    h, heads = d.width(c), d.heads(c)
+    normed = d.qk_norm and c.flag("use_qk_norm", default=True)
     width = (heads.query + 2 * heads.kv) * heads.dim
     bias = _bias(c) or c.flag("use_qkv_bias", default=False)
     return Module(
         "BailingMoeAttention",
         query_key_value=Linear(h, width, bias=bias, kind="qkv"),
-        query_layernorm=_norm(c, heads.dim) if normed else None,
-        key_layernorm=_norm(c, heads.dim) if normed else None,
+        query_layernorm=d.norm(d, c, heads.dim) if normed else None,
+        key_layernorm=d.norm(d, c, heads.dim) if normed else None,
         dense=Linear(heads.query * heads.dim, h, bias=_bias(c), kind="output"),
         component=Component.ATTENTION,
     )
 
 
-def _sparse(c: ModelConfig, *, second: bool) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", default=1408)
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1408)
     count = c.count("num_experts", default=16, minimum=1)
     shared = c.count("num_shared_experts", default=0)
-    corrected = second and c.flag("moe_router_enable_expert_bias", default=True)
+    corrected = d.qk_norm and c.flag("moe_router_enable_expert_bias", default=True)
     gate = Module(
         "BailingMoeGate",
         weight=Weight(count, h),
@@ -58,85 +54,39 @@ def _sparse(c: ModelConfig, *, second: bool) -> Module:
     )
     return routed_and_shared(
         "BailingMoe", h, inner, count=count, per_token=c.dim("num_experts_per_tok", default=2),
-        shared=inner * shared if shared else None, gate=gate,
-        act=c.text("hidden_act", default="silu"), class_name="BailingMoeSparseMoeBlock",
+        shared=inner * shared if shared else None, gate=gate, act=d.act(c),
+        class_name="BailingMoeSparseMoeBlock",
     )  # fmt: skip
 
 
-def layer(c: ModelConfig, *, second: bool, sparse: bool) -> Module:
-    dense = gated_mlp(
-        "BailingMoeMLP", _hidden(c), c.dim("intermediate_size", default=5120), bias=_bias(c),
-        act=c.text("hidden_act", default="silu"),
-    )  # fmt: skip
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    return gated_mlp("BailingMoeMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c))
+
+
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    if kind == "mtp":
+        return joined_layer(d, c, _layer(d, c, "sparse"), "BailingMoeV2MTPLayer")
     return Module(
         "BailingMoeDecoderLayer",
-        attention=attention(c, second=second),
-        mlp=_sparse(c, second=second) if sparse else dense,
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+        attention=d.attention(d, c),
+        mlp=d.feed_forward(c, kind),
+        input_layernorm=d.norm(d, c, d.width(c)),
+        post_attention_layernorm=d.norm(d, c, d.width(c)),
     )
 
 
-def next_token_layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        "BailingMoeV2MTPLayer",
-        {
-            "enorm": _norm(c),
-            "hnorm": _norm(c),
-            "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-            **layer(c, second=True, sparse=True).children,
-            "final_layernorm": _norm(c),
-        },
-        part="mtp",
-        kind="mtp",
-    )
-
-
-def _model(c: ModelConfig, *, second: bool) -> Module:
-    count = int(c.count("num_hidden_layers", default=28))
-    first = int(c.count("first_k_dense_replace", default=0))
-    sparse = [i >= first for i in range(count)]
-    made = {kind: layer(c, second=second, sparse=kind) for kind in dict.fromkeys(sparse)}
-    rows = [made[kind] for kind in sparse]
-    more = int(c.count("num_nextn_predict_layers", default=0)) if second else 0
-    if more:
-        rows += [next_token_layer(c)] * more
-    return Module(
-        "BailingMoeV2Model" if second else "BailingMoeModel",
-        word_embeddings=Embedding(c.dim("vocab_size", default=126464), _hidden(c)),
-        layers=Layers(rows),
-        norm=_norm(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return _model(c, second=False)
-
-
-def second_model(c: ModelConfig) -> Module:
-    return _model(c, second=True)
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+    dense = min(int(c.count("first_k_dense_replace", default=0)), layers)
+    more = int(c.count("num_nextn_predict_layers", default=0)) if d.qk_norm else 0
+    return ["dense"] * dense + ["sparse"] * (layers - dense) + ["mtp"] * more
 
 
 _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini-2.0; vLLM, SGLang"
-
-for _types, _name, _base in (
-    (("bailing_moe",), "BailingMoe", model),
-    (("bailing_moe_v2",), "BailingMoeV2", second_model),
-):
-    register(
-        _types,
-        {
-            f"{_name}ForCausalLM": causal_lm(
-                f"{_name}ForCausalLM", _base, embedding="word_embeddings"
-            ),
-            f"{_name}Model": _base,
-            f"{_name}ForSequenceClassification": sequence_classification(
-                f"{_name}ForSequenceClassification", _base, hidden=_hidden
-            ),
-        },
-        base=f"{_name}Model",
-        base_prefix="model",
-        category="text decoder",
-        source=_SOURCE,
-    )
+_LING = LLAMA.like(
+    "BailingMoe", vocab_size=126464, hidden_size=2048, intermediate_size=5120, num_hidden_layers=28,
+    num_attention_heads=16, table="word_embeddings", rotary=False, endings=SEQUENCE_HEAD,
+    norm=_norm, attention=_attention, mlp=_mlp, moe=_moe, layer=_layer, kinds=_kinds,
+)  # fmt: skip
+_LING.register("bailing_moe", source=_SOURCE)
+# Only its norms, router and predictors tell the second generation from the first.
+_LING.like("BailingMoeV2", qk_norm=True).register("bailing_moe_v2", source=_SOURCE)
