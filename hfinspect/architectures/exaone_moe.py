@@ -42,10 +42,7 @@ _EXAONE = LLAMA.like(
 
 def predictor(c: ModelConfig) -> Module | None:
     count = int(c.count("num_nextn_predict_layers", default=0))
-    if not count:
-        return None
-    h, block = _EXAONE.width(c), _EXAONE.layer(_EXAONE, c, "dense")
-    return token_predictor("ExaoneMoe", h, lambda _: _EXAONE.norm(_EXAONE, c, h), block, count)
+    return token_predictor(_EXAONE, c, "dense", count) if count else None
 
 
 _causal = with_predictor(_EXAONE.classes()["ExaoneMoeForCausalLM"], predictor)

@@ -5,93 +5,52 @@ tower a ViT on patches of space and time with a learned position table and a mer
 ``Variant`` holds what the dense family and the one with experts (qwen3_5_moe.py) differ in.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..core.records import dataclass
-from ..layers.blocks import activation, gated_mlp, grouped_heads
+from ..layers.blocks import activation, fused_attention
+from ..layers.decoders import Decoder
 from ..layers.heads import (
     causal_lm,
     classifier,
-    lm_head,
     sequence_classification,
     token_classification,
 )
 from ..trees.catalog import Builder, register, register_part
-from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
-from .qwen3_next import (
-    delta_net,
-    gated_attention,
-    mixer_types,
-    token_predictor,
-    with_predictor,
-)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Class name prefix, the config class's own defaults, and what stands at ``mlp``."""
-
-    name: str
-    hidden: int
-    layers: int
-    kv: int
-    mlp: Callable[[ModelConfig, Dim], Module]
-
-    def width(self, c: ModelConfig) -> Dim:
-        return c.dim("hidden_size", default=self.hidden)
-
-    def norm(self, c: ModelConfig, size: int) -> Module:
-        eps = c.number("rms_norm_eps", default=1e-6)
-        return RMSNorm(size, eps=eps, class_name=f"{self.name}RMSNorm")
-
+from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
+from .llama import LLAMA
+from .qwen3_next import gated_attention, layer, mixer_types, token_predictor, with_predictor
 
 # ---- text
 
 
-def layer(v: Variant, c: ModelConfig, kind: str) -> Module:
-    h, norm = v.width(c), partial(v.norm, c)
-    if kind == "linear_attention":
-        mixer = {"linear_attn": delta_net(c, v.name, h, fused=False)}
-    else:
-        heads = grouped_heads(c, h, heads=16, kv=v.kv, head_dim=256)
-        mixer = {"self_attn": gated_attention(c, f"{v.name}Attention", h, heads, norm)}
-    return Module(
-        f"{v.name}DecoderLayer",
-        {
-            **mixer,
-            "mlp": v.mlp(c, h),
-            "input_layernorm": norm(h),
-            "post_attention_layernorm": norm(h),
-        },
-    )
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
+    mlp = "sparse" if d.moe else "dense"
+    return [(mixer, mlp) for mixer in mixer_types(c, layers)]
 
 
-def text_model(v: Variant, c: ModelConfig) -> Module:
-    types = mixer_types(c, int(c.count("num_hidden_layers", default=v.layers)))
-    distinct = {kind: layer(v, c, kind) for kind in dict.fromkeys(types)}
-    return Module(
-        f"{v.name}TextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=248320), v.width(c)),
-        layers=Layers(distinct[kind] for kind in types),
-        norm=v.norm(c, v.width(c)),
-    )
+DENSE = LLAMA.like(
+    "Qwen3_5", vocab_size=248320, intermediate_size=12288, num_attention_heads=16,
+    num_key_value_heads=4, head_dim=256, mlp_bias=None, attention=gated_attention, layer=layer,
+    kinds=_kinds, rotary=False,
+)  # fmt: skip
 
 
-def predictor(v: Variant, c: ModelConfig) -> Module | None:
+def text_model(d: Decoder, c: ModelConfig) -> Module:
+    return d.named(f"{d.name}TextModel", c)
+
+
+def predictor(d: Decoder, c: ModelConfig) -> Module | None:
     """The Hub's multi-token-prediction block, see qwen3_next.py."""
     c = _text(c)
     count = int(c.count("mtp_num_hidden_layers", default=0))
     if not count:
         return None
-    block = layer(v, c, "full_attention")
-    found = token_predictor(v.name, v.width(c), partial(v.norm, c), block, count)
+    found = token_predictor(d, c, ("full_attention", "sparse" if d.moe else "dense"), count)
     if c.flag("mtp_use_dedicated_embeddings", default=False):
-        table = Embedding(c.dim("vocab_size", default=248320), v.width(c))
-        found.children["embed_tokens"] = table
+        found.children["embed_tokens"] = Embedding(d.size(c, "vocab_size"), d.width(c))
     return found
 
 
@@ -107,12 +66,7 @@ def vision_block(name: str, h: Dim, inner: Dim, act: str | None) -> Module:
         f"{name}VisionBlock",
         norm1=LayerNorm(h, eps=1e-6),
         norm2=LayerNorm(h, eps=1e-6),
-        attn=Module(
-            f"{name}VisionAttention",
-            qkv=Linear(h, h * 3, kind="qkv"),
-            proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=fused_attention(f"{name}VisionAttention", h),
         mlp=Module(
             f"{name}VisionMLP",
             linear_fc1=Linear(h, inner, kind="up"),
@@ -168,88 +122,65 @@ def vision_model(name: str, c: ModelConfig) -> Module:
 # ---- both
 
 
-def model(v: Variant, c: ModelConfig) -> Module:
+def model(d: Decoder, c: ModelConfig) -> Module:
     return Module(
-        f"{v.name}Model",
-        visual=vision_model(v.name, c.section("vision_config")),
-        language_model=text_model(v, c.section("text_config")),
+        f"{d.name}Model",
+        visual=vision_model(d.name, c.section("vision_config")),
+        language_model=text_model(d, c.section("text_config")),
     )
 
 
-def conditional_generation(v: Variant, c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    vocab = text.dim("vocab_size", default=248320)
-    # The outer key decides about tying.
-    head = lm_head(
-        c, v.width(text), vocab, tied_to="model.language_model.embed_tokens.weight",
-        tied_default=False,
+def conditional_generation(d: Decoder, c: ModelConfig) -> Module:
+    """The outer key decides about tying."""
+    table = "model.language_model.embed_tokens.weight" if c.tied(default=False) else None
+    head = d.words(c.section("text_config"), table)
+    return Module(f"{d.name}ForConditionalGeneration", model=model(d, c), lm_head=head)
+
+
+def text_classes(d: Decoder) -> dict[str, Builder]:
+    base = partial(text_model, d)
+    causal = causal_lm(f"{d.name}ForCausalLM", base)
+    return {
+        f"{d.name}ForCausalLM": with_predictor(lambda c: causal(_text(c)), partial(predictor, d)),
+        f"{d.name}TextModel": base,
+    }
+
+
+def register_both(
+    model_type: str, d: Decoder, text: dict[str, Builder], whole: dict[str, Builder]
+) -> None:
+    """Add the text model, the tower and the composite of a family, with further classes."""
+    register(
+        f"{model_type}_text", {**text_classes(d), **text}, base_prefix="model",
+        aliases={"model.language_model.": "model."}, category="text decoder",
     )  # fmt: skip
-    return Module(f"{v.name}ForConditionalGeneration", model=model(v, c), lm_head=head)
+    tower = partial(vision_model, d.name)
+    register_part(f"{model_type}_vision", f"{d.name}VisionModel", tower, "vision")
+    generation = with_predictor(partial(conditional_generation, d), partial(predictor, d))
+    classes: dict[str, Builder] = {
+        f"{d.name}ForConditionalGeneration": generation,
+        f"{d.name}Model": partial(model, d),
+    }
+    register(model_type, {**classes, **whole}, base_prefix="model", category="multimodal")
 
 
-def _composite_score(name: str, v: Variant, *, bias: bool) -> Builder:
+def _score(name: str, *, bias: bool) -> Builder:
     def build(c: ModelConfig) -> Module:
-        width = v.width(c.section("text_config"))
-        score = classifier(width, c.num_labels, bias=bias)
-        return Module(name, model=model(v, c), score=score)
+        width = DENSE.width(c.section("text_config"))
+        return Module(name, model=model(DENSE, c), score=classifier(width, c.num_labels, bias=bias))
 
     return build
 
 
-def text_classes(v: Variant) -> dict[str, Builder]:
-    base = partial(text_model, v)
-    causal = causal_lm(f"{v.name}ForCausalLM", base)
-    return {
-        f"{v.name}ForCausalLM": with_predictor(lambda c: causal(_text(c)), partial(predictor, v)),
-        f"{v.name}TextModel": base,
-    }
-
-
-def composite_classes(v: Variant) -> dict[str, Builder]:
-    whole = partial(conditional_generation, v)
-    return {
-        f"{v.name}ForConditionalGeneration": with_predictor(whole, partial(predictor, v)),
-        f"{v.name}Model": partial(model, v),
-    }
-
-
-def _dense(c: ModelConfig, hidden: Dim) -> Module:
-    inner = c.dim("intermediate_size", default=12288)
-    return gated_mlp("Qwen3_5MLP", hidden, inner, act=c.text("hidden_act", default="silu"))
-
-
-DENSE = Variant("Qwen3_5", hidden=4096, layers=32, kv=4, mlp=_dense)
-_dense_text = partial(text_model, DENSE)
-
-register(
-    "qwen3_5_text",
-    {
-        **text_classes(DENSE),
-        "Qwen3_5TextForSequenceClassification": sequence_classification(
-            "Qwen3_5TextForSequenceClassification", _dense_text, hidden=DENSE.width
-        ),
-        "Qwen3_5ForTokenClassification": token_classification(
-            "Qwen3_5ForTokenClassification", _dense_text, hidden=DENSE.width
-        ),
-    },
-    base_prefix="model",
-    aliases={"model.language_model.": "model."},
-    category="text decoder",
-)
-
-register_part("qwen3_5_vision", "Qwen3_5VisionModel", partial(vision_model, "Qwen3_5"), "vision")
-
-register(
+_BASE = partial(text_model, DENSE)
+_SEQUENCES, _TOKENS = "Qwen3_5ForSequenceClassification", "Qwen3_5ForTokenClassification"
+_TEXTS = "Qwen3_5TextForSequenceClassification"
+register_both(
     "qwen3_5",
+    DENSE,
     {
-        **composite_classes(DENSE),
-        "Qwen3_5ForSequenceClassification": _composite_score(
-            "Qwen3_5ForSequenceClassification", DENSE, bias=False
-        ),
-        "Qwen3_5ForTokenClassification": _composite_score(
-            "Qwen3_5ForTokenClassification", DENSE, bias=True
-        ),
+        _TEXTS: sequence_classification(_TEXTS, _BASE, hidden=DENSE.width),
+        _TOKENS: token_classification(_TOKENS, _BASE, hidden=DENSE.width),
     },
-    base_prefix="model",
-    category="multimodal",
+    {_SEQUENCES: _score(_SEQUENCES, bias=False), _TOKENS: _score(_TOKENS, bias=True)},
 )

@@ -8,11 +8,11 @@ those of vLLM's model_executor/models/qwen3_next_mtp.py.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import Heads, layer_types
+from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder
 from ..layers.experts import sparse_block, sparse_kinds
 from ..trees.catalog import Builder
@@ -24,30 +24,30 @@ from .llama import LLAMA
 MIXERS = ("linear_attention", "full_attention")
 
 
-def gated_attention(
-    c: ModelConfig, class_name: str, hidden: int, heads: Heads, norm: Callable[[int], Module]
-) -> Module:
+def gated_attention(d: Decoder, c: ModelConfig) -> Module:
     """Grouped attention whose q_proj is twice as wide: the second half gates the output."""
+    hidden, heads = d.width(c), d.heads(c)
     bias = c.flag("attention_bias", default=False)
     width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
     return Module(
-        class_name,
+        f"{d.name}Attention",
         q_proj=Linear(hidden, width * 2, bias=bias, kind="query"),
         k_proj=Linear(hidden, kv_width, bias=bias, kind="key"),
         v_proj=Linear(hidden, kv_width, bias=bias, kind="value"),
         o_proj=Linear(width, hidden, bias=bias, kind="output"),
-        q_norm=norm(heads.dim),
-        k_norm=norm(heads.dim),
+        q_norm=d.norm(d, c, heads.dim),
+        k_norm=d.norm(d, c, heads.dim),
         component=Component.ATTENTION,
     )
 
 
-def delta_net(c: ModelConfig, name: str, hidden: int, *, fused: bool) -> Module:
+def delta_net(d: Decoder, c: ModelConfig, *, fused: bool = False) -> Module:
     """The gated delta net: q, k, v through a short convolution, a decay and a step per value head.
 
     ``fused``: one projection for q, k, v and the gate z, one for the steps b and decays a;
     else four.
     """
+    hidden = d.width(c)
     value_heads = c.dim("linear_num_value_heads", default=32)
     key_dim = c.dim("linear_key_head_dim", default=128)
     key = key_dim * c.dim("linear_num_key_heads", default=16)
@@ -68,15 +68,13 @@ def delta_net(c: ModelConfig, name: str, hidden: int, *, fused: bool) -> Module:
             "in_proj_a": Linear(hidden, value_heads, bias=False),
         }
     return Module(
-        f"{name}GatedDeltaNet",
+        f"{d.name}GatedDeltaNet",
         {
             "dt_bias": Weight(value_heads),
             "A_log": Weight(value_heads),
-            "conv1d": Conv(
-                mixed, mixed, kernel, dims=1, groups=mixed, bias=False, component=None
-            ),
+            "conv1d": Conv(mixed, mixed, kernel, dims=1, groups=mixed, bias=False, component=None),
             **inputs,
-            "norm": RMSNorm(value_dim, class_name=f"{name}RMSNormGated"),
+            "norm": RMSNorm(value_dim, class_name=f"{d.name}RMSNormGated"),
             "out_proj": Linear(value, hidden, bias=False),
         },
         component=Component.SSM,
@@ -96,18 +94,17 @@ def mixer_types(c: ModelConfig, layers: int) -> list[str]:
     return list(types)
 
 
-def token_predictor(
-    name: str, hidden: int, norm: Callable[[int], Module], layer: Module, count: int
-) -> Module:
+def token_predictor(d: Decoder, c: ModelConfig, kind: object, count: int) -> Module:
     """The block that predicts the token after next: joins embedding and hidden state, runs
-    ``count`` full-attention layers; embedding and head are the model's own."""
+    ``count`` layers of that kind; embedding and head are the model's own."""
+    h = d.width(c)
     return Module(
-        f"{name}MultiTokenPredictor",
-        fc=Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
-        layers=Layers([layer] * count),
-        norm=norm(hidden),
-        pre_fc_norm_hidden=norm(hidden),
-        pre_fc_norm_embedding=norm(hidden),
+        f"{d.name}MultiTokenPredictor",
+        fc=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
+        layers=Layers([d.layer(d, c, kind)] * count),
+        norm=d.norm(d, c, h),
+        pre_fc_norm_hidden=d.norm(d, c, h),
+        pre_fc_norm_embedding=d.norm(d, c, h),
         part="mtp",
         kind="mtp",
         saved=False,
@@ -130,69 +127,58 @@ def with_predictor(build: Builder, predictor: Callable[[ModelConfig], Module | N
 # ---- the family
 
 
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    return gated_attention(
-        c, f"{d.name}Attention", d.width(c), d.heads(c), lambda size: d.norm(d, c, size)
-    )
+def routed(count: int, per_token: int) -> Callable[[Decoder, ModelConfig], Module]:
+    """So many narrow experts and a gated shared one by default."""
+
+    def moe(d: Decoder, c: ModelConfig) -> Module:
+        return sparse_block(
+            d.name,
+            d.width(c),
+            c.dim("moe_intermediate_size", default=512),
+            count=c.count("num_experts", default=count),
+            per_token=c.dim("num_experts_per_tok", default=per_token),
+            shared=c.dim("shared_expert_intermediate_size", default=512),
+            act=d.act(c),
+        )
+
+    return moe
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    return sparse_block(
-        d.name,
-        d.width(c),
-        c.dim("moe_intermediate_size", default=512),
-        count=_experts(c),
-        per_token=c.dim("num_experts_per_tok", default=10),
-        shared=c.dim("shared_expert_intermediate_size", default=512),
-        act=d.act(c),
-    )
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    mixer, mlp = kind
-    linear = mixer == "linear_attention"
-    mixed = delta_net(c, d.name, d.width(c), fused=True) if linear else d.attention(d, c)
+def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str], *, fused: bool = False) -> Module:
+    """A mixer and an MLP of those kinds, each after a norm."""
+    linear, h = kind[0] == "linear_attention", d.width(c)
     return Module(
-        "Qwen3NextDecoderLayer",
+        f"{d.name}DecoderLayer",
         {
-            "linear_attn" if linear else "self_attn": mixed,
-            "mlp": d.feed_forward(c, mlp),
-            "input_layernorm": d.norm(d, c, d.width(c)),
-            "post_attention_layernorm": d.norm(d, c, d.width(c)),
+            "linear_attn" if linear else "self_attn": delta_net(d, c, fused=fused)
+            if linear
+            else d.attention(d, c),
+            "mlp": d.feed_forward(c, kind[1]),
+            "input_layernorm": d.norm(d, c, h),
+            "post_attention_layernorm": d.norm(d, c, h),
         },
     )
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
-    mlps = sparse_kinds(c, layers, _experts(c))
-    return list(zip(mixer_types(c, layers), mlps, strict=True))
+def _sparse(c: ModelConfig, layers: int) -> list[str]:
+    return sparse_kinds(c, layers, c.count("num_experts", default=512))
 
 
 _NEXT = LLAMA.like(
     "Qwen3Next", vocab_size=151936, hidden_size=2048, intermediate_size=5632, num_hidden_layers=48,
     num_attention_heads=16, num_key_value_heads=2, head_dim=256, mlp_bias=None,
-    attention=_attention, moe=_moe, layer=_layer, kinds=_kinds, rotary=False,
+    attention=gated_attention, moe=routed(512, 10), layer=partial(layer, fused=True), rotary=False,
+    kinds=lambda _d, c, layers: list(zip(mixer_types(c, layers), _sparse(c, layers), strict=True)),
 )  # fmt: skip
-
-
-def _experts(c: ModelConfig) -> Dim:
-    return c.count("num_experts", default=512)
 
 
 def predictor(c: ModelConfig) -> Module | None:
     """One layer, though the Hub's configs don't mention it."""
     count = int(c.count("mtp_num_hidden_layers", "num_nextn_predict_layers", default=1))
-    if not count:
-        return None
-    block = _layer(_NEXT, c, ("full_attention", "sparse" if _experts(c) > 0 else "dense"))
-    return token_predictor(
-        "Qwen3Next", _NEXT.width(c), lambda size: _NEXT.norm(_NEXT, c, size), block, count
-    )
+    routes = c.count("num_experts", default=512) > 0
+    kind = ("full_attention", "sparse" if routes else "dense")
+    return token_predictor(_NEXT, c, kind, count) if count else None
 
 
-_NEXT.register(
-    "qwen3_next",
-    more={
-        "Qwen3NextForCausalLM": with_predictor(_NEXT.classes()["Qwen3NextForCausalLM"], predictor)
-    },
-)
+_causal = with_predictor(_NEXT.classes()["Qwen3NextForCausalLM"], predictor)
+_NEXT.register("qwen3_next", more={"Qwen3NextForCausalLM": _causal})

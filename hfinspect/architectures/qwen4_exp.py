@@ -11,15 +11,16 @@ from typing import Final
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import grouped_heads, layer_types, rms_norms, size
-from ..layers.experts import sparse_block
-from ..layers.heads import causal_lm
+from ..layers.blocks import layer_types, size
+from ..layers.decoders import Decoder
+from ..layers.heads import register_tower
 from ..layers.multimodal import register_worded
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import Buffer, Conv, Embedding, Layers, Linear, Module
+from ..trees.modules import Buffer, Conv, Embedding, Linear, Module
+from .llama import LLAMA
 from .qwen3_5 import vision_model
-from .qwen3_next import delta_net, gated_attention
+from .qwen3_next import delta_net, gated_attention, routed
 
 _NAME: Final = "Qwen4ExpText"
 #: Heads of all n-gram tables together; the model's own example has 16 a layer. Each costs a prime.
@@ -27,25 +28,21 @@ MAX_NGRAM_HEADS: Final = 4096
 _MIXERS: Final = ("linear_attention", "indexed_attention")
 
 
-_hidden = size("hidden_size", default=2048)
-_norm = rms_norms(f"{_NAME}RMSNorm", 1e-6)
 _streams = size("hc_count", default=4)
 
 
 # ---- parts of a layer
 
 
-def attention(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = grouped_heads(c, h, heads=16, kv=2, head_dim=256)
-    block = gated_attention(c, f"{_NAME}Attention", h, heads, partial(_norm, c))
+def attention(d: Decoder, c: ModelConfig) -> Module:
+    block = gated_attention(d, c)
     width = c.dim("indexer_head_dim")
     both = c.dim("indexer_n_heads") + c.dim("indexer_kv_heads")
     block.children["indexer"] = Module(
         f"{_NAME}QSAIndexer",
-        index_qk_proj=Linear(h, both * width, bias=False),
-        q_layernorm=_norm(c, width),
-        k_layernorm=_norm(c, width),
+        index_qk_proj=Linear(d.width(c), both * width, bias=False),
+        q_layernorm=d.norm(d, c, width),
+        k_layernorm=d.norm(d, c, width),
         kind="indexer",
         keeps=(
             KeysValues(c.dim("indexer_kv_heads") * width, 0, heads=1, name="indexer"),
@@ -55,12 +52,12 @@ def attention(c: ModelConfig) -> Module:
     return block
 
 
-def residual(c: ModelConfig, *, injecting: bool = True) -> Module:
+def residual(d: Decoder, c: ModelConfig, *, injecting: bool = True) -> Module:
     """How the streams mix before a block, through a low rank, and take its output back."""
-    wide, rank = _hidden(c) * _streams(c), c.dim("hc_lowrank", default=320)
+    wide, rank = d.width(c) * _streams(c), c.dim("hc_lowrank", default=320)
     return Module(
         f"{_NAME}GatedResidual",
-        hc_norm=_norm(c, wide),
+        hc_norm=d.norm(d, c, wide),
         input_mix_weight_down=Linear(wide, rank, bias=False),
         input_mix_weight_up=Linear(rank, wide, bias=False),
         block_inject_weight=Linear(wide, _streams(c), bias=False) if injecting else None,
@@ -72,11 +69,11 @@ def ngram_heads(c: ModelConfig) -> Dim:
     return (size - 1) * c.count("heads_per_ngram", default=8, minimum=1)
 
 
-def ngram_tables(c: ModelConfig, sizes: list[int]) -> Module:
+def ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     """One table for all heads of a layer, the size of each a prime; cut into shards of rows."""
     heads = ngram_heads(c)
     width = c.divided(
-        c.dim("ple_embed_dim", default=_hidden(c)), heads, "ple_embed_dim", "heads_per_ngram"
+        c.dim("ple_embed_dim", default=d.width(c)), heads, "ple_embed_dim", "heads_per_ngram"
     )
     multiple = int(c.dim("make_ngram_vocab_size_divisible_by", default=128))
     rows = -(-sum(sizes) // multiple) * multiple
@@ -102,49 +99,41 @@ def ngram_tables(c: ModelConfig, sizes: list[int]) -> Module:
     )
 
 
-def lookup(c: ModelConfig, sizes: list[int]) -> Module:
-    h = _hidden(c)
+def lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
+    h = d.width(c)
     wide, width = h * _streams(c), c.dim("ple_embed_dim", default=h)
     kernel = c.dim("ple_conv_kernel_size", default=4)
     return Module(
         f"{_NAME}PLELayer",
-        ple_embedding=ngram_tables(c, sizes),
+        ple_embedding=ngram_tables(d, c, sizes),
         key_proj=Linear(width, wide, bias=False),
         value_proj=Linear(width, h, bias=False),
-        norm_key=_norm(c, wide),
-        norm_query=_norm(c, wide),
-        norm_conv=_norm(c, wide),
+        norm_key=d.norm(d, c, wide),
+        norm_query=d.norm(d, c, wide),
+        norm_conv=d.norm(d, c, wide),
         conv1d=Conv(wide, wide, kernel, dims=1, groups=wide, bias=False),
         component=Component.EMBEDDING,
     )
 
 
-def layer(c: ModelConfig, kind: str, sizes: list[int] | None = None) -> Module:
-    h = _hidden(c)
-    linear = kind == "linear_attention"
+def layer(d: Decoder, c: ModelConfig, kind: tuple[str, tuple[int, ...]]) -> Module:
+    """Of a kind of mixer, and with tables of these sizes."""
+    linear, sizes = kind[0] == "linear_attention", kind[1]
     return Module(
         f"{_NAME}DecoderLayer",
-        linear_attn=delta_net(c, _NAME, h, fused=False) if linear else None,
-        self_attn=None if linear else attention(c),
-        mlp=sparse_block(
-            _NAME,
-            h,
-            c.dim("moe_intermediate_size", default=512),
-            count=c.count("num_experts", default=512),
-            per_token=c.dim("num_experts_per_tok", default=10),
-            shared=c.dim("shared_expert_intermediate_size", default=512),
-            act=c.text("hidden_act", default="silu"),
-        ),
-        ple=None if sizes is None else lookup(c, sizes),
-        attn_hyper_connection=residual(c),
-        mlp_hyper_connection=residual(c),
+        linear_attn=delta_net(d, c) if linear else None,
+        self_attn=None if linear else d.attention(d, c),
+        mlp=d.feed_forward(c, "sparse"),
+        ple=lookup(d, c, sizes) if sizes else None,
+        attn_hyper_connection=residual(d, c),
+        mlp_hyper_connection=residual(d, c),
     )
 
 
 # ---- the text tower
 
 
-def kinds(c: ModelConfig, layers: int) -> list[str]:
+def mixers(c: ModelConfig, layers: int) -> list[str]:
     """layer_types (full_attention is another word for indexed), else every fourth is indexed."""
     every = int(c.dim("full_attention_interval", default=4))
     found = layer_types(
@@ -157,7 +146,7 @@ def kinds(c: ModelConfig, layers: int) -> list[str]:
     return words
 
 
-def table_sizes(c: ModelConfig, layers: int) -> dict[int, list[int]]:
+def table_sizes(c: ModelConfig, layers: int) -> dict[int, tuple[int, ...]]:
     """Layer -> sizes of its n-gram tables: the primes from ngram_vocab_size_base on, in turn.
 
     ``ple_layer_ids`` counts layers from 1. Raises ConfigError beyond MAX_NGRAM_HEADS.
@@ -172,22 +161,27 @@ def table_sizes(c: ModelConfig, layers: int) -> dict[int, list[int]]:
         raise c.error("heads_per_ngram", heads, f"at most {MAX_NGRAM_HEADS} in all layers")
     base = int(c.dim("ngram_vocab_size_base", default=20_000_000))
     primes = primes_from(base, heads * len(chosen))
-    return {i - 1: primes[n * heads : (n + 1) * heads] for n, i in enumerate(chosen)}
+    return {i - 1: tuple(primes[n * heads : (n + 1) * heads]) for n, i in enumerate(chosen)}
+
+
+def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, tuple[int, ...]]]:
+    words, tables = mixers(c, layers), table_sizes(c, layers)
+    return [(word, tables.get(i, ())) for i, word in enumerate(words)]
+
+
+_TEXT = LLAMA.like(
+    _NAME, vocab_size=248320, hidden_size=2048, num_hidden_layers=40, num_attention_heads=16,
+    num_key_value_heads=2, head_dim=256, attention=attention, moe=routed(512, 10), layer=layer,
+    kinds=kinds, rotary=False,
+)  # fmt: skip
 
 
 def text_model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=40))
-    words, tables = kinds(c, count), table_sizes(c, count)
-    plain = {kind: layer(c, kind) for kind in dict.fromkeys(words)}
-    layers = [
-        layer(c, kind, tables[i]) if i in tables else plain[kind] for i, kind in enumerate(words)
-    ]
-    return Module(
-        f"{_NAME}Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=248320), _hidden(c)),
-        layers=Layers(layers),
-        hyper_connection_mixer=residual(c, injecting=False),
-    )
+    """The streams join where others have a norm."""
+    root = _TEXT.model(c)
+    del root.children["norm"]
+    root.children["hyper_connection_mixer"] = residual(_TEXT, c, injecting=False)
+    return root
 
 
 # ---- both
@@ -201,16 +195,7 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "qwen4_exp_text",
-    {
-        "Qwen4ExpForCausalLM": causal_lm("Qwen4ExpForCausalLM", text_model),
-        "Qwen4ExpTextModel": text_model,
-    },
-    base_prefix="model",
-    category="text decoder",
-)
-
+register_tower("qwen4_exp_text", "Qwen4Exp", text_model)
 register_worded("qwen4_exp", "Qwen4Exp", model, tied=False)
 register_part(
     "qwen4_exp_vision", "Qwen4ExpVisionModel", partial(vision_model, "Qwen4Exp"), "vision"
