@@ -11,9 +11,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_heads, rms_norms, size
-from ..layers.heads import causal_lm
+from ..layers.heads import register_tower
 from ..layers.windows import every, windows
-from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
     Embedding,
@@ -144,12 +143,4 @@ def text_model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "gemma3n_text",
-    {
-        "Gemma3nForCausalLM": causal_lm("Gemma3nForCausalLM", text_model, tied_default=True),
-        "Gemma3nTextModel": text_model,
-    },
-    base_prefix="model",
-    category="text decoder",
-)
+register_tower("gemma3n_text", "Gemma3n", text_model, tied=True)

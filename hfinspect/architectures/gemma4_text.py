@@ -18,9 +18,8 @@ from ..layers.blocks import (
     rms_norms,
     size,
 )
-from ..layers.heads import causal_lm
+from ..layers.heads import register_tower
 from ..layers.windows import every, windows
-from ..trees.catalog import register
 from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
 from .gemma3n_text import saved_unless
@@ -186,12 +185,4 @@ def text_model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "gemma4_text",
-    {
-        "Gemma4ForCausalLM": causal_lm("Gemma4ForCausalLM", text_model, tied_default=True),
-        "Gemma4TextModel": text_model,
-    },
-    base_prefix="model",
-    category="text decoder",
-)
+register_tower("gemma4_text", "Gemma4", text_model, tied=True)

@@ -9,22 +9,15 @@ blocks' outputs stand in lists of their own, counted from the second layer on fo
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, layer_types, size
+from ..layers import spelled as s
+from ..layers.blocks import layer_types, rms_norms, size
 from ..layers.composing import without_static_cache
-from ..layers.heads import lm_head
+from ..layers.heads import to_words
+from ..layers.spelled import Spelled
 from ..layers.windows import every, windows
-from ..trees.catalog import register
 from ..trees.keeps import State
-from ..trees.modules import Conv, Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
-from .inkling_text import FULL, SLIDING
-
-_hidden = size("hidden_size", default=4608)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(c), eps=eps, class_name="Inkling2RMSNorm")
-
+from ..trees.modules import Conv, Layers, Linear, Module, Parameter, Weight
+from .inkling_text import FULL, SLIDING, heads_of
 
 _kernel = size("conv_kernel_size", "sconv_kernel_size", default=4)
 
@@ -35,40 +28,25 @@ def _convolution(c: ModelConfig, width: Dim) -> Module:
     return block
 
 
-def _dynamic(c: ModelConfig, width: Dim, heads: Dim) -> Module:
+def _dynamic(d: Spelled, c: ModelConfig, width: Dim, heads: Dim) -> Module:
     """A convolution of which each head's kernel is read off the input."""
     return Module(
         "Inkling2DynamicShortConvolution",
         static_w=Weight(_kernel(c), width),
-        weight_proj=Weight(heads * _kernel(c), _hidden(c)),
+        weight_proj=Weight(heads * _kernel(c), d.width(c)),
         component=Component.CONV,
         keeps=(State("conv", (width, _kernel(c)), "F32"),),
     )
 
 
-def _heads(c: ModelConfig, *, sliding: bool) -> tuple[Heads, Dim]:
-    """The layer's heads and how far its relative logits reach."""
-    if sliding:
-        return Heads(
-            c.dim("swa_num_attention_heads", default=48),
-            c.dim("swa_num_key_value_heads", default=8),
-            c.dim("swa_head_dim", default=128),
-        ), c.dim("sliding_window_size", "sliding_window", default=1024)
-    return Heads(
-        c.dim("num_attention_heads", default=48),
-        c.dim("num_key_value_heads", default=8),
-        c.dim("head_dim", default=128),
-    ), c.dim("rel_extent", default=1024)
-
-
-def attention(c: ModelConfig, kind: str) -> Module:
-    h, sliding = _hidden(c), kind == SLIDING
-    heads, extent = _heads(c, sliding=sliding)
+def attention(d: Spelled, c: ModelConfig, kind: str) -> Module:
+    h, sliding = d.width(c), kind == SLIDING
+    heads, extent = heads_of(c, kind, query=48, kv=(8, 8), window=1024)
     relative = c.dim("d_rel", default=16)
     width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
 
     def convolution() -> Module:
-        return _convolution(c, kv_width) if sliding else _dynamic(c, kv_width, heads.kv)
+        return _convolution(c, kv_width) if sliding else _dynamic(d, c, kv_width, heads.kv)
 
     return Module(
         "Inkling2SlidingAttention" if sliding else "Inkling2FullAttention",
@@ -94,8 +72,8 @@ def attention(c: ModelConfig, kind: str) -> Module:
     )
 
 
-def mlp(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", "intermediate_size", default=2304)
+def mlp(d: Spelled, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("moe_intermediate_size", "intermediate_size", default=2304)
     count = c.count("n_routed_experts", "num_local_experts", default=384, minimum=1)
     per_token = c.dim("num_experts_per_tok", default=8)
     return Module(
@@ -117,26 +95,40 @@ def mlp(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig, kind: str) -> Module:
+def layer(d: Spelled, c: ModelConfig, kind: str) -> Module:
     sliding = kind == SLIDING
     norms = ("attn_norm",) if sliding else ("q_input_norm", "k_input_norm", "v_input_norm")
     return Module(
         "Inkling2SlidingDecoderLayer" if sliding else "Inkling2FullDecoderLayer",
         {
-            "attn": attention(c, kind),
-            "mlp": mlp(c),
-            **{name: _norm(c) for name in norms},
-            "mlp_norm": _norm(c),
-            "attn_sconv": _convolution(c, _hidden(c)),
-            "mlp_sconv": _convolution(c, _hidden(c)),
+            "attn": attention(d, c, kind),
+            "mlp": mlp(d, c),
+            **{name: s.norm(d, c) for name in norms},
+            "mlp_norm": s.norm(d, c),
+            "attn_sconv": _convolution(c, d.width(c)),
+            "mlp_sconv": _convolution(c, d.width(c)),
         },
     )
 
 
-def queries(c: ModelConfig, kinds: tuple[str, ...]) -> Module:
-    h = _hidden(c)
-    one = Weight(h)
-    three = Weight(3, h)
+def _kinds(c: ModelConfig) -> tuple[str, ...]:
+    count = c.count("num_hidden_layers", default=48)
+    kinds = layer_types(c, count, lambda i: SLIDING if (i + 1) % 6 else FULL)
+    for kind in kinds:
+        if kind not in (SLIDING, FULL):
+            raise c.error("layer_types", kind, f"{SLIDING} or {FULL}")
+    return kinds
+
+
+def _layers(d: Spelled, c: ModelConfig) -> Module:
+    kinds = _kinds(c)
+    distinct = {kind: layer(d, c, kind) for kind in dict.fromkeys(kinds)}
+    reach = windows(c, 1024, every(6), key="sliding_window_size")
+    return Layers((distinct[kind] for kind in kinds), windows=reach)
+
+
+def queries(d: Spelled, c: ModelConfig) -> Module:
+    kinds, one, three = _kinds(c), Weight(d.width(c)), Weight(3, d.width(c))
     return Module(
         "AttentionResiduals",
         attn_queries=Module(
@@ -148,37 +140,28 @@ def queries(c: ModelConfig, kinds: tuple[str, ...]) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    count = c.count("num_hidden_layers", default=48)
-    kinds = layer_types(c, count, lambda i: SLIDING if (i + 1) % 6 else FULL)
-    for kind in kinds:
-        if kind not in (SLIDING, FULL):
-            raise c.error("layer_types", kind, f"{SLIDING} or {FULL}")
-    distinct = {kind: layer(c, kind) for kind in dict.fromkeys(kinds)}
-    return Module(
-        "Inkling2TextModel",
-        embed=Embedding(c.dim("vocab_size", default=201024), _hidden(c)),
-        embed_norm=_norm(c),
-        layers=Layers(
-            (distinct[kind] for kind in kinds),
-            windows=windows(c, 1024, every(6), key="sliding_window_size"),
-        ),
-        norm=_norm(c),
-        attn_res=queries(c, kinds),
-    )
+_TEXT = Spelled(
+    "Inkling2Text",
+    width=size("hidden_size", default=4608),
+    vocab=size("vocab_size", default=201024),
+    norms=rms_norms("Inkling2RMSNorm", 1e-6),
+    model={
+        "embed": s.words, "embed_norm": s.norm, "layers": _layers, "norm": s.norm,
+        "attn_res": queries,
+    },
+    prefix="model.llm",
+)  # fmt: skip
+model = _TEXT.base
 
 
 def causal(c: ModelConfig) -> Module:
-    vocab = c.dim("vocab_size", default=201024)
-    untied = ModelConfig({})  # the class ties nothing whatever tie_word_embeddings says
+    """The class ties nothing, whatever tie_word_embeddings says."""
     llm = model(c)
-    llm.children["unembed"] = lm_head(untied, _hidden(c), vocab, tied_to="", tied_default=False)
+    llm.children["unembed"] = to_words(_TEXT.width(c), _TEXT.vocab(c))
     return Module("Inkling2ForCausalLM", model=Module("Inkling2TextModel", llm=llm))
 
 
-register(
+_TEXT.register(
     "inkling2_text",
     without_static_cache({"Inkling2ForCausalLM": causal, "Inkling2TextModel": model}),
-    base_prefix="model.llm",
-    category="text decoder",
 )

@@ -10,27 +10,23 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, layer_types, rms_norms, size
-from ..layers.heads import lm_head
+from ..layers.blocks import Heads, layer_types
+from ..layers.decoders import Decoder, gated_of
+from ..layers.experts import stacked_experts
+from ..layers.heads import register_tower
 from ..layers.windows import every, windows
-from ..trees.catalog import register
 from ..trees.keeps import State
 from ..trees.modules import (
     Buffer,
     Conv,
-    Embedding,
-    Layers,
     Linear,
     Module,
     Weight,
     Windows,
 )
+from .llama import LLAMA
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"
-
-
-_hidden = size("hidden_size", default=6144)
-_norm = rms_norms("InklingRMSNorm", 1e-6)
 
 
 def _convolution(c: ModelConfig, width: Dim) -> Module:
@@ -43,22 +39,26 @@ def _convolution(c: ModelConfig, width: Dim) -> Module:
     )
 
 
-def attention(c: ModelConfig, kind: str) -> Module:
-    h, sliding = _hidden(c), kind == SLIDING
+def heads_of(
+    c: ModelConfig, kind: str, *, query: int, kv: tuple[int, int], window: int
+) -> tuple[Heads, Dim]:
+    """A layer's heads and how far its relative logits reach; ``kv`` are the defaults of full and
+    sliding layers."""
+    sliding = kind == SLIDING
+    at = "swa_" if sliding else ""
+    heads = Heads(
+        c.dim(f"{at}num_attention_heads", default=query),
+        c.dim(f"{at}num_key_value_heads", default=kv[sliding]),
+        c.dim(f"{at}head_dim", default=128),
+    )
     if sliding:
-        heads = Heads(
-            c.dim("swa_num_attention_heads", default=64),
-            c.dim("swa_num_key_value_heads", default=16),
-            c.dim("swa_head_dim", default=128),
-        )
-        extent = c.dim("sliding_window_size", "sliding_window", default=512)
-    else:
-        heads = Heads(
-            c.dim("num_attention_heads", default=64),
-            c.dim("num_key_value_heads", default=8),
-            c.dim("head_dim", default=128),
-        )
-        extent = c.dim("rel_extent", default=1024)
+        return heads, c.dim("sliding_window_size", "sliding_window", default=window)
+    return heads, c.dim("rel_extent", default=1024)
+
+
+def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    h = d.width(c)
+    heads, extent = heads_of(c, kind, query=64, kv=(8, 16), window=512)
     width, kv_width, relative = (
         heads.query * heads.dim,
         heads.kv * heads.dim,
@@ -73,8 +73,8 @@ def attention(c: ModelConfig, kind: str) -> Module:
         o_proj=Linear(width, h, bias=False, kind="output"),
         k_sconv=_convolution(c, kv_width),
         v_sconv=_convolution(c, kv_width),
-        q_norm=_norm(c, heads.dim),
-        k_norm=_norm(c, heads.dim),
+        q_norm=d.norm(d, c, heads.dim),
+        k_norm=d.norm(d, c, heads.dim),
         rel_logits_proj=Module(
             "InklingRelativeLogits", proj=Weight(relative, extent, kind="relative_position")
         ),
@@ -82,21 +82,17 @@ def attention(c: ModelConfig, kind: str) -> Module:
     )
 
 
-def mlp(c: ModelConfig, kind: str) -> Module:
-    h, act = _hidden(c), activation(c.text("hidden_act", default="silu"))
+def mlp(d: Decoder, c: ModelConfig) -> Module:
+    inner = c.dim("dense_intermediate_size", "intermediate_size", default=24576)
+    block = gated_of(d, c, inner)
+    block.children["global_scale"] = Weight(1, kind="scale")
+    return block
+
+
+def moe(d: Decoder, c: ModelConfig) -> Module:
+    h = d.width(c)
     both = c.has("dense_intermediate_size")
     routed = c.dim("intermediate_size" if both else "moe_intermediate_size", default=3072)
-    if kind == "dense":
-        inner = c.dim("dense_intermediate_size", "intermediate_size", default=24576)
-        return Module(
-            "InklingMLP",
-            gate_proj=Linear(h, inner, bias=False, kind="gate"),
-            up_proj=Linear(h, inner, bias=False, kind="up"),
-            down_proj=Linear(inner, h, bias=False, kind="down"),
-            act_fn=act,
-            global_scale=Weight(1, kind="scale"),
-            component=Component.MLP,
-        )
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     shared = c.count("n_shared_experts", default=2)
     per_token = c.dim("num_experts_per_tok", default=6)
@@ -109,13 +105,7 @@ def mlp(c: ModelConfig, kind: str) -> Module:
             e_score_correction_bias=Buffer(count, dtype="F32"),
             component=Component.ROUTER,
         ),
-        experts=Module(
-            "InklingExperts",
-            gate_up_proj=Weight(count, routed * 2, h),
-            down_proj=Weight(count, h, routed),
-            kind="expert",
-            active=(min(int(per_token), int(count)), int(count)),
-        ),
+        experts=stacked_experts("InklingExperts", count, per_token, h, routed),
         shared_experts=Module(
             "InklingSharedExperts",
             gate_proj=Weight(shared, routed, h),
@@ -127,20 +117,20 @@ def mlp(c: ModelConfig, kind: str) -> Module:
     )
 
 
-def layer(c: ModelConfig, kind: str, mlp_kind: str) -> Module:
-    h = _hidden(c)
+def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    h = d.width(c)
     return Module(
         "InklingDecoderLayer",
-        self_attn=attention(c, kind),
-        mlp=mlp(c, mlp_kind),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
+        self_attn=attention(d, c, kind[0]),
+        mlp=mlp(d, c) if kind[1] == "dense" else moe(d, c),
+        input_layernorm=d.norm(d, c, h),
+        post_attention_layernorm=d.norm(d, c, h),
         attn_sconv=_convolution(c, h),
         mlp_sconv=_convolution(c, h),
     )
 
 
-def _types(c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
+def _types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
     if c.has("local_layer_ids"):
         local = {int(i) for i in c.dims("local_layer_ids", minimum=0)}
     else:
@@ -161,34 +151,16 @@ def _windows(c: ModelConfig) -> Windows:
     return windows(c, 512, full, key="sliding_window_size")
 
 
+_TEXT = LLAMA.like(
+    "Inkling", vocab_size=201024, hidden_size=6144, num_hidden_layers=66,
+    layer=layer, kinds=_types, windows=_windows, embedding="NormedEmbedding", rotary=False,
+)  # fmt: skip
+
+
 def model(c: ModelConfig) -> Module:
-    described = _types(c, int(c.count("num_hidden_layers", default=66)))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
-    table = Embedding(
-        c.dim("vocab_size", default=201024), _hidden(c), class_name="InklingNormedEmbedding"
-    )
-    table.children["embed_norm"] = _norm(c, _hidden(c))
-    return Module(
-        "InklingTextModel",
-        embed_tokens=table,
-        layers=Layers(
-            (distinct[entry] for entry in described),
-            windows=_windows(c),
-        ),
-        norm=_norm(c, _hidden(c)),
-    )
+    root = _TEXT.named("InklingTextModel", c)
+    root.inside("embed_tokens").children["embed_norm"] = _TEXT.norm(_TEXT, c, _TEXT.width(c))
+    return root
 
 
-def causal(c: ModelConfig) -> Module:
-    vocab = c.dim("vocab_size", default=201024)
-    untied = ModelConfig({})  # the class ties nothing whatever tie_word_embeddings says
-    head = lm_head(untied, _hidden(c), vocab, tied_to="", tied_default=False)
-    return Module("InklingForCausalLM", model=model(c), lm_head=head)
-
-
-register(
-    "inkling_text",
-    {"InklingForCausalLM": causal, "InklingTextModel": model},
-    base_prefix="model",
-    category="text decoder",
-)
+register_tower("inkling_text", "Inkling", model, tied=None)

@@ -10,46 +10,36 @@ transformers drops it. Its names and shapes: vLLM, model_executor/models/longcat
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import gated_mlp, size
-from ..layers.heads import decoder_classes
+from ..layers import spelled as s
+from ..layers.blocks import gated_mlp, rms_norms, size
 from ..layers.latent import Latent, latent_attention
-from ..trees.catalog import register
-from ..trees.modules import Buffer, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
+from ..layers.spelled import Part, Spelled
+from ..trees.modules import Buffer, Layers, Linear, Module, ModuleList
 
-_NAME = "LongcatFlash"
-
-
-_hidden = size("hidden_size", default=6144)
+_inner = size("ffn_hidden_size", "intermediate_size", default=12288)
 
 
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="LongcatFlashRMSNorm")
-
-
-def attention(c: ModelConfig) -> Module:
-    plain = c.dim("qk_nope_head_dim", default=128, minimum=0)
-    rotary = c.dim("qk_rope_head_dim", default=64, minimum=0)
+def attention(d: Spelled, c: ModelConfig) -> Module:
+    rank = c.dim("q_lora_rank", default=1536)
     sizes = Latent(
-        heads=c.dim("num_attention_heads", default=64),
-        query_rank=c.dim("q_lora_rank", default=1536),
+        heads=d.heads(c),
+        query_rank=rank,
         kv_rank=c.dim("kv_lora_rank", default=512),
-        plain=plain,
-        rotary=rotary,
+        plain=c.dim("qk_nope_head_dim", default=128, minimum=0),
+        rotary=c.dim("qk_rope_head_dim", default=64, minimum=0),
         value=c.dim("v_head_dim", default=128),
     )
-    block = latent_attention(_NAME, _hidden(c), sizes, bias=c.flag("attention_bias", default=False))
+    bias = c.flag("attention_bias", default=False)
+    block = latent_attention(d.name, d.width(c), sizes, bias=bias)
     if c.has("qk_head_dim"):
         width = sizes.heads * c.dim("qk_head_dim")
-        block.children["q_b_proj"] = Linear(
-            c.dim("q_lora_rank", default=1536), width, bias=False, kind="query_up"
-        )
+        block.children["q_b_proj"] = Linear(rank, width, bias=False, kind="query_up")
     block.class_name = "LongcatFlashMLA"
     return block
 
 
-def mixture(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def mixture(d: Spelled, c: ModelConfig) -> Module:
+    h = d.width(c)
     inner = c.dim("expert_ffn_hidden_size", "moe_intermediate_size", default=2048)
     real = c.count("n_routed_experts", "num_local_experts", default=512)
     zero = c.count("zero_expert_num", default=256)
@@ -79,66 +69,69 @@ def mixture(c: ModelConfig) -> Module:
     )
 
 
-def layer(c: ModelConfig) -> Module:
-    inner = c.dim("ffn_hidden_size", "intermediate_size", default=12288)
-    dense = gated_mlp(
-        "LongcatFlashMLP", _hidden(c), inner, act=c.text("hidden_act", default="silu")
-    )
-    return Module(
-        "LongcatFlashDecoderLayer",
-        mlp=mixture(c),
-        self_attn=ModuleList([attention(c)] * 2),
-        mlps=ModuleList([dense] * 2),
-        input_layernorm=ModuleList([_norm(c)] * 2),
-        post_attention_layernorm=ModuleList([_norm(c)] * 2),
-    )
+def dense(d: Spelled, c: ModelConfig) -> Module:
+    act = c.text("hidden_act", default="silu")
+    return gated_mlp("LongcatFlashMLP", d.width(c), _inner(c), act=act)
 
 
-def predictor(c: ModelConfig) -> Module | None:
+def twice(part: Part) -> Part:
+    """Two of a layer's part."""
+
+    def both(d: Spelled, c: ModelConfig) -> Module:
+        made = part(d, c)
+        assert isinstance(made, Module)
+        return ModuleList([made] * 2)
+
+    return both
+
+
+def layers(d: Spelled, c: ModelConfig) -> Layers:
+    """num_hidden_layers counts the attentions, two a layer."""
+    count = c.count("num_layers", default=c.count("num_hidden_layers", default=56) // 2)
+    return Layers.of(count, d.of(c, "DecoderLayer", d.block))
+
+
+def predictor(d: Spelled, c: ModelConfig) -> Module | None:
     """A layer of one latent attention and one dense MLP, with a token table and a norm of its own;
     files say transformer_layer.mlp and put the norms of its inputs under ``m``. The Hub's configs
     do not mention it."""
     count = int(c.count("num_nextn_predict_layers", default=1))
     if not count:
         return None
-    h, inner = _hidden(c), c.dim("ffn_hidden_size", "intermediate_size", default=12288)
-    dense = gated_mlp("LongcatFlashMLP", h, inner, act=c.text("hidden_act", default="silu"))
+    h = d.width(c)
     row = Module(
         "LongcatFlashMTPLayer",
         eh_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-        enorm=Module("LongcatFlashMTPNorm", m=_norm(c)),
-        hnorm=Module("LongcatFlashMTPNorm", m=_norm(c)),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-        self_attn=attention(c),
-        transformer_layer=Module("LongcatFlashMTPBlock", mlp=dense),
+        enorm=Module("LongcatFlashMTPNorm", m=s.norm(d, c)),
+        hnorm=Module("LongcatFlashMTPNorm", m=s.norm(d, c)),
+        input_layernorm=s.norm(d, c),
+        post_attention_layernorm=s.norm(d, c),
+        self_attn=attention(d, c),
+        transformer_layer=Module("LongcatFlashMTPBlock", mlp=dense(d, c)),
     )
     return Module(
         "LongcatFlashMTP",
-        embed_tokens=Embedding(c.dim("vocab_size", default=131072), h),
+        embed_tokens=s.words(d, c),
         layers=Layers([row] * count),
-        norm=_norm(c),
+        norm=s.norm(d, c),
         part="mtp",
         kind="mtp",
         saved=False,
     )
 
 
-def model(c: ModelConfig) -> Module:
-    # num_hidden_layers counts the attentions, two a layer.
-    count = c.count("num_layers", default=c.count("num_hidden_layers", default=56) // 2)
-    return Module(
-        "LongcatFlashModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
-        layers=Layers.of(count, layer(c)),
-        norm=_norm(c),
-        mtp=predictor(c),
-    )
-
-
-register(
-    "longcat_flash",
-    decoder_classes(_NAME, model, heads=()),
-    base_prefix="model",
-    category="text decoder",
-)
+_LONGCAT = Spelled(
+    "LongcatFlash",
+    width=size("hidden_size", default=6144),
+    heads=size("num_attention_heads", default=64),
+    vocab=size("vocab_size", default=131072),
+    norms=rms_norms("LongcatFlashRMSNorm", 1e-5),
+    model={"embed_tokens": s.words, "layers": layers, "norm": s.norm, "mtp": predictor},
+    block={
+        "mlp": mixture, "self_attn": twice(attention), "mlps": twice(dense),
+        "input_layernorm": twice(s.norm), "post_attention_layernorm": twice(s.norm),
+    },
+    prefix="model",
+    tied=False,
+)  # fmt: skip
+_LONGCAT.register("longcat_flash", _LONGCAT.classes(heads=()))

@@ -7,21 +7,21 @@ fused joins the projections.  transformers 5.23 cannot build the fused form, so 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import size
-from ..layers.heads import lm_head
-from ..trees.catalog import register
+from ..layers import spelled as s
+from ..layers.blocks import rms_norms, size
+from ..layers.heads import to_words
+from ..layers.spelled import Spelled
 from ..trees.keeps import State
-from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm
+from ..trees.modules import Embedding, Linear, Module, Parameter
 
 _MODES = ("single", "fused")
 
 
-_hidden = size("hidden_size", default=4096)
-
-
-def _scaled(c: ModelConfig, key: str, default: float, name: str, multiple: int = 1) -> Dim:
+def _scaled(
+    d: Spelled, c: ModelConfig, key: str, default: float, name: str, multiple: int = 1
+) -> Dim:
     """hidden_size times a factor, as an int, in the MLP up to the next multiple."""
-    width, how = int(_hidden(c)) * c.number(key, default=default), f"int(hidden_size · {key})"
+    width, how = int(d.width(c)) * c.number(key, default=default), f"int(hidden_size · {key})"
     if multiple > 1:
         width = ((width + multiple - 1) // multiple) * multiple
         how += f", up to a multiple of {multiple}"
@@ -37,17 +37,17 @@ def _fused(c: ModelConfig) -> bool:
     return mode == "fused"
 
 
-def _norm(c: ModelConfig) -> Module:
-    norm = RMSNorm(_hidden(c), eps=c.number("norm_eps", default=1e-6), class_name="xLSTMRMSNorm")
+def _norm(d: Spelled, c: ModelConfig) -> Module:
+    norm = s.norm(d, c)
     if c.flag("use_bias", default=False):
-        norm.children["bias"] = Parameter((_hidden(c),))
+        norm.children["bias"] = Parameter((d.width(c),))
     return norm
 
 
-def memory(c: ModelConfig) -> Module:
-    h, heads, bias = _hidden(c), c.dim("num_heads", default=8), c.flag("use_bias", default=False)
-    key = _scaled(c, "qk_dim_factor", 0.5, "qk_dim")
-    value = _scaled(c, "v_dim_factor", 1.0, "v_dim")
+def memory(d: Spelled, c: ModelConfig) -> Module:
+    h, heads, bias = d.width(c), d.heads(c), c.flag("use_bias", default=False)
+    key = _scaled(d, c, "qk_dim_factor", 0.5, "qk_dim")
+    value = _scaled(d, c, "v_dim_factor", 1.0, "v_dim")
     if _fused(c):
         inputs = {
             "qkv_opreact": Linear(h, 2 * key + 2 * value, bias=bias),
@@ -82,10 +82,10 @@ def memory(c: ModelConfig) -> Module:
     )
 
 
-def feed_forward(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), c.flag("use_bias", default=False)
+def feed_forward(d: Spelled, c: ModelConfig) -> Module:
+    h, bias = d.width(c), c.flag("use_bias", default=False)
     multiple = int(c.dim("ffn_round_up_to_multiple_of", default=64))
-    inner = _scaled(c, "ffn_proj_factor", 2.667, "up_proj_dim", multiple)
+    inner = _scaled(d, c, "ffn_proj_factor", 2.667, "up_proj_dim", multiple)
     if _fused(c):
         inputs = {"proj_up_gate_z": Linear(h, 2 * inner, bias=bias, kind="gate_up")}
     else:
@@ -97,35 +97,27 @@ def feed_forward(c: ModelConfig) -> Module:
     return Module("xLSTMFeedForward", {**inputs, "proj_down": down}, component=Component.MLP)
 
 
-def model(c: ModelConfig) -> Module:
-    block = Module(
-        "xLSTMBlock",
-        norm_mlstm=_norm(c),
-        mlstm_layer=memory(c),
-        norm_ffn=_norm(c),
-        ffn=feed_forward(c),
-    )
-    width = c.dim("embedding_dim", default=_hidden(c))
-    return Module(
-        "xLSTMModel",
-        embeddings=Embedding(c.dim("vocab_size", default=50304), width),
-        blocks=Layers.of(c.count("num_blocks", "num_hidden_layers", default=32), block),
-        out_norm=RMSNorm(
-            _hidden(c), eps=c.number("norm_eps", default=1e-6), class_name="xLSTMRMSNorm"
-        ),
-    )
+def _words(d: Spelled, c: ModelConfig) -> Module:
+    return Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c)))
+
+
+_XLSTM = Spelled(
+    "xLSTM",
+    width=size("hidden_size", default=4096),
+    heads=size("num_heads", default=8),
+    depth=size("num_blocks", "num_hidden_layers", default=32),
+    vocab=size("vocab_size", default=50304),
+    norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
+    model={"embeddings": _words, "blocks": s.layers, "out_norm": s.norm},
+    block={"norm_mlstm": _norm, "mlstm_layer": memory, "norm_ffn": _norm, "ffn": feed_forward},
+    prefix="backbone",
+)
 
 
 def causal(c: ModelConfig) -> Module:
-    vocab = c.dim("vocab_size", default=50304)
-    untied = ModelConfig({})  # the class ties nothing whatever tie_word_embeddings says
-    head = lm_head(untied, _hidden(c), vocab, tied_to="", tied_default=False)
-    return Module("xLSTMForCausalLM", backbone=model(c), lm_head=head)
+    """The class ties nothing, whatever tie_word_embeddings says."""
+    head = to_words(_XLSTM.width(c), _XLSTM.vocab(c))
+    return Module("xLSTMForCausalLM", backbone=_XLSTM.base(c), lm_head=head)
 
 
-register(
-    "xlstm",
-    {"xLSTMForCausalLM": causal, "xLSTMModel": model},
-    base_prefix="backbone",
-    category="text decoder",
-)
+_XLSTM.register("xlstm", {"xLSTMForCausalLM": causal, "xLSTMModel": _XLSTM.base})

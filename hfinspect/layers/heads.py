@@ -83,11 +83,11 @@ def register_tower(
     name: str,
     model: Builder,
     *,
-    tied: bool = False,
+    tied: bool | None = False,
     aliases: Mapping[str, str] | None = None,
 ) -> Family:
     """Add the text tower of a composite: ``{name}ForCausalLM`` and ``{name}TextModel``; ``tied`` is
-    the default of the config class."""
+    the default of the config class (see ``causal_lm``)."""
     causal = f"{name}ForCausalLM"
     classes = {causal: causal_lm(causal, model, tied_default=tied), f"{name}TextModel": model}
     return register(
