@@ -15,21 +15,22 @@ from collections.abc import Iterator, Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, hyper_connection
+from ..layers.blocks import activation, hyper_connection, rms_norms, size
+from ..layers.decoders import Decoder
 from ..layers.experts import experts
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
 from ..trees.modules import (
     Buffer,
-    Embedding,
     Layers,
     Linear,
     Module,
     Parameter,
-    RMSNorm,
     Weight,
+    Windows,
 )
+from .llama import LLAMA
 
 SLIDING, LIGHT, HEAVY = (
     "sliding_attention",
@@ -39,13 +40,8 @@ SLIDING, LIGHT, HEAVY = (
 _RATIOS = {0: SLIDING, 4: LIGHT, 128: HEAVY}
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name="DeepseekV4RMSNorm")
+_hidden = size("hidden_size", default=4096)
+_norm = rms_norms("DeepseekV4RMSNorm", 1e-6)
 
 
 # ---- attention
@@ -234,29 +230,32 @@ def layer(c: ModelConfig, attention_kind: str, routing: str) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers", default=43))
-    described = list(zip(attention_types(c, count), routing_types(c, count), strict=True))
-    distinct = {entry: layer(c, *entry) for entry in dict.fromkeys(described)}
-    window = c.dim("sliding_window", default=128)  # of every layer, whatever its compressor
-    return Module(
-        "DeepseekV4Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=129280), _hidden(c)),
-        layers=Layers(
-            (distinct[entry] for entry in described), windows=lambda layers: (window,) * layers
-        ),
-        norm=_norm(c, _hidden(c)),
-        hc_head=Module("DeepseekV4HyperHead", _joining(c, "hc_")),
-    )
+def _layer(_d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    return layer(c, *kind)
 
 
-def bare_model(c: ModelConfig) -> Module:
-    """The base model as a root: a save then spells the ends as the Hub does."""
-    whole = model(c)
-    inner = dict(whole.children)
-    ends = {"embed": inner.pop("embed_tokens")}
-    inner.pop("hc_head")
-    return Module("DeepseekV4Model", {**ends, **inner, **_joining(c, "hc_head_")})
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
+    return list(zip(attention_types(c, layers), routing_types(c, layers), strict=True))
+
+
+def _windows(c: ModelConfig) -> Windows:
+    """Of every layer, whatever its compressor."""
+    window = c.dim("sliding_window", default=128)
+    return lambda layers: (window,) * layers
+
+
+def _head(_d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    return {"hc_head": Module("DeepseekV4HyperHead", _joining(c, "hc_"))}
+
+
+_DEEPSEEK = LLAMA.like(
+    "DeepseekV4", vocab_size=129280, num_hidden_layers=43, layer=_layer, kinds=_kinds,
+    windows=_windows, rotary=False, further=_head,
+)  # fmt: skip
+# The base model as a root: a save then spells the ends as the Hub does.
+_BARE = _DEEPSEEK.like(
+    "DeepseekV4", table="embed", further=lambda _d, c: _joining(c, "hc_head_")
+)  # fmt: skip
 
 
 def _predictors(c: ModelConfig) -> Module | None:
@@ -281,7 +280,7 @@ def _predictors(c: ModelConfig) -> Module | None:
 
 
 def causal(c: ModelConfig) -> Module:
-    root = causal_lm("DeepseekV4ForCausalLM", model, head="head")(c)
+    root = causal_lm("DeepseekV4ForCausalLM", _DEEPSEEK.model, head="head")(c)
     predictors = _predictors(c)
     if predictors is not None:
         root.children["mtp"] = predictors
@@ -290,7 +289,7 @@ def causal(c: ModelConfig) -> Module:
 
 register(
     "deepseek_v4",
-    {"DeepseekV4ForCausalLM": causal, "DeepseekV4Model": bare_model},
+    {"DeepseekV4ForCausalLM": causal, "DeepseekV4Model": _BARE.model},
     base_prefix="model",
     aliases={
         "embed.": "model.embed_tokens.",

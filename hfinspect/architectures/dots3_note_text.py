@@ -8,22 +8,15 @@ Experts as in DeepSeek-V3. Vision and audio towers are not in the catalog.
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, layer_overrides, layer_types, rms_norms, size
+from ..layers.blocks import layer_overrides, layer_types, rms_norms, size
 from ..layers.composing import renamed
+from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import corrected_router, routed_and_shared
-from ..layers.heads import causal_lm
+from ..layers.heads import register_tower
 from ..layers.latent import Latent, latent_attention, latent_sizes
-from ..trees.catalog import register
 from ..trees.keeps import KeysValues
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Windows,
-)
+from ..trees.modules import LayerNorm, Linear, Module, Windows
+from .llama import LLAMA
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = {
@@ -42,7 +35,7 @@ _hidden = size("hidden_size", default=5120)
 _norm = rms_norms("Dots3NoteRMSNorm", 1e-5)
 
 
-def attention_types(c: ModelConfig, count: Dim) -> list[str]:
+def attention_types(c: ModelConfig, count: int) -> list[str]:
     """indexed, full or sliding; ``use_dsa`` swaps the first two."""
     # A saved config lists the types as they are; only an older one has the switch.
     final = c.has("per_layer_config") and not c.has("use_dsa")
@@ -106,8 +99,8 @@ def attention(c: ModelConfig, s: Latent, kind: str) -> Module:
     return block
 
 
-def moe(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def moe(d: Decoder, c: ModelConfig) -> Module:
+    h = d.width(c)
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     shared = c.dim(
         "moe_shared_expert_intermediate_size", "shared_experts_intermediate_size", default=1536
@@ -120,12 +113,12 @@ def moe(c: ModelConfig) -> Module:
         per_token=c.count("num_experts_per_tok", default=8),
         shared=shared * c.count("n_shared_experts", default=1),
         gate=corrected_router("Dots3NoteTextTopkRouter", h, count),
-        act=c.text("hidden_act", default="silu"),
+        act=d.act(c),
     )
     return renamed(block, "Dots3NoteTextExperts", "Dots3NoteExperts")
 
 
-def mlp_types(c: ModelConfig, count: Dim) -> tuple[str, ...]:
+def mlp_types(c: ModelConfig, count: int) -> tuple[str, ...]:
     first = c.count("first_k_dense_replace", default=1)
     listed = isinstance(c.raw("moe_layer_freq"), (list, tuple))
     steps = [] if listed else [c.dim("moe_layer_freq", default=1)]
@@ -140,16 +133,9 @@ def mlp_types(c: ModelConfig, count: Dim) -> tuple[str, ...]:
     return layer_types(c, count, usual, key="mlp_layer_types")
 
 
-def layer(c: ModelConfig, s: Latent, kind: str, mlp: str) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=13824)
-    act = c.text("hidden_act", default="silu")
-    return Module(
-        "Dots3NoteTextDecoderLayer",
-        self_attn=attention(c, s, kind),
-        mlp=moe(c) if mlp == "sparse" else gated_mlp("Dots3NoteTextMLP", h, inner, act=act),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-    )
+def layer(d: Decoder, c: ModelConfig, kind: tuple[Latent, str, str]) -> Module:
+    latent, mixer, mlp = kind
+    return pre_norm(d.like(d.name, attention=lambda _d, c: attention(c, latent, mixer)), c, mlp)
 
 
 def _windows(c: ModelConfig) -> Windows:
@@ -158,30 +144,18 @@ def _windows(c: ModelConfig) -> Windows:
     return lambda layers: [size if kinds[i] == "sliding_attention" else None for i in range(layers)]
 
 
-def model(c: ModelConfig) -> Module:
-    count = c.count("num_hidden_layers", default=46)
-    built: dict[tuple[Latent, str, str], Module] = {}
-    blocks = []
-    described = zip(attention_types(c, count), mlp_types(c, count), strict=True)
-    for i, (kind, mlp) in enumerate(described):
-        key = (sizes(c, i, kind), kind, mlp)
-        if key not in built:
-            if len(built) == _MAX_DISTINCT:
-                raise c.error("per_layer_config", "more", f"at most {_MAX_DISTINCT} kinds of layer")
-            built[key] = layer(c, *key)
-        blocks.append(built[key])
-    return Module(
-        "Dots3NoteTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=152064), _hidden(c)),
-        layers=Layers(blocks, windows=_windows(c)),
-        norm=_norm(c, _hidden(c)),
-        rotary_emb=Activation("Dots3NoteTextRotaryEmbedding"),
-    )
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Latent, str, str]]:
+    described = zip(attention_types(c, layers), mlp_types(c, layers), strict=True)
+    found = [(sizes(c, i, kind), kind, mlp) for i, (kind, mlp) in enumerate(described)]
+    if len(set(found)) > _MAX_DISTINCT:
+        raise c.error("per_layer_config", "more", f"at most {_MAX_DISTINCT} kinds of layer")
+    return found
 
 
-register(
-    "dots3_note_text",
-    {"Dots3NoteForCausalLM": causal_lm("Dots3NoteForCausalLM", model), "Dots3NoteTextModel": model},
-    base_prefix="model",
-    category="text decoder",
-)
+_TEXT = LLAMA.like(
+    "Dots3NoteText", vocab_size=152064, hidden_size=5120, intermediate_size=13824,
+    num_hidden_layers=46, rms_norm_eps=1e-5, mlp_bias=None, norm=lambda _d, c, size: _norm(c, size),
+    moe=moe, layer=layer, kinds=_kinds, windows=_windows,
+)  # fmt: skip
+model = _TEXT.model
+register_tower("dots3_note_text", "Dots3Note", model)

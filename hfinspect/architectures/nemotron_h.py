@@ -12,34 +12,18 @@ those of vLLM's model_executor/models/nemotron_h_mtp.py.
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, grouped_attention, size
-from ..layers.experts import experts
+from ..layers import spelled as s
+from ..layers.blocks import Heads, activation, grouped_attention, rms_norms, size
+from ..layers.experts import corrected_router, experts
 from ..layers.heads import to_words
 from ..layers.mamba2_mixer import Mixer
 from ..layers.mamba2_mixer import mixer as mamba_mixer
-from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-    Weight,
-)
+from ..layers.spelled import Spelled
+from ..trees.modules import Activation, Layers, Linear, Module
 
 _LETTERS = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}
 _OLDER = {"mamba": "linear_attention", "attention": "full_attention"}
 _DEFAULT = ("linear_attention", "moe", "full_attention", "mlp")
-
-
-_hidden = size("hidden_size", default=4096)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_epsilon", default=1e-5)
-    return RMSNorm(_hidden(c), eps=eps, class_name="NemotronHRMSNorm")
 
 
 def _kinds(
@@ -59,10 +43,10 @@ def _kinds(
     return found
 
 
-def mixer(c: ModelConfig) -> Module:
+def mixer(d: Spelled, c: ModelConfig) -> Module:
     heads = c.dim("mamba_num_heads", default=128)
     sizes = Mixer(
-        hidden=_hidden(c),
+        hidden=d.width(c),
         inner=heads * c.dim("mamba_head_dim", default=64),
         heads=heads,
         groups=c.dim("mamba_n_groups", "n_groups", default=8),
@@ -75,14 +59,14 @@ def mixer(c: ModelConfig) -> Module:
     return mamba_mixer("NemotronHMamba2Mixer", sizes, norm="NemotronHRMSNormGated", act=act)
 
 
-def attention(c: ModelConfig) -> Module:
+def attention(d: Spelled, c: ModelConfig) -> Module:
     heads = Heads(
         c.dim("num_attention_heads", default=32),
         c.dim("num_key_value_heads", default=8),
         c.dim("head_dim", default=128),
     )
     # attention_bias is a key of the config that the class does not read.
-    return grouped_attention("NemotronHAttention", _hidden(c), heads)
+    return grouped_attention("NemotronHAttention", d.width(c), heads)
 
 
 def mlp(c: ModelConfig, width: Dim, inner: Dim, *, bias: bool, kind: str | None = None) -> Module:
@@ -95,8 +79,8 @@ def mlp(c: ModelConfig, width: Dim, inner: Dim, *, bias: bool, kind: str | None 
     )
 
 
-def moe(c: ModelConfig) -> Module:
-    h, bias = _hidden(c), c.flag("mlp_bias", default=False)
+def moe(d: Spelled, c: ModelConfig) -> Module:
+    h, bias = d.width(c), c.flag("mlp_bias", default=False)
     count = c.count("n_routed_experts", "num_local_experts", default=8, minimum=1)
     latent = c.optional_dim("moe_latent_size")
     inner = c.dim("moe_intermediate_size", default=7688)
@@ -106,12 +90,7 @@ def moe(c: ModelConfig) -> Module:
     return Module(
         "NemotronHMoE",
         experts=experts(count, per_token, expert, class_name="NemotronHExperts"),
-        gate=Module(
-            "NemotronHTopkRouter",
-            weight=Weight(count, h),
-            e_score_correction_bias=Buffer(count, dtype="F32"),
-            component=Component.ROUTER,
-        ),
+        gate=corrected_router("NemotronHTopkRouter", h, count),
         shared_experts=mlp(c, h, shared, bias=bias, kind="shared_expert"),
         fc1_latent_proj=Linear(h, latent, bias=bias) if latent else Activation("Identity"),
         fc2_latent_proj=Linear(latent, h, bias=bias) if latent else Activation("Identity"),
@@ -119,69 +98,64 @@ def moe(c: ModelConfig) -> Module:
     )
 
 
-def _mixer(c: ModelConfig, kind: str) -> Module:
-    if kind == "linear_attention":
-        return mixer(c)
-    if kind == "full_attention":
-        return attention(c)
-    if kind == "moe":
-        return moe(c)
+def _mixer(d: Spelled, c: ModelConfig, kind: str) -> Module:
+    made = {"linear_attention": mixer, "full_attention": attention, "moe": moe}
+    if kind in made:
+        return made[kind](d, c)
     inner = c.dim("intermediate_size", default=21504)
-    return mlp(c, _hidden(c), inner, bias=c.flag("mlp_bias", default=False))
+    return mlp(c, d.width(c), inner, bias=c.flag("mlp_bias", default=False))
 
 
-def backbone(c: ModelConfig) -> Module:
+def _layers(d: Spelled, c: ModelConfig) -> Layers:
     kinds = _kinds(c, ("layers_block_type", "layer_types"), "hybrid_override_pattern", _DEFAULT)
     built = {
-        kind: Module("NemotronHBlock", norm=_norm(c), mixer=_mixer(c, kind)) for kind in set(kinds)
+        kind: Module("NemotronHBlock", norm=s.norm(d, c), mixer=_mixer(d, c, kind))
+        for kind in set(kinds)
     }
-    return Module(
-        "NemotronHModel",
-        embeddings=Embedding(c.dim("vocab_size", default=131072), _hidden(c)),
-        layers=Layers(built[kind] for kind in kinds),
-        norm_f=_norm(c),
-    )
+    return Layers(built[kind] for kind in kinds)
 
 
-def prediction_layers(c: ModelConfig) -> Module | None:
+_NEMOTRON = Spelled(
+    "NemotronH", width=size("hidden_size", default=4096), vocab=size("vocab_size", default=131072),
+    norms=rms_norms("NemotronHRMSNorm", 1e-5, "layer_norm_epsilon"),
+    model={"embeddings": s.words, "layers": _layers, "norm_f": s.norm}, prefix="backbone",
+)  # fmt: skip
+
+
+def prediction_layers(d: Spelled, c: ModelConfig) -> Module | None:
     """``mtp``: a small stack per predicted token, projections at its start, a norm at its end."""
     steps = int(c.count("num_nextn_predict_layers", default=0))
     default = ("full_attention", "moe")
     kinds = _kinds(c, ("mtp_layers_block_type",), "mtp_hybrid_override_pattern", default)
     if not steps or not kinds:
         return None
-    h = _hidden(c)
-    blocks = []
-    for i, kind in enumerate(kinds):
-        first, last = i == 0, i == len(kinds) - 1
-        blocks.append(
-            Module(
-                "NemotronHMTPBlock",
-                enorm=_norm(c) if first else None,
-                hnorm=_norm(c) if first else None,
-                eh_proj=Linear(exact(2) * h, h, bias=False, component=Component.PROJECTOR)
-                if first
-                else None,
-                norm=_norm(c),
-                mixer=_mixer(c, kind),
-                final_layernorm=_norm(c) if last else None,
-            )
+    joint = Linear(exact(2) * d.width(c), d.width(c), bias=False, component=Component.PROJECTOR)
+    ends = {"enorm": s.norm(d, c), "hnorm": s.norm(d, c), "eh_proj": joint}
+    blocks = [
+        Module(
+            "NemotronHMTPBlock",
+            {
+                **(ends if i == 0 else {}),
+                "norm": s.norm(d, c),
+                "mixer": _mixer(d, c, kind),
+                "final_layernorm": s.norm(d, c) if i == len(kinds) - 1 else None,
+            },
         )
+        for i, kind in enumerate(kinds)
+    ]
     layers = Layers(blocks * steps)
     return Module("NemotronHMTP", layers=layers, part="mtp", kind="mtp", saved=False)
 
 
 def causal_lm(c: ModelConfig) -> Module:
-    # The class ties nothing, whatever tie_word_embeddings says.
-    head = to_words(_hidden(c), c.dim("vocab_size", default=131072))
-    mtp = prediction_layers(c)
-    return Module("NemotronHForCausalLM", backbone=backbone(c), lm_head=head, mtp=mtp)
+    """The class ties nothing, whatever tie_word_embeddings says."""
+    d = _NEMOTRON
+    head, mtp = to_words(d.width(c), d.vocab(c)), prediction_layers(d, c)
+    return Module("NemotronHForCausalLM", backbone=d.base(c), lm_head=head, mtp=mtp)
 
 
-register(
+_NEMOTRON.register(
     "nemotron_h",
-    {"NemotronHForCausalLM": causal_lm, "NemotronHModel": backbone},
-    base_prefix="backbone",
+    {"NemotronHForCausalLM": causal_lm, "NemotronHModel": _NEMOTRON.base},
     aliases={"model.": "backbone."},
-    category="text decoder",
 )
