@@ -88,5 +88,5 @@ _LING = LLAMA.like(
     norm=_norm, attention=_attention, mlp=_mlp, moe=_moe, layer=_layer, kinds=_kinds,
 )  # fmt: skip
 _LING.register("bailing_moe", source=_SOURCE)
-# Only its norms, router and predictors tell the second generation from the first.
+# The second generation has norms of queries and keys, and with them the rest of its own.
 _LING.like("BailingMoeV2", qk_norm=True).register("bailing_moe_v2", source=_SOURCE)
