@@ -5,9 +5,9 @@ A ResNet with group norms, before the convolutions or after them, whose weights 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.vision import labels_classifier, stage_depths
+from ..layers.vision import labels_classifier, multiple, stage_depths
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -37,9 +37,7 @@ def _before(c: ModelConfig) -> bool:
 
 def rounded(size: int, label: str) -> Dim:
     """To a multiple of 8, and down by a tenth at most."""
-    found = max(8, (int(size) + 4) // 8 * 8)
-    found += 8 if found < 0.9 * int(size) else 0
-    return Dim(found, label, definition=f"{int(size)} rounded to a multiple of 8")
+    return named(multiple(int(size), 8), label, f"{int(size)} rounded to a multiple of 8")
 
 
 def _norm(c: ModelConfig, width: Dim) -> Module:

@@ -11,12 +11,10 @@ from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
 from ..core.records import dataclass
 from ..layers.blocks import activation
-from ..layers.vision import labels_classifier
+from ..layers.vision import labels_classifier, multiple, ratio_of
 from ..trees.catalog import register
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
-#: A hundred times any real coefficient.
-_MAX_RATIO = 1000
 _LISTS = {
     "in_channels": (32, 16, 24, 40, 80, 112, 192),
     "out_channels": (16, 24, 40, 80, 112, 192, 320),
@@ -38,20 +36,10 @@ class Stage:
     depth: int
 
 
-def _ratio(c: ModelConfig, key: str, default: float) -> float:
-    found = c.number(key, default=default)
-    if not 0 < found <= _MAX_RATIO:
-        raise c.error(key, found, f"above 0 and at most {_MAX_RATIO:,}")
-    return found
-
-
 def rounded(c: ModelConfig, width: Dim | int) -> Dim:
     """The nearest multiple that is not more than a tenth below (round_filters there)."""
-    ratio, divisor = _ratio(c, "width_coefficient", 2.0), int(c.dim("depth_divisor", default=8))
-    wanted = int(width) * ratio
-    found = max(divisor, int(wanted + divisor / 2) // divisor * divisor)
-    if found < 0.9 * wanted:
-        found += divisor
+    ratio = ratio_of(c, "width_coefficient", default=2.0)
+    found = multiple(int(width) * ratio, int(c.dim("depth_divisor", default=8)))
     text = f"width_coefficient = {ratio:g} times {int(width)}, rounded to depth_divisor"
     return named(found, f"width({int(width)})", text)
 
@@ -63,7 +51,7 @@ def stages(c: ModelConfig) -> list[Stage]:
     for key, values in lists.items():
         if len(values) < count or not values:
             raise c.error(key, f"{len(values)} entries", f"{max(count, 1)}, one per stage")
-    deeper = _ratio(c, "depth_coefficient", 3.1)
+    deeper = ratio_of(c, "depth_coefficient", default=3.1)
     depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"][:count]]
     if sum(depths) > MAX_COUNT:
         raise c.error("num_block_repeats", c.raw("num_block_repeats"), f"at most {MAX_COUNT:,}")
@@ -92,7 +80,7 @@ def _act(c: ModelConfig) -> Module:
 
 def weighing(c: ModelConfig, inputs: Dim, wide: Dim) -> Module:
     """The mean of each channel decides how much all of them count."""
-    ratio = _ratio(c, "squeeze_expansion_ratio", 0.25)
+    ratio = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
     size = max(1, int(int(inputs) * ratio))
     reduced = named(size, "int(squeeze_expansion_ratio * inputs)", f"{ratio:g} of {int(inputs)}")
     return Module(

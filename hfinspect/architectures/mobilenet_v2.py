@@ -10,39 +10,26 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.vision import labels_classifier
+from ..layers.vision import labels_classifier, multiple, ratio_of
 from ..trees.catalog import register
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 _WIDTHS = (16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 320)
-#: A hundred times any real multiplier or expansion.
-_MAX_RATIO = 1000
 
 
-def _ratio(c: ModelConfig, key: str, default: float) -> float:
-    found = c.number(key, default=default)
-    if not 0 < found <= _MAX_RATIO:
-        raise c.error(key, found, f"above 0 and at most {_MAX_RATIO:,}")
-    return found
-
-
-def _divisible(c: ModelConfig, value: float) -> int:
-    """The nearest multiple that is not more than a tenth below ``value`` (make_divisible there)."""
-    rounded = round(value)
-    divisor = int(c.dim("depth_divisible_by", default=8))
-    least = int(c.dim("min_depth", default=8))
-    found = max(least, int(rounded + divisor / 2) // divisor * divisor)
-    return found + divisor if found < 0.9 * rounded else found
+def _divisible(c: ModelConfig, size: float) -> int:
+    divisor = c.dim("depth_divisible_by", default=8)
+    return multiple(round(size), int(divisor), int(c.dim("min_depth", default=8)))
 
 
 def scaled(c: ModelConfig, width: int) -> Dim:
-    ratio = _ratio(c, "depth_multiplier", 1.0)
+    ratio = ratio_of(c, "depth_multiplier", default=1.0)
     text = f"{width} times depth_multiplier = {ratio:g}, rounded to depth_divisible_by"
     return named(_divisible(c, width * ratio), f"width({width})", text)
 
 
 def expanded(c: ModelConfig, width: Dim) -> Dim:
-    ratio = _ratio(c, "expand_ratio", 6.0)
+    ratio = ratio_of(c, "expand_ratio", default=6.0)
     text = f"expand_ratio = {ratio:g} times {int(width)}, rounded to depth_divisible_by"
     return named(_divisible(c, int(width) * ratio), f"expanded({int(width)})", text)
 
@@ -94,7 +81,7 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
 def width(c: ModelConfig) -> Dim:
     """Of the last convolution: as in the paper, even where all others are narrower."""
     fine = c.flag("finegrained_output", default=True)
-    if fine and _ratio(c, "depth_multiplier", 1.0) < 1:
+    if fine and ratio_of(c, "depth_multiplier", default=1.0) < 1:
         return Dim(1280)
     return scaled(c, 1280)
 
@@ -124,18 +111,16 @@ def image_classification(c: ModelConfig) -> Module:
 def segmentation(c: ModelConfig) -> Module:
     """DeepLabV3+'s head over the last block (the widest convolution is unused)."""
     head, inputs = Component.HEAD, scaled(c, 320)
-    deep = Module(
-        "MobileNetV2DeepLabV3Plus",
-        conv_pool=convolution(c, inputs, 256, act="relu", component=head),
-        conv_aspp=convolution(c, inputs, 256, act="relu", component=head),
-        conv_projection=convolution(c, 512, 256, act="relu", component=head),
-        classifier=convolution(c, 256, c.num_labels, act=False, last=True, component=head),
-        component=head,
-    )
+    convs = {"conv_pool": inputs, "conv_aspp": inputs, "conv_projection": 512}
+    deep = {
+        name: convolution(c, width, 256, act="relu", component=head)
+        for name, width in convs.items()
+    }
+    deep["classifier"] = convolution(c, 256, c.num_labels, act=False, last=True, component=head)
     return Module(
         "MobileNetV2ForSemanticSegmentation",
         mobilenet_v2=model(c, pooling=False),
-        segmentation_head=deep,
+        segmentation_head=Module("MobileNetV2DeepLabV3Plus", deep, component=head),
         part="vision",
     )
 

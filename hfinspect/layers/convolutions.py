@@ -14,7 +14,7 @@ from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
 from ..core.dims import Dim, named
 from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Weight
 from .blocks import activation
-from .vision import MAX_RATIO
+from .vision import multiple, ratio_of
 
 #: One block: the numbers and switches that its list has.
 Entry = tuple[Dim, ...]
@@ -130,12 +130,8 @@ def _entry(c: ModelConfig, key: str, value: object) -> Dim:
 def divisible(c: ModelConfig, size: Dim) -> Dim:
     """``size`` times ``scale``, rounded to a multiple of ``divisor`` but not down by more than a
     tenth (make_divisible)."""
-    scale, divisor = c.number("scale", default=1.0), c.dim("divisor", default=8)
-    if not 0 < scale <= MAX_RATIO:
-        raise c.error("scale", scale, f"above 0 and at most {MAX_RATIO:,}")
-    value = int(size) * (int(scale) if scale.is_integer() else scale)
-    rounded = max(int(divisor), int(value + int(divisor) / 2) // int(divisor) * int(divisor))
-    rounded += int(divisor) if rounded < 0.9 * value else 0
+    scale, divisor = ratio_of(c, "scale", default=1.0), c.dim("divisor", default=8)
+    rounded = multiple(int(size) * (int(scale) if scale.is_integer() else scale), int(divisor))
     if rounded == int(size):
         return size
     meaning = f"{scale:g} times {int(size)}, rounded to a multiple of {int(divisor)}"

@@ -49,11 +49,24 @@ def pair(c: ModelConfig, *keys: str, default: int | Sequence[int]) -> Pair:
     return sizes[0], sizes[-1]
 
 
-def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
-    """``int(size * ratio)`` with the ratio under ``key``; a whole ratio stays a product."""
+def ratio_of(c: ModelConfig, key: str, *, default: float) -> float:
+    """The ratio under ``key``. Raises ConfigError for none that a model can have."""
     ratio = float(c.number(key, default=default))
     if not 0 < ratio <= MAX_RATIO:
         raise c.error(key, ratio, f"above 0 and at most {MAX_RATIO:,}")
+    return ratio
+
+
+def multiple(size: float, divisor: int, least: int | None = None) -> int:
+    """The nearest multiple of ``divisor`` (of two the greater) that is not more than a tenth below
+    the size, and ``least``, or once the divisor, at least. Source: make_divisible of MobileNet."""
+    found = max(least or divisor, int(size + divisor / 2) // divisor * divisor)
+    return found + divisor if found < 0.9 * size else found
+
+
+def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
+    """``int(size * ratio)`` with the ratio under ``key``; a whole ratio stays a product."""
+    ratio = ratio_of(c, key, default=default)
     if ratio.is_integer():
         return size * c.dim(key, default=int(default))
     return named(
