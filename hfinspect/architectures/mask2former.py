@@ -16,7 +16,7 @@ from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
 from ..layers.deformable import GROUPS, detector_layer, eps, sampling_attention, up_down
-from ..layers.vision import clip_attention
+from ..layers.vision import clip_attention, multihead_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
@@ -32,7 +32,6 @@ from ..trees.modules import (
     Sequential,
     Weight,
 )
-from .siglip import multihead_attention
 
 _NAME = "Mask2Former"
 #: How many of the backbone's maps attention looks at, and points of each.

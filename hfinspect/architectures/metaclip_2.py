@@ -4,41 +4,15 @@ CLIP (clip.py) under other class names, its words multilingual.
 """
 
 from ..layers.composing import renamed_classes
-from ..trees.catalog import register
-from . import clip
+from ..trees.catalog import find_type, register
 
-register(
-    "metaclip_2",
-    renamed_classes(
-        {"CLIPModel": clip.both, "CLIPForImageClassification": clip.image_classification},
-        "CLIP",
-        "MetaClip2",
-    ),
-    category="vision",
-)
-register(
-    "metaclip_2_text_model",
-    renamed_classes(
-        {
-            "CLIPTextModel": clip.text_model,
-            "CLIPTextModelWithProjection": clip.text_with_projection,
-        },
-        "CLIP",
-        "MetaClip2",
-    ),
-    base_prefix="text_model",
-    category="encoder",
-)
-register(
-    "metaclip_2_vision_model",
-    renamed_classes(
-        {
-            "CLIPVisionModel": clip.vision_model,
-            "CLIPVisionModelWithProjection": clip.vision_with_projection,
-        },
-        "CLIP",
-        "MetaClip2",
-    ),
-    base_prefix="vision_model",
-    category="vision",
-)
+for _type in ("clip", "clip_text_model", "clip_vision_model"):
+    _clip = find_type(_type)
+    assert _clip is not None
+    _same = {name: build for name, build in _clip.classes.items() if name.startswith("CLIP")}
+    register(
+        _type.replace("clip", "metaclip_2"),
+        renamed_classes(_same, "CLIP", "MetaClip2"),
+        base_prefix=_clip.base_prefix,
+        category=_clip.category,
+    )

@@ -13,10 +13,17 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
 from ..layers.blocks import fused_attention
-from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count, plain_mlp
+from ..layers.vision import (
+    clip_encoder,
+    clip_layer,
+    multihead_attention,
+    pair,
+    patch_conv,
+    patch_count,
+    plain_mlp,
+)
 from ..trees.catalog import auto_class, register
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
-from .siglip import multihead_attention
 
 #: The language model of each version; without one, the first two.
 _TEXT = {"2.5": "llama", "2.6": "qwen2", "4": "llama", "4.0": "llama", "4.5": "qwen3"}

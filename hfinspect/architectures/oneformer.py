@@ -12,7 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
 from ..layers.deformable import norm, up_down
-from ..layers.vision import clip_attention
+from ..layers.vision import clip_attention, multihead_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
@@ -27,7 +27,6 @@ from ..trees.modules import (
     Weight,
 )
 from .mask2former import Pixels, pixel_level
-from .siglip import multihead_attention
 
 _NAME = "OneFormer"
 _PIXELS = Pixels(_NAME, "conv_dim", "mask_dim", "strides")

@@ -14,6 +14,7 @@ from ..layers.vision import (
     clip_encoder,
     clip_layer,
     labels_classifier,
+    multihead_attention,
     pair,
     patch_conv,
     patch_count,
@@ -73,19 +74,6 @@ def pooling_head(name: str, c: ModelConfig) -> Module:
         mlp=plain_mlp(f"{name}MLP", h, _inner(c), act=_act(c)),
         component=Component.HEAD,
         kind="pooler",
-    )
-
-
-def multihead_attention(hidden: Dim) -> Module:
-    """torch.nn.MultiheadAttention: in_proj_weight (3·H, H) and out_proj."""
-    return Module(
-        "MultiheadAttention",
-        in_proj_weight=Weight(3 * hidden, hidden, kind="qkv"),
-        in_proj_bias=Weight(3 * hidden, kind="qkv"),
-        out_proj=Linear(
-            hidden, hidden, kind="output", class_name="NonDynamicallyQuantizableLinear"
-        ),
-        component=Component.ATTENTION,
     )
 
 

@@ -7,8 +7,8 @@ temperature. Files keep the names of Google's code (conversion_mapping.py).
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_width, size
-from ..layers.vision import pair, patch_conv, patch_count, scaled
+from ..layers.blocks import activation, gated_width, size, two_layer_mlp
+from ..layers.vision import multihead_attention, pair, patch_conv, patch_count, scaled
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .radio import fused_attention
@@ -20,13 +20,8 @@ _hidden = size("hidden_size", default=768)
 
 
 def _mlp(name: str, width: Dim, inner: Dim, act: str | None) -> Module:
-    return Module(
-        name,
-        activation_fn=activation(act),
-        c_fc=Linear(width, inner, kind="up"),
-        c_proj=Linear(inner, width, kind="down"),
-        component=Component.MLP,
-    )
+    names = ("c_fc", "c_proj")
+    return two_layer_mlp(name, width, inner, act=act, names=names, act_name="activation_fn")
 
 
 def _text_layer(c: ModelConfig) -> Module:
@@ -35,13 +30,7 @@ def _text_layer(c: ModelConfig) -> Module:
     inner, act = c.dim("intermediate_size", default=3072), c.text("hidden_act", default="relu")
     return Module(
         "Tipsv2TextEncoderLayer",
-        attn=Module(
-            "Tipsv2TextAttention",
-            in_proj_weight=Weight(3 * h, h, kind="qkv"),
-            in_proj_bias=Weight(3 * h, kind="qkv"),
-            out_proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=multihead_attention(h, "Tipsv2TextAttention", out="Linear"),
         ln_1=LayerNorm(h, eps=eps),
         mlp=_mlp("Tipsv2MLP", h, inner, act),
         ln_2=LayerNorm(h, eps=eps),

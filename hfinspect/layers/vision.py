@@ -192,6 +192,22 @@ def clip_attention(name: str, hidden: int, *, bias: bool = True) -> Module:
     )
 
 
+def multihead_attention(
+    hidden: int, class_name: str = "MultiheadAttention", *, out: str | None = None
+) -> Module:
+    """torch.nn.MultiheadAttention: in_proj_weight (3·H, H) and out_proj; ``out`` is the class of
+    the latter where it is another."""
+    return Module(
+        class_name,
+        in_proj_weight=Weight(3 * hidden, hidden, kind="qkv"),
+        in_proj_bias=Weight(3 * hidden, kind="qkv"),
+        out_proj=Linear(
+            hidden, hidden, kind="output", class_name=out or "NonDynamicallyQuantizableLinear"
+        ),
+        component=Component.ATTENTION,
+    )
+
+
 def narrowed_attention(
     name: str,
     hidden: int,
