@@ -9,6 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.heads import to_words
+from ..layers.pyramids import normed, plain_head, uper_head
 from ..layers.vision import (
     google_attention,
     google_layer,
@@ -28,7 +29,6 @@ from ..trees.modules import (
     LayerNorm,
     Layers,
     Module,
-    ModuleList,
     Parameter,
     Sequential,
     Weight,
@@ -142,13 +142,7 @@ def masked_image_modeling(c: ModelConfig) -> Module:
     )
 
 
-def conv_layer(inputs: int, outputs: int, kernel: int = 3) -> Module:
-    return Module(
-        "BeitConvLayer",
-        conv=Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD),
-        bn=BatchNorm(outputs),
-        activation=Activation("ReLU"),
-    )
+conv_layer = normed("BeitConvLayer", "conv", "bn")
 
 
 def pyramid(c: ModelConfig) -> dict[str, Module]:
@@ -161,50 +155,15 @@ def pyramid(c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def _labels(c: ModelConfig, width: int) -> Module:
-    return Conv(width, c.num_labels, 1, component=Component.HEAD, kind="classifier")
-
-
-def decode_head(c: ModelConfig) -> Module:
-    h, scales = _hidden(c), len(c.dims("pool_scales", default=(1, 2, 3, 6)))
-    pooled = Sequential(Activation("AdaptiveAvgPool2d"), conv_layer(h, h, 1))
-    return Module(
-        "BeitUperHead",
-        classifier=_labels(c, h),
-        psp_modules=ModuleList([pooled] * scales),
-        bottleneck=conv_layer(h + scales * h, h),
-        lateral_convs=ModuleList([conv_layer(h, h, 1)] * 3),
-        fpn_convs=ModuleList([conv_layer(h, h)] * 3),
-        fpn_bottleneck=conv_layer(4 * h, h),
-        component=Component.HEAD,
-    )
-
-
-def auxiliary_head(c: ModelConfig) -> Module | None:
-    """For training, from a layer in the middle."""
-    if not c.flag("use_auxiliary_head", default=True):
-        return None
-    h, width = _hidden(c), c.dim("auxiliary_channels", default=256)
-    count = int(c.count("auxiliary_num_convs", default=1))
-    joined = c.flag("auxiliary_concat_input", default=False)
-    rest = [conv_layer(width, width)] * (count - 1)
-    return Module(
-        "BeitFCNHead",
-        convs=ModuleList([conv_layer(h, width), *rest] if count else []),
-        conv_cat=conv_layer(h + width, width) if joined else None,
-        classifier=_labels(c, width),
-        component=Component.HEAD,
-    )
-
-
 def semantic_segmentation(c: ModelConfig) -> Module:
+    h, second = _hidden(c), c.flag("use_auxiliary_head", default=True)
     return Module(
         "BeitForSemanticSegmentation",
         {
             "beit": model(c, pooling=False),
             **pyramid(c),
-            "decode_head": decode_head(c),
-            "auxiliary_head": auxiliary_head(c),
+            "decode_head": uper_head("BeitUperHead", c, h, [h] * 4, conv_layer),
+            "auxiliary_head": plain_head("BeitFCNHead", c, h, conv_layer) if second else None,
         },
         part="vision",
     )

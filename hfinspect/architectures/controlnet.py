@@ -13,7 +13,7 @@ from ..core.dims import Dim
 from ..layers.unet_conditions import stem
 from ..trees.catalog import register
 from ..trees.modules import Conv, Layers, Module, ModuleList
-from .unet_2d_condition import down_blocks, middle, plan
+from .unet_2d_condition import Plan, down_blocks, middle, plan
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
 _NOT_HERE: Final = frozenset(
@@ -41,6 +41,22 @@ def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> 
     )
 
 
+def controls(p: Plan) -> dict[str, Module]:
+    """A 1x1 convolution for each output of the way down and one for the middle's."""
+    widths = [p.channels[0]]
+    for i, width in enumerate(p.channels):
+        changes_size = i < len(p.channels) - 1
+        widths += [width] * (int(p.layers[i]) + changes_size)
+
+    last = p.channels[-1]
+    return {
+        "controlnet_down_blocks": ModuleList(
+            [Conv(width, width, 1) for width in widths], component=Component.PROJECTOR
+        ),
+        "controlnet_mid_block": Conv(last, last, 1, component=Component.PROJECTOR),
+    }
+
+
 def model(config: ModelConfig) -> Module:
     kept = {key: value for key, value in config.values.items() if key not in _NOT_HERE}
     if config.has("num_attention_heads"):
@@ -50,21 +66,13 @@ def model(config: ModelConfig) -> Module:
     c = ModelConfig(kept, config.path)
     c.count("layers_per_block", default=2)  # one number here, not a list
     p = plan(c)
-    widths = [p.channels[0]]
-    for i, width in enumerate(p.channels):
-        changes_size = i < len(p.channels) - 1
-        widths += [width] * (int(p.layers[i]) + changes_size)
-    last = p.channels[-1]
     return Module(
         "ControlNetModel",
         {
             **stem(c, p.channels[0]),
             "controlnet_cond_embedding": condition_encoder(c, p.channels[0]),
             "down_blocks": Layers(down_blocks(c, p)),
-            "controlnet_down_blocks": ModuleList(
-                [Conv(width, width, 1) for width in widths], component=Component.PROJECTOR
-            ),
-            "controlnet_mid_block": Conv(last, last, 1, component=Component.PROJECTOR),
+            **controls(p),
             "mid_block": middle(c, p),
         },
         part="vision",

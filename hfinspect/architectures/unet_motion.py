@@ -28,7 +28,7 @@ from ..trees.modules import (
     Module,
     ModuleList,
 )
-from .controlnet import condition_encoder
+from .controlnet import condition_encoder, controls
 from .unet_2d_condition import Plan, depths, down_blocks, plan, up_blocks
 
 #: Keys of UNet2DConditionModel that neither class has.
@@ -193,12 +193,9 @@ def sparse_control(c: ModelConfig) -> Module:
     c.count("layers_per_block", default=2)  # one number here, not a list
     plain = _plain(c, control=True)
     p = plan(plain)
-    count, first, last = len(p.channels), p.channels[0], p.channels[-1]
+    count, first = len(p.channels), p.channels[0]
     heads = per_block(c, "motion_num_attention_heads", count, 8)
     deep = depths(c, _DEPTH, count)
-    widths = [first]
-    for i, width in enumerate(p.channels):
-        widths += [width] * (int(p.layers[i]) + (i < count - 1))
     down = [
         _moving(c, block, p.channels[i], heads[i], deep[i], twice=False)
         for i, block in enumerate(down_blocks(plain, p))
@@ -209,10 +206,7 @@ def sparse_control(c: ModelConfig) -> Module:
             **stem(plain, first),
             "controlnet_cond_embedding": _condition(c, first),
             "down_blocks": Layers(down),
-            "controlnet_down_blocks": ModuleList(
-                [Conv(width, width, 1) for width in widths], component=Component.PROJECTOR
-            ),
-            "controlnet_mid_block": Conv(last, last, 1, component=Component.PROJECTOR),
+            **controls(p),
             "mid_block": _middle(c, p, heads[-1], moving=False),
         },
         part="vision",

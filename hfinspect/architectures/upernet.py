@@ -5,12 +5,12 @@ The last map is pooled at several scales, all maps are added from coarse to fine
 head is there for training.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone
+from ..layers.pyramids import normed, plain_head, uper_head
 from ..trees.catalog import register
-from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Sequential
+from ..trees.modules import Module
 
 _NAME = "UperNet"
 #: What UperNetConfig makes of an absent backbone_config.
@@ -19,35 +19,17 @@ BACKBONE = {
 }  # fmt: skip
 
 
-def _conv(inputs: int, outputs: int, kernel: int = 3) -> Module:
-    return Module(
-        f"{_NAME}ConvModule",
-        conv=Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD),
-        batch_norm=BatchNorm(outputs),
-        activation=Activation("ReLU"),
-    )
-
-
-def _labels(c: ModelConfig, width: Dim) -> Module:
-    return Conv(width, c.num_labels, 1, component=Component.HEAD, kind="classifier")
+_CONV = normed(f"{_NAME}ConvModule", "conv", "batch_norm")
 
 
 def decode_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module:
-    h, last = c.dim("hidden_size", default=512), widths[-1]
-    scales = len(c.dims("pool_scales", default=(1, 2, 3, 6)))
-    pooled = Sequential(
-        Activation("AdaptiveAvgPool2d"), _conv(last, h, 1), class_name=f"{_NAME}PyramidPoolingBlock"
-    )
-    return Module(
-        f"{_NAME}Head",
-        classifier=_labels(c, h),
-        psp_modules=ModuleList([pooled] * scales, class_name=f"{_NAME}PyramidPoolingModule"),
-        bottleneck=_conv(last + scales * h, h),
-        lateral_convs=ModuleList(_conv(width, h, 1) for width in widths[:-1]),
-        fpn_convs=ModuleList([_conv(h, h)] * (len(widths) - 1)),
-        fpn_bottleneck=_conv(len(widths) * h, h),
-        component=Component.HEAD,
-    )
+    head = uper_head(f"{_NAME}Head", c, c.dim("hidden_size", default=512), widths, _CONV)
+    pooled = head.inside("psp_modules")
+    pooled.class_name = f"{_NAME}PyramidPoolingModule"
+    for scale in pooled.children.values():
+        assert isinstance(scale, Module)
+        scale.class_name = f"{_NAME}PyramidPoolingBlock"
+    return head
 
 
 def auxiliary_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module | None:
@@ -57,19 +39,10 @@ def auxiliary_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module | None:
     if not c.has("auxiliary_in_channels") and len(widths) < 3:
         raise c.error("backbone_config", f"{len(widths)} maps", "3 or more for the auxiliary head")
     seen = c.dim("auxiliary_in_channels", default=widths[2] if len(widths) > 2 else None)
-    width, count = (
-        c.dim("auxiliary_channels", default=256),
-        int(c.count("auxiliary_num_convs", default=1)),
-    )
-    joined = c.flag("auxiliary_concat_input", default=False)
-    convs = [_conv(seen, width), *[_conv(width, width)] * (count - 1)] if count else []
-    return Module(
-        f"{_NAME}FCNHead",
-        convs=Sequential(*convs) if convs else Activation("Identity"),
-        conv_cat=_conv(seen + width, width) if joined else None,
-        classifier=_labels(c, width),
-        component=Component.HEAD,
-    )
+    head = plain_head(f"{_NAME}FCNHead", c, seen, _CONV)
+    convs = head.inside("convs")
+    convs.class_name = "Sequential" if convs.children else "Identity"
+    return head
 
 
 def segmentation(c: ModelConfig) -> Module:
