@@ -6,10 +6,9 @@ bin of heights.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.reassembling import as_head, fusion_layer, reassemble_factors, reassemble_stage
 from ..trees.catalog import auto_class, register
 from ..trees.modules import Activation, Conv, Module, ModuleList
-from .depth_anything import reassemble_factors
-from .dpt import as_head, fusion_layer, reassemble_stage
 
 _BACKBONE = {
     "model_type": "dinov3_vit", "image_size": 416, "hidden_size": 1024, "intermediate_size": 4096,
@@ -36,7 +35,7 @@ def head(c: ModelConfig) -> Module:
     ]
     root = Module(
         "CHMv2Head",
-        reassemble_stage=reassemble_stage(c, "CHMv2", hidden=hidden, widths=widths),
+        reassemble_stage=reassemble_stage(c, "CHMv2", hidden, widths),
         convs=ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
         fusion_layers=ModuleList([first, *[later] * (len(widths) - 1)]),
         conv_depth=Module("CHMv2UpsampleConvHead", head=ModuleList(convolutions)),

@@ -8,11 +8,10 @@ field of view.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import size
+from ..layers.reassembling import fused_width, fusion_layer
 from ..layers.vision import Pair, bounded, pair
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
-from .dpt import fusion_layer
 
 
 def _section(c: ModelConfig, key: str) -> ModelConfig:
@@ -34,9 +33,6 @@ def _width(c: ModelConfig, key: str) -> Dim:
     if section.model_type == "dinov2":
         return section.dim("hidden_size", default=768)
     return section.dim("hidden_size")
-
-
-_fused = size("fusion_hidden_size", default=256)
 
 
 def _scaled(c: ModelConfig) -> tuple[Dim, ...]:
@@ -68,7 +64,7 @@ def _upsample(inputs: Dim, middle: Dim, outputs: Dim, doublings: int) -> Module:
 
 
 def neck(c: ModelConfig) -> Module:
-    fused, scaled, hooked = _fused(c), _scaled(c), _hooked(c)
+    fused, scaled, hooked = fused_width(c), _scaled(c), _hooked(c)
     patches, image = _width(c, "patch_model_config"), _width(c, "image_model_config")
     enlarged = Conv(image, scaled[0], 2, stride=2, transposed=True)
     upsample = Module(
@@ -102,7 +98,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def fusion_stage(c: ModelConfig) -> Module:
-    fused = _fused(c)
+    fused = fused_width(c)
     double = Conv(fused, fused, 2, stride=2, bias=False, transposed=True)
     layer = fusion_layer(c, "DepthPro", biased=True, deconv=double)
     count = len(_scaled(c)) + len(_hooked(c)) - 1
@@ -136,7 +132,7 @@ def _seeing(inputs: int, outputs: int, kernel: int, *, doubled: bool = False) ->
 
 
 def field_of_view(c: ModelConfig) -> Module:
-    fused = _fused(c)
+    fused = fused_width(c)
     count = int(bounded(c, "num_fov_head_layers", (c.count("num_fov_head_layers", default=2),))[0])
     if fused >> count == 0:
         raise c.error("num_fov_head_layers", count, f"halvings of {int(fused)}")
@@ -160,7 +156,7 @@ def field_of_view(c: ModelConfig) -> Module:
 
 
 def depth_estimation(c: ModelConfig) -> Module:
-    fused = _fused(c)
+    fused = fused_width(c)
     layers = [
         _seeing(fused, fused // 2, 3),
         _seeing(fused // 2, fused // 2, 2, doubled=True),

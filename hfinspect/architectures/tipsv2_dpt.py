@@ -6,10 +6,9 @@ task; files keep the names of Google's code (conversion_mapping.py).
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.reassembling import as_head, reassemble_factors, resized
 from ..trees.catalog import Builder, auto_class, register
 from ..trees.modules import Conv, Linear, Module, ModuleList
-from .depth_anything import reassemble_factors, resized
-from .dpt import as_head
 
 
 def _head(c: ModelConfig, task: str) -> Module:

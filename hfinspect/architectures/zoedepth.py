@@ -8,6 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
+from ..layers.reassembling import depth_head, fused_width
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
     Activation,
@@ -50,17 +51,9 @@ _narrow = size("bottleneck_features", default=256)
 
 
 def relative_head(c: ModelConfig) -> Module:
-    fused, width = c.dim("fusion_hidden_size", default=256), _relative(c)
     added = c.flag("add_projection", default=False)
-    return Module(
-        "ZoeDepthRelativeDepthEstimationHead",
-        projection=_conv(256, 256, 3) if added else None,
-        conv1=_conv(fused, fused // 2, 3),
-        upsample=Activation("Upsample"),
-        conv2=_conv(fused // 2, width, 3),
-        conv3=_conv(width, 1, 1),
-        component=Component.HEAD,
-    )
+    more = {"projection": _conv(256, 256, 3) if added else None, "upsample": Activation("Upsample")}
+    return depth_head("ZoeDepthRelative", fused_width(c), _relative(c), **more)
 
 
 _relative = size("num_relative_features", default=32)
@@ -158,7 +151,7 @@ def _bins(c: ModelConfig) -> list[ModelConfig]:
 
 def metric_head(c: ModelConfig) -> Module:
     bins, e, narrow = _bins(c), _embedded(c), _narrow(c)
-    fused = c.dim("fusion_hidden_size", default=256)
+    fused = fused_width(c)
     points = c.dims("num_attractors", default=(16, 8, 4, 1))
     several = len(bins) > 1
     middle = e // 2 if several else Dim(128, "128")
