@@ -9,7 +9,8 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import activation, size
+from ..layers.blocks import activation, grouped_attention, grouped_heads, size, two_layer_mlp
+from ..layers.deformable import conv_norm
 from ..layers.vision import bounded
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -23,6 +24,8 @@ from ..trees.modules import (
     ModuleList,
 )
 
+_NAME = "EfficientLoFTR"
+
 _hidden = size("hidden_size", default=256)
 
 
@@ -33,20 +36,11 @@ def _widths(c: ModelConfig) -> tuple[Dim, ...]:
     return found
 
 
-def _normed(inputs: Dim, outputs: Dim, kernel: int, stride: int) -> Module:
-    return Module(
-        "EfficientLoFTRConvNormLayer",
-        conv=Conv(inputs, outputs, kernel, bias=False, stride=stride),
-        norm=BatchNorm(outputs),
-        activation=Activation("Identity"),
-    )
-
-
 def _block(c: ModelConfig, inputs: Dim, outputs: Dim, stride: int) -> Module:
     return Module(
-        "EfficientLoFTRRepVGGBlock",
-        conv1=_normed(inputs, outputs, 3, stride),
-        conv2=_normed(inputs, outputs, 1, stride),
+        f"{_NAME}RepVGGBlock",
+        conv1=conv_norm(_NAME, inputs, outputs, 3, None),
+        conv2=conv_norm(_NAME, inputs, outputs, 1, None),
         identity=BatchNorm(inputs) if inputs == outputs and stride == 1 else None,
         activation=activation(c.text("activation_function", default="relu")),
     )
@@ -77,66 +71,47 @@ def _backbone(c: ModelConfig) -> Module:
     ):
         first = _block(c, inputs, width, int(stride))
         blocks = [first, *[_block(c, width, width, 1)] * (int(count) - 1)] if count else []
-        stages.append(Module("EfficientLoFTRRepVGGStage", blocks=ModuleList(blocks)))
+        stages.append(Module(f"{_NAME}RepVGGStage", blocks=ModuleList(blocks)))
         inputs = width
     return Module("EfficientLoFTRepVGG", stages=Layers(stages))
 
 
 def _attention(c: ModelConfig) -> Module:
     h, kernel = _hidden(c), c.dim("q_aggregation_kernel_size", default=4)
-    heads, bias = c.dim("num_attention_heads", default=8), c.flag("attention_bias", default=False)
-    head = c.dim("head_dim", default=h // heads)
-    width, narrow = heads * head, c.dim("num_key_value_heads", default=heads) * head
-    inner = c.dim("intermediate_size", default=2 * h)
+    inner, bias = c.dim("intermediate_size", default=2 * h), c.flag("attention_bias", default=False)
+    act = c.text("mlp_activation_function", default="leaky_relu")
+    look = grouped_attention(f"{_NAME}Attention", h, grouped_heads(c, h, heads=8), bias=bias)
+    mlp = two_layer_mlp(f"{_NAME}MLP", 2 * h, inner, act=act, bias=False, act_name="activation")
+    mlp.children |= {"fc2": Linear(inner, h, bias=False, kind="down"), "layer_norm": LayerNorm(h)}
     return Module(
-        "EfficientLoFTRAggregatedAttention",
+        f"{_NAME}AggregatedAttention",
         aggregation=Module(
-            "EfficientLoFTRAggregationLayer",
+            f"{_NAME}AggregationLayer",
             q_aggregation=Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION),
             kv_aggregation=Activation("MaxPool2d"),
             norm=LayerNorm(h),
         ),
-        attention=Module(
-            "EfficientLoFTRAttention",
-            q_proj=Linear(h, width, bias=bias, kind="query"),
-            k_proj=Linear(h, narrow, bias=bias, kind="key"),
-            v_proj=Linear(h, narrow, bias=bias, kind="value"),
-            o_proj=Linear(width, h, bias=bias, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            "EfficientLoFTRMLP",
-            fc1=Linear(2 * h, inner, bias=False, kind="up"),
-            activation=activation(c.text("mlp_activation_function", default="leaky_relu")),
-            fc2=Linear(inner, h, bias=False, kind="down"),
-            layer_norm=LayerNorm(h),
-            component=Component.MLP,
-        ),
+        attention=look,
+        mlp=mlp,
     )
 
 
 def model(c: ModelConfig) -> Module:
-    attention = _attention(c)
-    layer = Module(
-        "EfficientLoFTRLocalFeatureTransformerLayer",
-        self_attention=attention,
-        cross_attention=attention,
-    )
-    count = c.count("num_attention_layers", default=4)
+    look, name = _attention(c), f"{_NAME}LocalFeatureTransformer"
+    layer = Module(f"{name}Layer", self_attention=look, cross_attention=look)
+    layers = Layers.of(c.count("num_attention_layers", default=4), layer)
     return Module(
-        "EfficientLoFTRModel",
+        f"{_NAME}Model",
         backbone=_backbone(c),
-        local_feature_transformer=Module(
-            "EfficientLoFTRLocalFeatureTransformer", layers=Layers.of(count, layer)
-        ),
-        rotary_emb=Activation("EfficientLoFTRRotaryEmbedding"),
+        local_feature_transformer=Module(name, layers=layers),
+        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
         part="vision",
     )
 
 
 def _finer(c: ModelConfig, coarse: Dim, fine: Dim) -> Module:
     return Module(
-        "EfficientLoFTROutConvBlock",
+        f"{_NAME}OutConvBlock",
         out_conv1=Conv(fine, coarse, 1, bias=False),
         out_conv2=Conv(coarse, coarse, 3, bias=False),
         batch_norm=BatchNorm(coarse),
@@ -151,10 +126,10 @@ def matching(c: ModelConfig) -> Module:
         raise c.error("out_features", c.raw("out_features"), "two stages at least")
     finer = [_finer(c, *both) for both in pairwise(widths)]
     return Module(
-        "EfficientLoFTRForKeypointMatching",
+        f"{_NAME}ForKeypointMatching",
         efficientloftr=model(c),
         refinement_layer=Module(
-            "EfficientLoFTRFineFusionLayer",
+            f"{_NAME}FineFusionLayer",
             out_conv=Conv(widths[0], widths[0], 1, bias=False),
             out_conv_layers=ModuleList(finer),
             component=Component.CONV,
@@ -165,7 +140,7 @@ def matching(c: ModelConfig) -> Module:
 
 register(
     "efficientloftr",
-    {"EfficientLoFTRForKeypointMatching": matching, "EfficientLoFTRModel": model},
+    {f"{_NAME}ForKeypointMatching": matching, f"{_NAME}Model": model},
     base_prefix="efficientloftr",
     category="vision",
 )

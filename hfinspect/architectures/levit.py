@@ -4,11 +4,14 @@ Four convolutions, then three stages of attention and MLP in which batch norms f
 between stages an attention with a quarter of the queries. Each attention has a bias per offset.
 """
 
+from itertools import pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import Part, composed
 from ..layers.vision import bounded, labels_classifier
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, BatchNorm, Conv, Layers, Linear, Module, ModuleList, Weight
 
 _STAGES = 3
@@ -27,11 +30,11 @@ def _patches(c: ModelConfig) -> Module:
     width = widths[0]
     sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
     parts: dict[str, Module] = {}
-    for i in range(1, 5):
+    for i, (inputs, outputs) in enumerate(pairwise(sizes), 1):
+        made = Conv(inputs, outputs, kernel, bias=False)
+        name = "LevitConvEmbeddings"
         parts[f"embedding_layer_{i}"] = Module(
-            "LevitConvEmbeddings",
-            convolution=Conv(sizes[i - 1], sizes[i], kernel, bias=False),
-            batch_norm=BatchNorm(sizes[i]),
+            name, convolution=made, batch_norm=BatchNorm(outputs)
         )
         if i < 4:
             parts[f"activation_layer_{i}"] = Activation("Hardswish")
@@ -57,31 +60,34 @@ def _mlp(width: Dim, ratio: int) -> Module:
     return Module("LevitResidualLayer", module=inner)
 
 
-def _attention(width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim) -> Module:
-    values = ratio * key * heads
-    inner = Module(
-        "LevitAttention",
-        attention_biases=Weight(heads, side * side, kind="relative_position"),
-        queries_keys_values=_normed(width, values + 2 * key * heads, "qkv"),
-        activation=Activation("Hardswish"),
-        projection=_normed(values, width, "output"),
+def _attending(ending: str, heads: Dim, side: Dim, values: Dim, out: Dim, **seen: Module) -> Module:
+    return Module(
+        f"LevitAttention{ending}",
+        {
+            "attention_biases": Weight(heads, side * side, kind="relative_position"),
+            **seen,
+            "activation": Activation("Hardswish"),
+            "projection": _normed(values, out, "output"),
+        },
         component=Component.ATTENTION,
     )
+
+
+def _attention(width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim) -> Module:
+    values = ratio * key * heads
+    joined = _normed(width, values + 2 * key * heads, "qkv")
+    inner = _attending("", heads, side, values, width, queries_keys_values=joined)
     return Module("LevitResidualLayer", module=inner)
 
 
 def _between(width: Dim, after: Dim, key: Dim, heads: Dim, side: Dim) -> Module:
     values = _RATIO_BETWEEN * key * heads
-    return Module(
-        "LevitAttentionSubsample",
-        attention_biases=Weight(heads, side * side, kind="relative_position"),
+    return _attending(
+        "Subsample", heads, side, values, after,
         keys_values=_normed(width, values + key * heads, "key_value"),
         queries_subsample=Activation("LevitSubsample"),
         queries=_normed(width, key * heads, "query"),
-        activation=Activation("Hardswish"),
-        projection=_normed(values, after, "output"),
-        component=Component.ATTENTION,
-    )
+    )  # fmt: skip
 
 
 def encoder(c: ModelConfig) -> Module:
@@ -100,17 +106,15 @@ def encoder(c: ModelConfig) -> Module:
         count = min(len(depths) + 1, _STAGES) if name == "hidden_sizes" else len(depths)
         if len(found) < count:
             raise c.error(name, c.raw(name), f"{count} entries, one per stage")
-    keys, heads = per_stage["key_dim"], per_stage["num_attention_heads"]
+    first = per_stage["key_dim"][0]
     side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)
     stages = []
     for i, depth in enumerate(depths):
-        ratio, key = per_stage["attention_ratio"][i], keys[i]
-        block = [_attention(sizes[i], key, heads[i], ratio, side)]
-        if per_stage["mlp_ratio"][i]:
-            block.append(_mlp(sizes[i], per_stage["mlp_ratio"][i]))
-        layers = block * int(depth)
+        width, heads, key, ratio, wider = (found[i] for found in per_stage.values())
+        block = [_attention(width, key, heads, ratio, side)]
+        layers = (block + [_mlp(width, wider)] * bool(wider)) * int(depth)
         if i < _STAGES - 1:
-            between = _between(sizes[i], sizes[i + 1], keys[0], sizes[i] // keys[0], side)
+            between = _between(width, sizes[i + 1], first, width // first, side)
             layers += [between, _mlp(sizes[i + 1], _MLP_BETWEEN)]
             side = (side - 1) // 2 + 1
         stages.append(Module("LevitStage", layers=ModuleList(layers)))
@@ -134,30 +138,11 @@ def _classifier(c: ModelConfig) -> Module:
     )
 
 
-def image_classification(c: ModelConfig) -> Module:
-    return Module(
-        "LevitForImageClassification", levit=model(c), classifier=_classifier(c), part="vision"
-    )
-
-
-def with_teacher(c: ModelConfig) -> Module:
-    """A second classifier learned from another model."""
-    return Module(
-        "LevitForImageClassificationWithTeacher",
-        levit=model(c),
-        classifier=_classifier(c),
-        classifier_distill=_classifier(c),
-        part="vision",
-    )
-
-
-register(
-    "levit",
-    {
-        "LevitForImageClassification": image_classification,
-        "LevitForImageClassificationWithTeacher": with_teacher,
-        "LevitModel": model,
-    },
-    base_prefix="levit",
-    category="vision",
-)
+_PARTS: dict[str, Part] = {"levit": model, "classifier": _classifier}
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "LevitForImageClassification": _PARTS,
+    # Its second classifier learned from another model.
+    "LevitForImageClassificationWithTeacher": {**_PARTS, "classifier_distill": _classifier},
+    "LevitModel": model,
+}
+register("levit", composed(_CLASSES, part="vision"), base_prefix="levit", category="vision")

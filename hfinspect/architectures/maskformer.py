@@ -91,10 +91,7 @@ def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
 
 def _decoder(c: ModelConfig) -> ModelConfig:
     """DETR's config; that of another type cannot be read as one."""
-    section = c.section("decoder_config")
-    if section.model_type not in (None, "detr"):
-        raise section.error("model_type", section.model_type, "detr")
-    return section
+    return c.section("decoder_config").of_type("detr")
 
 
 def transformer(c: ModelConfig, seen: Dim) -> Module:

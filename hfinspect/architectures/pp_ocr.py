@@ -15,8 +15,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
-from ..layers.backbones import backbone
-from ..layers.blocks import activation, size
+from ..layers.backbones import backbone, backbone_section
+from ..layers.blocks import fused_attention, size, two_layer_mlp
 from ..layers.convolutions import conv_layer, divisible, rectifier
 from ..layers.vision import pair, scaled
 from ..trees.catalog import auto_class, register
@@ -24,7 +24,6 @@ from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
-    Dropout,
     LayerNorm,
     Layers,
     Linear,
@@ -60,10 +59,8 @@ class Ocr:
 
 
 def section(o: Ocr, c: ModelConfig) -> ModelConfig:
-    """The backbone's config; a backbone of a repo or of timm is not known."""
-    if c.has("backbone") and not c.has("backbone_config"):
-        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
-    found = c.section("backbone_config", default=o.section)
+    """The backbone's config."""
+    found = backbone_section(c, o.section)
     return found.read_as(str(found.raw("model_type") or o.section["model_type"]))
 
 
@@ -86,11 +83,9 @@ def _maps(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def _residual(o: Ocr, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: int) -> Module:
-    return Module(
-        f"{o.name}ResidualSqueezeExcitationLayer",
-        in_conv=Conv(inputs, outputs, kernel, bias=False),
-        squeeze_excitation_block=_excitation(o, c, outputs),
-    )
+    made, weighed = Conv(inputs, outputs, kernel, bias=False), _excitation(o, c, outputs)
+    name = f"{o.name}ResidualSqueezeExcitationLayer"
+    return Module(name, in_conv=made, squeeze_excitation_block=weighed)
 
 
 def _separable(o: Ocr, c: ModelConfig, width: Dim) -> Module:
@@ -193,17 +188,20 @@ def _normed(o: Ocr, convolution: Module, width: Dim, act: str | None = "relu") -
 
 def map_head(o: Ocr, c: ModelConfig) -> Module:
     """Four times as large as the maps, one channel."""
-    d = c.dim("neck_out_channels", default=o.width)
-    kernels = c.dims("kernel_list", default=(3, 2, 2))
+    d, kernels = (
+        c.dim("neck_out_channels", default=o.width),
+        c.dims("kernel_list", default=(3, 2, 2)),
+    )
     if len(kernels) < 3:
         raise c.error("kernel_list", c.raw("kernel_list"), "three kernels")
+    d, to = c.dim("neck_out_channels", default=o.width), partial(Conv, component=_HEAD)
     quarter = d // 4
-    up = Conv(quarter, quarter, kernels[1], stride=2, transposed=True, component=_HEAD)
+    larger = partial(to, stride=2, transposed=True)
     return Module(
         f"{o.name}Head",
-        conv_down=_normed(o, Conv(d, quarter, kernels[0], bias=False, component=_HEAD), quarter),
-        conv_up=_normed(o, up, quarter),
-        conv_final=Conv(quarter, 1, kernels[2], stride=2, transposed=True, component=_HEAD),
+        conv_down=_normed(o, to(d, quarter, kernels[0], bias=False), quarter),
+        conv_up=_normed(o, larger(quarter, quarter, kernels[1]), quarter),
+        conv_final=larger(quarter, 1, kernels[2]),
         component=_HEAD,
     )
 
@@ -237,23 +235,12 @@ def layer(o: Ocr, c: ModelConfig) -> Module:
     d, eps = _width(c), c.number("layer_norm_eps", default=1e-6)
     inner = scaled(c, d, "mlp_ratio", default=2.0)
     c.divided(d, c.dim("num_attention_heads", default=8), "hidden_size", "num_attention_heads")
+    bias, act = c.flag("qkv_bias", default=True), c.text("hidden_act", default="silu")
     return Module(
         f"{o.name}Block",
-        self_attn=Module(
-            f"{o.name}Attention",
-            qkv=Linear(d, 3 * d, bias=c.flag("qkv_bias", default=True), kind="qkv"),
-            projection=Linear(d, d, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        self_attn=fused_attention(f"{o.name}Attention", d, bias=bias, out="projection"),
         layer_norm1=LayerNorm(d, eps=eps),
-        mlp=Module(
-            f"{o.name}MLP",
-            fc1=Linear(d, inner, kind="up"),
-            activation=activation(c.text("hidden_act", default="silu")),
-            fc2=Linear(inner, d, kind="down"),
-            drop=Dropout(0.0),
-            component=Component.MLP,
-        ),
+        mlp=two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation"),
         layer_norm2=LayerNorm(d, eps=eps),
     )
 
@@ -305,11 +292,12 @@ def line_head(o: Ocr, c: ModelConfig) -> Module:
 
 def tiny_head(o: Ocr, c: ModelConfig) -> Module:
     seen = _last(o, c)
+    to = partial(Conv, seen, seen, dims=1, bias=False, component=_HEAD)
     return Module(
         f"{o.name}Head",
-        conv1=Conv(seen, seen, 5, dims=1, groups=seen, bias=False, component=_HEAD),
+        conv1=to(5, groups=seen),
         norm1=BatchNorm(seen, dims=1),
-        conv2=Conv(seen, seen, 1, dims=1, bias=False, component=_HEAD),
+        conv2=to(1),
         norm2=BatchNorm(seen, dims=1),
         act_fn=Activation("Hardswish"),
         fc1=Linear(seen, _width(c), component=_HEAD),

@@ -12,6 +12,7 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.vision import narrowed_attention, plain_mlp
 from ..trees.catalog import auto_class, auto_model, builder, register, register_part
 from ..trees.modules import (
@@ -25,8 +26,6 @@ from ..trees.modules import (
     ModuleList,
 )
 
-#: Groups of the norms between the steps that enlarge the map.
-_GROUPS = 8
 #: Of an image of more pixels a side, the table of positions is none that can be made.
 _MAX_SIDE = 2**20
 #: The sizes of the image encoder.
@@ -34,16 +33,16 @@ _VIT = (
     "hidden_size", "intermediate_size", "num_hidden_layers", "num_channels", "patch_size",
     "pretrain_image_size",
 )  # fmt: skip
+_CLIP = "clip_text_model"
 #: What Sam3Config makes of an absent text_config.
 TEXT = {
-    "model_type": "clip_text_model", "vocab_size": 49408, "hidden_size": 1024,
+    "model_type": _CLIP, "vocab_size": 49408, "hidden_size": 1024,
     "intermediate_size": 4096, "projection_dim": 512, "num_hidden_layers": 24,
     "num_attention_heads": 16, "max_position_embeddings": 32, "hidden_act": "gelu",
 }  # fmt: skip
 
 
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=256)
+_width = size("hidden_size", default=256)
 
 
 # ---- the picture
@@ -72,12 +71,10 @@ def _scaled(c: ModelConfig, d: Dim, scale: object, out: Dim) -> Module:
 
 
 def neck(c: ModelConfig) -> Module:
-    scales, section = c.raw("scale_factors"), c.section("backbone_config")
+    scales, section = c.raw("scale_factors"), c.section("backbone_config").of_type("sam3_vit_model")
     scales = [4.0, 2.0, 1.0, 0.5] if scales is None else scales
     if not isinstance(scales, list) or len(scales) > 100:
         raise c.error("scale_factors", scales, "a list")
-    if section.model_type not in (None, "sam3_vit_model"):
-        raise section.error("model_type", section.model_type, "sam3_vit_model")
     d, out = section.dim("hidden_size", default=1024), c.dim("fpn_hidden_size", default=256)
     return Module(
         "Sam3VisionNeck",
@@ -111,19 +108,16 @@ def small_mlp(name: str, *sizes: Dim | int, component: Component = Component.HEA
 def encoder_layer(name: str, c: ModelConfig) -> Module:
     """Attention of the picture, then to the text."""
     d, inner = _width(c), c.dim("intermediate_size", default=2048)
+    look = narrowed_attention(f"{name}Attention", d)
     return Module(
         f"{name}GeometryEncoderLayer",
         layer_norm1=LayerNorm(d),
-        self_attn=narrowed_attention(f"{name}Attention", d),
-        cross_attn=narrowed_attention(f"{name}Attention", d),
+        self_attn=look,
+        cross_attn=look,
         layer_norm2=LayerNorm(d),
         mlp=plain_mlp(f"{name}MLP", d, inner, act=c.text("hidden_act", default="relu")),
         layer_norm3=LayerNorm(d),
     )
-
-
-def _depth(c: ModelConfig, default: int) -> Dim:
-    return c.count("num_layers", default=default)
 
 
 def geometry_encoder(name: str, c: ModelConfig) -> Module:
@@ -140,7 +134,7 @@ def geometry_encoder(name: str, c: ModelConfig) -> Module:
         vision_layer_norm=LayerNorm(d),
         final_proj=Linear(d, d, component=Component.PROJECTOR),
         prompt_layer_norm=LayerNorm(d),
-        layers=Layers.of(_depth(c, 3), encoder_layer(name, c)),
+        layers=Layers.of(c.count("num_layers", default=3), encoder_layer(name, c)),
         output_layer_norm=LayerNorm(d),
         part="vision",
     )
@@ -169,18 +163,12 @@ def model(name: str, config: ModelConfig) -> Module:
     vision, queries = c.section("vision_config"), c.section("detr_decoder_config")
     lite = name != "Sam3"
     text = c.section("text_config", default={} if lite else TEXT)
-    if not lite and text.model_type not in (None, "clip_text_model"):
-        raise text.error("model_type", text.model_type, "clip_text_model")
-    words = (
-        builder("Sam3LiteTextTextModel")(text)
-        if lite
-        else auto_class(text, "WithProjection", default_type="clip_text_model", part="text")
-    )
-    pixels = (
-        auto_model(vision, default_type="sam3_vision_model", part="vision")
-        if lite
-        else vision_model(vision)
-    )
+    if lite:
+        words = builder("Sam3LiteTextTextModel")(text)
+        pixels = auto_model(vision, default_type="sam3_vision_model", part="vision")
+    else:
+        words = auto_class(text.of_type(_CLIP), "WithProjection", default_type=_CLIP, part="text")
+        pixels = vision_model(vision)
     encoder = c.section("detr_encoder_config")
     return Module(
         f"{name}Model",

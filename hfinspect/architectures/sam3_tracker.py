@@ -6,12 +6,15 @@ tracker under ``tracker_model`` and its image encoder as that of the detector, w
 """
 
 import math
+from functools import partial
+from itertools import pairwise
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.composing import renamed
+from ..layers.deformable import up_down
 from ..layers.vision import narrowed_attention
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
@@ -25,9 +28,12 @@ _IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
 # ---- memory
 
 
+width = size("memory_attention_hidden_size", default=256)
+
+
 def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module:
     """Keys and values of what is ``seen`` where that is another width."""
-    d = c.dim("memory_attention_hidden_size", default=256)
+    d = width(c)
     down = c.dim("memory_attention_downsample_rate", default=1)
     inner = d // down if int(down) != 1 else d
     return narrowed_attention(f"{name}RoPEAttention", d, inner, seen=seen)
@@ -35,19 +41,18 @@ def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module
 
 def _memory_layer(name: str, c: ModelConfig) -> Module:
     """A frame looks at itself and at what is kept of others."""
-    d = c.dim("memory_attention_hidden_size", default=256)
+    d = width(c)
     inner = c.dim("memory_attention_feed_forward_hidden_size", default=2048)
     act = c.text("memory_attention_feed_forward_hidden_act", default="relu")
     return Module(
         f"{name}MemoryAttentionLayer",
-        self_attn=rope_attention(name, c),
-        cross_attn_image=rope_attention(name, c, _SEEN),
-        linear1=Linear(d, inner, component=Component.MLP, kind="up"),
-        linear2=Linear(inner, d, component=Component.MLP, kind="down"),
-        layer_norm1=LayerNorm(d),
-        layer_norm2=LayerNorm(d),
-        layer_norm3=LayerNorm(d),
-        activation=activation(act),
+        {
+            "self_attn": rope_attention(name, c),
+            "cross_attn_image": rope_attention(name, c, _SEEN),
+            **up_down(d, inner, "linear1", "linear2"),
+            **{f"layer_norm{i}": LayerNorm(d) for i in (1, 2, 3)},
+            "activation": activation(act),
+        },
     )
 
 
@@ -55,7 +60,7 @@ def memory_attention(name: str, c: ModelConfig, layer: Module, depth: int) -> Mo
     return Module(
         f"{name}MemoryAttention",
         layers=Layers.of(c.count("memory_attention_num_layers", default=depth), layer),
-        layer_norm=LayerNorm(c.dim("memory_attention_hidden_size", default=256)),
+        layer_norm=LayerNorm(width(c)),
         rotary_emb=Activation(f"{name}VisionRotaryEmbedding"),
     )
 
@@ -66,24 +71,20 @@ def mask_downsampler(name: str, c: ModelConfig) -> Module:
     whole = c.dim("mask_downsampler_total_stride", default=16)
     kernel = c.dim("mask_downsampler_kernel_size", default=3)
     act = activation(c.text("mask_downsampler_hidden_act", default="gelu"))
-    width, layers = Dim(1), []
+
+    def layer(inputs: Dim, outputs: Dim) -> Module:
+        norm = LayerNorm(outputs, eps=1e-6, class_name=f"{name}LayerNorm")
+        conv = Conv(inputs, outputs, kernel)
+        return Module(f"{name}MaskDownSamplerLayer", conv=conv, layer_norm=norm, activation=act)
+
+    widths = [Dim(1)]
     for _ in range(int(math.log2(whole) // math.log2(stride))):
-        wider = width * stride * stride
-        layers.append(
-            Module(
-                f"{name}MaskDownSamplerLayer",
-                conv=Conv(width, wider, kernel),
-                layer_norm=LayerNorm(wider, eps=1e-6, class_name=f"{name}LayerNorm"),
-                activation=act,
-            )
-        )
-        width = wider
-    out = c.dim("mask_downsampler_embed_dim", default=256)
+        widths.append(widths[-1] * stride * stride)
     return Module(
         f"{name}MaskDownSampler",
-        layers=Layers(layers),
+        layers=Layers(layer(*both) for both in pairwise(widths)),
         activation=act,
-        final_conv=Conv(width, out, 1),
+        final_conv=Conv(widths[-1], c.dim("mask_downsampler_embed_dim", default=256), 1),
         component=Component.CONV,
     )
 
@@ -176,18 +177,9 @@ def model(name: str, c: ModelConfig) -> Module:
     return Module(f"{name}Model", tracker_model=root, part="vision")
 
 
-def image_model(c: ModelConfig) -> Module:
-    return model(_IMAGE, c)
-
-
-def video_model(c: ModelConfig) -> Module:
-    return model(_VIDEO, c)
-
-
 def detector_and_tracker(c: ModelConfig) -> Module:
-    found, tracked = c.section("detector_config"), c.section("tracker_config")
-    if tracked.model_type not in (None, "sam3_tracker_video"):
-        raise tracked.error("model_type", tracked.model_type, "sam3_tracker_video")
+    found = c.section("detector_config")
+    tracked = c.section("tracker_config").of_type("sam3_tracker_video")
     return Module(
         "Sam3VideoModel",
         detector_model=auto_model(found, default_type="sam3", part="vision"),
@@ -202,14 +194,12 @@ _ALIASES = {
     "detector_model.vision_encoder.": "tracker_model.detector_model.vision_encoder.",
     "tracker_neck.": "tracker_model.tracker_neck.",
 }
-for model_type, class_name, build in (
-    ("sam3_tracker", "Sam3TrackerModel", image_model),
-    ("sam3_tracker_video", "Sam3TrackerVideoModel", video_model),
-):
-    register(model_type, {class_name: build}, base=class_name, aliases=_ALIASES, category="vision")
+for model_type, prefix in (("sam3_tracker", _IMAGE), ("sam3_tracker_video", _VIDEO)):
+    classes = {f"{prefix}Model": partial(model, prefix)}
+    register(model_type, classes, aliases=_ALIASES, category="vision")
 register(
     "sam3_video",
-    {"Sam3VideoModel": detector_and_tracker, "Sam3TrackerModel": image_model},
+    {"Sam3VideoModel": detector_and_tracker, f"{_IMAGE}Model": partial(model, _IMAGE)},
     aliases={"tracker_model.": "tracker_model.tracker_model."},
     category="multimodal",
 )

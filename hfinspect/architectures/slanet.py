@@ -10,6 +10,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.backbones import backbone_section
 from ..layers.composing import Part, composed
 from ..layers.convolutions import conv_layer
 from ..trees.catalog import auto_class, register, register_part
@@ -64,11 +65,7 @@ def mixing(c: ModelConfig, d: Dim) -> Module:
 
 def pixels(c: ModelConfig) -> Module:
     """The backbone and the path down and up through its maps, the first two left out."""
-    section = c.section("backbone_config", default=BACKBONE)
-    if c.has("backbone") and not c.has("backbone_config"):
-        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
-    if section.model_type not in (None, *LCNETS):
-        raise section.error("model_type", section.model_type, f"one of {', '.join(LCNETS)}")
+    section = backbone_section(c, BACKBONE).of_type(*LCNETS)
     network = auto_class(section, "Backbone", default_type="pp_lcnet", part="vision")
     sizes = features(section.read_as(section.model_type or "pp_lcnet"), Dim(0))[2:]
     d, steps = _seen(c, 96), len(sizes) - 1

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.backbones import backbone_section
 from ..layers.convolutions import Entry, block_lists, conv_layer, entry_lists
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
@@ -85,11 +86,7 @@ def points(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    section = c.section("backbone_config")
-    if section.model_type not in (None, "uvdoc_backbone"):
-        raise section.error("model_type", section.model_type, "uvdoc_backbone")
-    if c.has("backbone") and not c.has("backbone_config"):
-        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
+    section = backbone_section(c, {}).of_type("uvdoc_backbone")
     ends = c.dims("bridge_connector", default=(128, 128))
     if len(ends) < 2:
         raise c.error("bridge_connector", c.raw("bridge_connector"), "two widths")
