@@ -4,6 +4,7 @@ SAM's image encoder (attention in windows, relative positions), two strided conv
 projection, and Qwen2. Files keep the layout in which the language model is a causal LM of its own.
 """
 
+from functools import partial
 from typing import Any
 
 from ..core.components import Component
@@ -26,9 +27,7 @@ _TEXT: dict[str, Any] = {
 }
 
 
-def vision_model(c: ModelConfig) -> Module:
-    """SAM's image encoder; the width of its MLPs stands in the config itself."""
-    return sam.named(sam.vision_encoder(c.with_defaults(mlp_dim=3072)), "GotOcr2")
+vision_model = partial(sam.encoder_of, "GotOcr2")
 
 
 def projector(c: ModelConfig, h: int) -> Module:

@@ -29,7 +29,7 @@ _TEXT = Seq2Seq(
 
 
 def vision_model(c: ModelConfig) -> Module:
-    root = sam.smaller_encoder(c, _NAME)
+    root = sam.encoder_of(_NAME, c, image_size=512)
     root.class_name = f"{_NAME}VisionModel"
     inner = c.dim("post_conv_mid_channels", default=512)
     at = Component.PROJECTOR

@@ -11,7 +11,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, fused_attention, two_layer_mlp
 from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention, pair, patch_conv, scaled
 from ..trees.catalog import register_part
@@ -23,7 +23,6 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    Parameter,
     Weight,
 )
 
@@ -36,13 +35,8 @@ def _norm(name: str, size: Dim) -> Module:
 
 
 def _mlp(c: ModelConfig, width: Dim, inner: Dim, act: str) -> Module:
-    return Module(
-        "SamMLPBlock",
-        lin1=Linear(width, inner, kind="up"),
-        lin2=Linear(inner, width, kind="down"),
-        act=activation(c.text("hidden_act", default=act)),
-        component=Component.MLP,
-    )
+    act = c.text("hidden_act", default=act) or act
+    return two_layer_mlp("SamMLPBlock", width, inner, act=act, names=("lin1", "lin2"))
 
 
 # ---- image
@@ -52,24 +46,16 @@ def vision_layer(c: ModelConfig, h: Dim, *, windowed: bool) -> Module:
     heads = c.dim("num_attention_heads", default=12)
     image, patch = c.dim("image_size", default=1024), c.dim("patch_size", default=16)
     side = c.dim("window_size", default=14) if windowed else image // patch
-    relative = c.flag("use_rel_pos", default=True)
-    eps = c.number("layer_norm_eps", default=1e-6)
+    eps, bias = c.number("layer_norm_eps", default=1e-6), c.flag("qkv_bias", default=True)
     inner = c.dim("mlp_dim") if c.has("mlp_dim") else scaled(c, h, "mlp_ratio", default=4.0)
-
-    def offsets() -> Parameter | None:
-        return Weight(2 * side - 1, h // heads, kind="relative_position") if relative else None
-
+    look = fused_attention("SamVisionSdpaAttention", h, bias=bias)
+    if c.flag("use_rel_pos", default=True):
+        offsets = Weight(2 * side - 1, h // heads, kind="relative_position")
+        look.children |= {"rel_pos_h": offsets, "rel_pos_w": offsets}
     return Module(
         "SamVisionLayer",
         layer_norm1=LayerNorm(h, eps=eps),
-        attn=Module(
-            "SamVisionSdpaAttention",
-            rel_pos_h=offsets(),
-            rel_pos_w=offsets(),
-            qkv=Linear(h, 3 * h, bias=c.flag("qkv_bias", default=True), kind="qkv"),
-            proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=look,
         layer_norm2=LayerNorm(h, eps=eps),
         mlp=_mlp(c, h, inner, "gelu"),
     )
@@ -103,14 +89,10 @@ def vision_encoder(c: ModelConfig) -> Module:
     )
 
 
-def named(root: Module, name: str) -> Module:
-    """The image encoder as families that read documents with it call its classes."""
+def encoder_of(name: str, c: ModelConfig, **defaults: int) -> Module:
+    """The image encoder of families that read documents with it."""
+    root = vision_encoder(c.with_defaults(mlp_dim=3072, **defaults))
     return renamed(renamed(root, "SamVisionSdpa", "SamVision"), "Sam", name)
-
-
-def smaller_encoder(c: ModelConfig, name: str) -> Module:
-    """The same at half the resolution."""
-    return named(vision_encoder(c.with_defaults(image_size=512, mlp_dim=3072)), name)
 
 
 # ---- prompts
@@ -168,19 +150,19 @@ def narrower(name: str, c: ModelConfig, rate: int | None = None, out: str = "o_p
 
 
 def two_way_layer(
-    name: str, d: Dim, mlp: Module, eps: float | None, attention: Callable[[], Module], own: Module
+    name: str, own: Module, cross: Module, mlp: Module, norm: Callable[[], Module]
 ) -> Module:
-    """Prompts look at themselves (``own``), at the picture and the picture at them."""
+    """Prompts look at themselves, ``cross`` at the picture, and the picture at them."""
     return Module(
         f"{name}TwoWayAttentionBlock",
         self_attn=own,
-        layer_norm1=LayerNorm(d, eps=eps),
-        cross_attn_token_to_image=attention(),
-        layer_norm2=LayerNorm(d, eps=eps),
+        layer_norm1=norm(),
+        cross_attn_token_to_image=cross,
+        layer_norm2=norm(),
         mlp=mlp,
-        layer_norm3=LayerNorm(d, eps=eps),
-        layer_norm4=LayerNorm(d, eps=eps),
-        cross_attn_image_to_token=attention(),
+        layer_norm3=norm(),
+        layer_norm4=norm(),
+        cross_attn_image_to_token=cross,
     )
 
 
@@ -226,9 +208,8 @@ def mask_decoder(c: ModelConfig) -> Module:
     d, eps = c.dim("hidden_size", default=256), c.number("layer_norm_eps", default=1e-6)
     mlp = _mlp(c, d, c.dim("mlp_dim", default=2048), "relu")
     # The rate between streams is the block's own default, not the config's.
-    attention = partial(narrower, "Sam", c, 2, "out_proj")
-    own, last = (narrower("Sam", c, rate, "out_proj") for rate in (1, None))
-    layer = two_way_layer("Sam", d, mlp, eps, attention, own)
+    own, cross, last = (narrower("Sam", c, rate, "out_proj") for rate in (1, 2, None))
+    layer = two_way_layer("Sam", own, cross, mlp, partial(LayerNorm, d, eps=eps))
     return decoder("Sam", c, layer, last, forward)
 
 

@@ -82,16 +82,14 @@ def _per_stage(c: ModelConfig, key: str, default: Sequence[int], stages: int) ->
 
 def hiera(c: ModelConfig) -> Module:
     h = c.dim("hidden_size", default=96)
-    depths = bounded(
-        c, "blocks_per_stage", c.dims("blocks_per_stage", default=(1, 2, 7, 2), minimum=0)
-    )
+    depths = c.dims("blocks_per_stage", default=(1, 2, 7, 2), minimum=0)
     widths = _per_stage(c, "embed_dim_per_stage", (96, 192, 384, 768), len(depths))
     side = _per_stage(c, "window_size_per_stage", (8, 4, 14, 7), len(depths))[0]
     grid = c.dims("window_positional_embedding_background_size", default=(7, 7))
     if c.has("window_positional_embedding_background_size") and len(grid) == 1:
         grid *= 1 if isinstance(c.raw("window_positional_embedding_background_size"), list) else 2
     blocks: list[Module] = []
-    for stage, depth in enumerate(depths):
+    for stage, depth in enumerate(bounded(c, "blocks_per_stage", depths)):
         entry = block(c, widths[max(stage - 1, 0)], widths[stage])
         rest = block(c, widths[stage], widths[stage])
         blocks += [entry, *[rest] * (int(depth) - 1)] if depth else []
@@ -158,9 +156,9 @@ def mask_decoder(c: ModelConfig) -> Module:
     d, depth = c.dim("hidden_size", default=256), c.count("num_hidden_layers", default=2)
     # As deep as the transformer (Sam2TwoWayAttentionBlock).
     mlp = forward((d, c.dim("mlp_dim", default=2048), d), depth=depth)
-    attention = partial(sam.narrower, "Sam2", c)
-    layer = sam.two_way_layer("Sam2", d, mlp, None, attention, attention(1))
-    root = sam.decoder("Sam2", c, layer, attention(), forward)
+    own, cross = (sam.narrower("Sam2", c, rate) for rate in (1, None))
+    layer = sam.two_way_layer("Sam2", own, cross, mlp, partial(LayerNorm, d))
+    root = sam.decoder("Sam2", c, layer, cross, forward)
     root.children |= {
         "activation": Activation("GELU"),
         "conv_s0": Conv(d, d // 8, 1),

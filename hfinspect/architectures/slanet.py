@@ -98,8 +98,7 @@ def tower(c: ModelConfig) -> Module:
     )
 
 
-def vision_encoder(c: ModelConfig) -> Module:
-    return sam.smaller_encoder(c, "SLANeXt")
+vision_encoder = partial(sam.encoder_of, "SLANeXt", image_size=512)
 
 
 # ---- the tags
