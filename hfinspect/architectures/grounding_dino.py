@@ -6,6 +6,9 @@ which share their weights unless ``decoder_bbox_embed_share`` is false; the deco
 once more.  Without ``two_stage`` transformers 5 cannot build it: shapes are as its code says.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -162,24 +165,28 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     )
 
 
-def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
-    d, tied = width(c), c.tied(default=True)
-    shared = tied and c.flag("decoder_bbox_embed_share", default=True)
+def held(
+    c: ModelConfig, model: Module, kind: str, key: str, head: Callable[[str | None], Module]
+) -> ModuleList:
+    """A head after each layer of the decoder, all of them one where their weights are shared; the
+    decoder holds the same once more."""
+    tied, name = c.tied(default=True), f"{kind}_embed"
+    shared = tied and c.flag(f"decoder_{key}_embed_share", default=True)
     count = int(c.count("decoder_layers", default=6))
+    kept = [f"{name}.{0 if shared else i}" for i in range(count)]
+    inner = model.inside("decoder")
+    inner.children[name] = ModuleList(head(at if tied else None) for at in kept)
+    return ModuleList(head(kept[i] if shared and i else None) for i in range(count))
+
+
+def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     base = model(c, inside=True, proposes=proposes)
-    inner = base.inside("decoder")
-
-    def head(tied_to: str | None) -> Module:
-        return predictor(_NAME, (d, d, d, 4), tied_to)
-
-    kept = [f"bbox_embed.{0 if shared else i}" for i in range(count)]
-    inner.children["bbox_embed"] = ModuleList(head(name if tied else None) for name in kept)
-    own = [head(kept[i] if shared and i else None) for i in range(count)]
-    words = [Activation(f"{_NAME}ContrastiveEmbedding")] * count
+    own = held(c, base, "bbox", "bbox", partial(predictor, _NAME, [*[width(c)] * 3, 4]))
+    words = [Activation(f"{_NAME}ContrastiveEmbedding")] * len(own.children)
     return Module(
         f"{_NAME}ForObjectDetection",
         model=base,
-        bbox_embed=ModuleList(own),
+        bbox_embed=own,
         class_embed=ModuleList(words),
         part="vision",
     )

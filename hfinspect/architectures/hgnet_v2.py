@@ -5,14 +5,17 @@ Blocks whose convolutions are all put next to each other and squeezed; light blo
 channel on its own. ``depths`` and ``hidden_sizes`` name the stages and say nothing of their sizes.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import hands_on, staged
 from ..layers.convolutions import conv_layer
+from ..layers.heads import classifier
 from ..layers.vision import bounded
 from ..trees.catalog import register
-from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequential
+from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
 _NAME = "HGNetV2"
 _WIDTHS = (256, 512, 1024, 2048)
@@ -96,9 +99,8 @@ def encoder(c: ModelConfig) -> Module:
         if len(switches) != count:
             raise c.error(key, c.raw(key), f"{count} entries, one per stage")
     stages = []
-    for i, (inputs, inner, outputs, depth, kernel, layers) in enumerate(
-        zip(*lists.values(), strict=True)
-    ):
+    for i, sizes in enumerate(zip(*lists.values(), strict=True)):
+        inputs, inner, outputs, depth, kernel, layers = sizes
         of = {"count": layers, "kernel": kernel, "light": light[i]}
         entry, rest = (block(c, size, inner, outputs, **of) for size in (inputs, outputs))
         halved = conv_layer(_NAME, inputs, inputs, 3, groups=inputs, learned=False)
@@ -119,10 +121,6 @@ def _model(c: ModelConfig, name: str, **more: Module) -> Module:
     return Module(name, {"embedder": embedder, "encoder": encoder(c), **more}, part="vision")
 
 
-def backbone(c: ModelConfig) -> Module:
-    return _model(c, f"{_NAME}Backbone")
-
-
 def _reported(c: ModelConfig) -> tuple[Dim, ...]:
     """The widths that the backbone says it has: those of these keys, not of its convolutions."""
     sizes = (c.dim("embedding_size", default=64), *c.dims("hidden_sizes", default=_WIDTHS))
@@ -133,22 +131,19 @@ def image_classification(c: ModelConfig) -> Module:
     sizes = c.dims("hidden_sizes", default=_WIDTHS)
     if not sizes:
         raise c.error("hidden_sizes", [], "at least one width")
-    head = Linear(sizes[-1], c.num_labels, component=Component.HEAD, kind="classifier")
-    pooled = [Activation("AdaptiveAvgPool2d"), Activation("Flatten")]
-    return _model(
-        c,
-        f"{_NAME}ForImageClassification",
-        avg_pool=pooled[0],
-        flatten=pooled[1],
-        fc=head,
-        classifier=ModuleList(pooled),
-    )
+    pool, flat = Activation("AdaptiveAvgPool2d"), Activation("Flatten")
+    parts = {"avg_pool": pool, "flatten": flat, "fc": classifier(sizes[-1], c.num_labels)}
+    name = f"{_NAME}ForImageClassification"
+    return _model(c, name, **parts, classifier=ModuleList([pool, flat]))
 
 
 hands_on("hgnet_v2", _reported)
 register(
     "hgnet_v2",
-    {f"{_NAME}Backbone": backbone, f"{_NAME}ForImageClassification": image_classification},
+    {
+        f"{_NAME}Backbone": partial(_model, name=f"{_NAME}Backbone"),
+        f"{_NAME}ForImageClassification": image_classification,
+    },
     base=f"{_NAME}Backbone",
     category="vision",
 )

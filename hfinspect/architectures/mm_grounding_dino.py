@@ -5,7 +5,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..trees.catalog import register
-from ..trees.modules import Module, ModuleList, Weight
+from ..trees.modules import Module, Weight
 from . import grounding_dino
 
 _NAME = "MMGroundingDino"
@@ -27,18 +27,10 @@ def model(c: ModelConfig) -> Module:
 
 
 def object_detection(c: ModelConfig) -> Module:
-    tied = c.tied(default=True)
-    shared = tied and c.flag("decoder_cls_embed_share", default=True)
-    count = int(c.count("decoder_layers", default=6))
     root = renamed(grounding_dino.object_detection(c, proposes=True), "GroundingDino", _NAME)
     base = root.inside("model")
     base.children["encoder_output_class_embed"] = _labels()
-    decoder = base.inside("decoder")
-    kept = [f"class_embed.{0 if shared else i}" for i in range(count)]
-    decoder.children["class_embed"] = ModuleList(_labels(name if tied else None) for name in kept)
-    root.children["class_embed"] = ModuleList(
-        _labels(kept[i] if shared and i else None) for i in range(count)
-    )
+    root.children["class_embed"] = grounding_dino.held(c, base, "class", "cls", _labels)
     return root
 
 

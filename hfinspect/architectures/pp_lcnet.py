@@ -5,7 +5,7 @@ Convolutions of each channel on its own, then of all channels at a point. V3 lea
 each other, which are one when it is used; V4 widens between two convolutions of points.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from ..core.components import Component
@@ -77,17 +77,6 @@ def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
     return squeeze_excitation(name, channels, reduction) if weighed else Activation("Identity")
 
 
-def separable(name: str, c: ModelConfig, entry: Entry) -> Module:
-    """One block of PP-LCNet: 9·C + C·D weights."""
-    kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
-    return Module(
-        f"{name}DepthwiseSeparableConvLayer",
-        depthwise_convolution=conv_layer(name, inputs, inputs, kernel, groups=inputs, act=_act(c)),
-        squeeze_excitation_module=_weighed(name, c, inputs, entry[4]),
-        pointwise_convolution=conv_layer(name, inputs, outputs, 1, act=_act(c)),
-    )
-
-
 def branches(
     name: str, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, stride: Dim, groups: Dim
 ) -> Module:
@@ -107,39 +96,37 @@ def branches(
     )
 
 
-def separable_branches(name: str, c: ModelConfig, entry: Entry) -> Module:
-    """One block of V3."""
+def separable(name: str, c: ModelConfig, entry: Entry) -> Module:
+    """One block of PP-LCNet, 9·C + C·D weights, or of V3."""
     kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
-    one = Dim(1)
+    if name == "PPLCNetV3":
+        each = branches(name, c, inputs, inputs, kernel, entry[3], inputs)
+        all_of_them = branches(name, c, inputs, outputs, Dim(1), Dim(1), Dim(1))
+    else:
+        each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=_act(c))
+        all_of_them = conv_layer(name, inputs, outputs, 1, act=_act(c))
     return Module(
         f"{name}DepthwiseSeparableConvLayer",
-        depthwise_convolution=branches(name, c, inputs, inputs, kernel, entry[3], inputs),
+        depthwise_convolution=each,
         squeeze_excitation_module=_weighed(name, c, inputs, entry[4]),
-        pointwise_convolution=branches(name, c, inputs, outputs, one, one, one),
+        pointwise_convolution=all_of_them,
     )
 
 
 def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
     """One block of V4: without a norm where it neither widens nor shrinks."""
     kernel, inputs, outputs, stride, weighed = entry
-    same = int(inputs) == int(outputs) and int(stride) == 1
-    token = conv_layer(name, inputs, inputs, kernel, groups=inputs, learned=False)
+    same, to = int(inputs) == int(outputs) and int(stride) == 1, partial(conv_layer, name)
+    token = to(inputs, inputs, kernel, groups=inputs, learned=False)
     return Module(
         f"{name}DepthwiseSeparableConvLayer",
         token_conv=Conv(inputs, outputs, kernel, groups=inputs) if same else token,
         token_squeeze_excitation=_weighed(name, c, inputs, weighed),
-        channel_conv1=conv_layer(name, inputs, inputs * 2, 1, learned=False),
+        channel_conv1=to(inputs, inputs * 2, 1, learned=False),
         channel_act_fn=activation("gelu"),
-        channel_conv2=conv_layer(name, inputs * 2, outputs, 1, learned=False),
+        channel_conv2=to(inputs * 2, outputs, 1, learned=False),
         component=Component.CONV,
     )
-
-
-_BUILT: dict[str, tuple[str, Callable[[str, ModelConfig, Entry], Module]]] = {
-    "PPLCNet": ("layers", separable),
-    "PPLCNetV3": ("layers", separable_branches),
-    "PPLCNetV4": ("blocks", token_and_channels),
-}
 
 
 def _stem(name: str, c: ModelConfig) -> Module:
@@ -165,7 +152,8 @@ def _stem(name: str, c: ModelConfig) -> Module:
 
 
 def encoder(name: str, c: ModelConfig) -> Module:
-    attribute, build = _BUILT[name]
+    fourth = name == "PPLCNetV4"
+    attribute, build = ("blocks", token_and_channels) if fourth else ("layers", separable)
     blocks = [
         Module(f"{name}Block", {attribute: ModuleList(build(name, c, entry) for entry in entries)})
         for entries in stages(c, name)
