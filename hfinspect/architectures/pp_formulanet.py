@@ -4,10 +4,13 @@ Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py.
 SAM's image encoder, convolutions that shorten what it sees, and mBART's decoder.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.heads import to_words
+from ..layers.multimodal import projector
 from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Conv, Linear, Module
@@ -15,33 +18,26 @@ from . import sam
 
 _NAME = "PPFormulaNet"
 _TEXT = Seq2Seq(
-    _NAME,
-    words="ScaledWordEmbedding",
-    positions="LearnedPositionalEmbedding",
-    embedding_norm=True,
-    final_norm=True,
-    vocab=50000,
-    width=512,
-    layers=(12, 8),
-    inner=(2048, 2048),
-    length=2560,
-)
+    _NAME, words="ScaledWordEmbedding", positions="LearnedPositionalEmbedding",
+    embedding_norm=True, final_norm=True, vocab=50000, width=512, layers=(12, 8),
+    inner=(2048, 2048), length=2560,
+)  # fmt: skip
 
 
 def vision_model(c: ModelConfig) -> Module:
     root = sam.encoder_of(_NAME, c, image_size=512)
     root.class_name = f"{_NAME}VisionModel"
-    inner = c.dim("post_conv_mid_channels", default=512)
-    at = Component.PROJECTOR
-    outer = c.dim("post_conv_out_channels", default=1024)
-    root.children["multi_modal_projector"] = Module(
+    defaults = {"in": 256, "mid": 512, "out": 1024}
+    first, inner, outer = (
+        c.dim(f"post_conv_{at}_channels", default=size) for at, size in defaults.items()
+    )
+    to = partial(Conv, kernel=3, bias=False, component=Component.PROJECTOR)
+    root.children["multi_modal_projector"] = projector(
         f"{_NAME}MultiModalProjector",
-        conv1=Conv(c.dim("post_conv_in_channels", default=256), inner, 3, bias=False, component=at),
-        conv2=Conv(inner, outer, 3, bias=False, component=at),
+        conv1=to(first, inner),
+        conv2=to(inner, outer),
         linear_1=Linear(outer, outer),
         linear_2=Linear(outer, c.dim("decoder_hidden_size", default=512)),
-        component=at,
-        part="projector",
     )
     return root
 

@@ -236,7 +236,7 @@ class Joined:
         """The same family but for its name and the fields given."""
         return replace(self, name=name, **differences)
 
-    def register(self, model_type: str) -> Joined:
+    def register(self, model_type: str | tuple[str, ...]) -> Joined:
         """Add its two classes to the catalog; returns it."""
         register(
             model_type,
