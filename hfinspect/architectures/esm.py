@@ -14,15 +14,15 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
 from ..layers import encoders, folding_trunk
-from ..layers.composing import composed, with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, norm, vocab
+from ..layers.bert_encoders import Encoder, roberta_forms
+from ..layers.composing import defaulted
+from ..layers.encoders import BASE, dropout, hidden, norm, vocab
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
     Buffer,
     Embedding,
     LayerNorm,
-    Layers,
     Linear,
     Module,
     Parameter,
@@ -53,72 +53,52 @@ def embeddings(c: ModelConfig) -> Module:
     )
 
 
-def _attention(c: ModelConfig) -> Module:
-    block = encoders.attention(c, "Esm")
-    projections = block.children["self"]
-    assert isinstance(projections, Module)
-    if _positions(c) == "rotary":
-        # Files written before the frequencies moved to the model hold them in each layer.
-        frequencies = _head_dim(c) // 2
-        projections.children["rotary_embeddings"] = Module(
-            "EsmRotaryEmbedding", inv_freq=Buffer(frequencies, saved=False), saved=False
-        )
-    dense = Linear(hidden(c), hidden(c), kind="output")
-    output = Module("EsmSelfOutput", dense=dense, dropout=dropout(c))
-    block.children |= {"output": output, "LayerNorm": norm(c)}
-    return block
-
-
 def _head_dim(c: ModelConfig) -> int:
     heads = c.dim("num_attention_heads")
     return c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
 
 
+def _attention(c: ModelConfig) -> Module:
+    block = encoders.attention_after_norm(c, "Esm", "LayerNorm")
+    if _positions(c) == "rotary":
+        # Files written before the frequencies moved to the model hold them in each layer.
+        frequencies = _head_dim(c) // 2
+        block.inside("self").children["rotary_embeddings"] = Module(
+            "EsmRotaryEmbedding", inv_freq=Buffer(frequencies, saved=False), saved=False
+        )
+    return block
+
+
 def layer(c: ModelConfig) -> Module:
-    inner = c.dim("intermediate_size")
-    return Module(
-        "EsmLayer",
-        attention=_attention(c),
-        crossattention=_attention(c) if encoders.is_cross(c) else None,
-        intermediate=Module(
-            "EsmIntermediate", dense=Linear(hidden(c), inner, kind="up"), component=Component.MLP
-        ),
-        output=Module(
-            "EsmOutput",
-            dense=Linear(inner, hidden(c), kind="down"),
-            dropout=dropout(c),
-            component=Component.MLP,
-        ),
-        LayerNorm=norm(c),
-    )
+    """BERT's with norms before: one for the MLP, none behind it, and no activation of its own."""
+    block = encoders.layer(c, "Esm", attention_block=_attention(c), cross=True)
+    del block.inside("intermediate").children["intermediate_act_fn"]
+    del block.inside("output").children["LayerNorm"]
+    block.children["LayerNorm"] = norm(c)
+    return block
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
+def model(e: Encoder, c: ModelConfig) -> Module:
     layers = c.count("num_hidden_layers")
     rotary = Module("EsmRotaryEmbedding", inv_freq=Buffer(_head_dim(c) // 2))
-    contacts = Linear(layers * c.dim("num_attention_heads"), 1)
+    stack = encoders.encoder(c, "Esm", layer(c))
+    stack.children["emb_layer_norm_after"] = norm(c)
     return Module(
         "EsmModel",
         embeddings=embeddings(c),
         rotary_embeddings=rotary if _positions(c) == "rotary" else None,
-        encoder=Module(
-            "EsmEncoder", layer=Layers.of(layers, layer(c)), emb_layer_norm_after=norm(c)
-        ),
-        pooler=encoders.pooler(c, "Esm") if pooling else None,
+        encoder=stack,
+        pooler=None if e.pooling == "never" else encoders.pooler(c, "Esm"),
         contact_head=Module(
             "EsmContactPredictionHead",
-            regression=contacts,
+            regression=Linear(layers * c.dim("num_attention_heads"), 1),
             activation=Activation("Sigmoid"),
             component=Component.HEAD,
         ),
     )
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
-
-
-def lm_head(c: ModelConfig) -> Module:
+def lm_head(_e: Encoder, c: ModelConfig) -> Module:
     table = "esm.embeddings.word_embeddings.weight" if c.tied() else None
     return Module(
         "EsmLMHead",
@@ -145,7 +125,7 @@ def _folding(c: ModelConfig) -> Module:
     sequence, pair = folding_trunk.trunk_widths(trunk)
     structure = folding_trunk.structure_width(trunk.section("structure_module"))
     inner = own.dim("lddt_head_hid_dim", default=128)
-    esm = _bare(c)
+    esm = ESM.bare(c)
     return Module(
         "EsmForProteinFolding",
         esm_s_combine=Weight(c.count("num_hidden_layers") + 1),
@@ -184,24 +164,16 @@ def _in_half(root: Module) -> Module:
     return root
 
 
-_CLASSES = composed(
-    {
-        "EsmForMaskedLM": {"esm": _bare, "lm_head": lm_head},
-        "EsmForProteinFolding": _folding,
-        "EsmModel": model,
-        "EsmForSequenceClassification": {
-            "esm": _bare,
-            "classifier": lambda c: encoders.roberta_classifier(c, "Esm"),
-        },
-        "EsmForTokenClassification": {"esm": _bare, "dropout": dropout, "classifier": labels},
-    }
-)
+# A vocabulary must be said: the config class has none of its own.
 _DEFAULTS = {key: value for key, value in BASE.items() if key != "vocab_size"}
-
+_DEFAULTS["max_position_embeddings"] = 1026
+ESM = Encoder(
+    "Esm", "esm", _DEFAULTS, whole=model, words=lm_head, forms=roberta_forms,
+    lacks=("ForCausalLM", "ForMultipleChoice", "ForQuestionAnswering"),
+)  # fmt: skip
 register(
     "esm",
-    # A vocabulary must be said: the config class has none of its own.
-    with_defaults({**_DEFAULTS, "max_position_embeddings": 1026}, _CLASSES),
+    {**ESM.classes(), "EsmForProteinFolding": defaulted(_DEFAULTS, _folding)},
     base_prefix="esm",
     category="encoder",
 )

@@ -12,6 +12,7 @@ from ..core.dims import Dim
 from ..layers import encoders
 from ..layers.blocks import two_layer_mlp
 from ..layers.decoders import Decoder, pre_norm
+from ..layers.multimodal import projecting
 from ..layers.vision import position_table
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -25,7 +26,6 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
-from .granite_speech import projecting
 from .llama import LLAMA
 
 _S = "EvollaSaProt"

@@ -8,11 +8,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import decoder, register_worded
+from ..layers.multimodal import decoder, projecting, register_worded
 from ..layers.vision import plain_mlp
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
-from .granite_speech import projecting
 
 TEXT = {
     "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,

@@ -9,10 +9,9 @@ import re
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.multimodal import register_worded, tower_width
+from ..layers.multimodal import projecting, register_worded, tower_width
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
-from .granite_speech import projecting
 from .llama import LLAMA
 
 _NAME = "Granite4Vision"

@@ -6,7 +6,7 @@ Granite Speech; the projector may be given the outputs of several layers side by
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import register_headed
-from ..trees.catalog import register_part
+from ..trees.catalog import builder, register_part
 from ..trees.modules import Module
 from . import granite_speech
 
@@ -26,7 +26,7 @@ def _checked(c: ModelConfig) -> None:
 
 
 def encoder(c: ModelConfig) -> Module:
-    return renamed(granite_speech.encoder(c), "GraniteSpeech", _NAME)
+    return renamed(builder("GraniteSpeechCTCEncoder")(c), "GraniteSpeech", _NAME)
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:

@@ -25,30 +25,44 @@ def norm(c: ModelConfig) -> Module:
     return RMSNorm(_hidden(c), eps=eps, class_name="MoshiRMSNorm")
 
 
-def _projection(inputs: int, outputs: int, kind: str) -> Module:
-    return Module("MoshiLinear", linear=Linear(inputs, outputs, bias=False, kind=kind))
+def _matrix(inputs: int, outputs: int, kind: str | None, books: Dim | None = None) -> Module:
+    """A linear layer, or one for each of ``books`` codebooks in one tensor."""
+    if books is None:
+        return Linear(inputs, outputs, bias=False, kind=kind)
+    return Module("MoshiFlexibleLinear", weight=Weight(books, outputs, inputs, kind=kind))
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("ffn_dim", default=22528)
-    heads = grouped_heads(c, h, heads=32)
-    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
+def layer(
+    c: ModelConfig, *, heads: int = 32, ffn_dim: int = 22528, books: Dim | None = None
+) -> Module:
+    """The sizes are defaults; the depth decoder's has matrices for each of ``books``."""
+    h, inner = _hidden(c), c.dim("ffn_dim", default=ffn_dim)
+    half = c.divided(inner, 2, "ffn_dim", "ffn_dim")
+    sizes = grouped_heads(c, h, heads=heads)
+    width, kv_width = sizes.query * sizes.dim, sizes.kv * sizes.dim
+    kinds = ("gate_up", "down") if books is None else (None, None)
+    # A single codebook has plain matrices in its MLP.
+    of = None if books == 1 else books
+
+    def projected(inputs: int, outputs: int, kind: str) -> Module:
+        return Module("MoshiLinear", linear=_matrix(inputs, outputs, kind, books))
+
     return Module(
         "MoshiDecoderLayer",
         self_attn=Module(
             "MoshiAttention",
-            q_proj=_projection(h, width, "query"),
-            k_proj=_projection(h, kv_width, "key"),
-            v_proj=_projection(h, kv_width, "value"),
-            o_proj=_projection(width, h, "output"),
+            q_proj=projected(h, width, "query"),
+            k_proj=projected(h, kv_width, "key"),
+            v_proj=projected(h, kv_width, "value"),
+            o_proj=projected(width, h, "output"),
             component=Component.ATTENTION,
-            keeps=(KeysValues(kv_width, kv_width, heads=heads.kv),),
+            keeps=(KeysValues(kv_width, kv_width, heads=sizes.kv),) if books is None else None,
         ),
         mlp=Module(
             "MoshiGatingMLP",
             activation_fn=activation(c.text("hidden_act", default="silu")),
-            fc1=Linear(h, inner, bias=False, kind="gate_up"),
-            fc2=Linear(c.divided(inner, 2, "ffn_dim", "ffn_dim"), h, bias=False, kind="down"),
+            fc1=_matrix(h, inner, kinds[0], of),
+            fc2=_matrix(half, h, kinds[1], of),
             component=Component.MLP,
         ),
         input_layernorm=norm(c),
@@ -73,57 +87,21 @@ def causal(c: ModelConfig) -> Module:
     return Module("MoshiForCausalLM", model=model(c), lm_head=to_words(_hidden(c), vocab))
 
 
-def _flexible(books: Dim, inputs: Dim, outputs: Dim, kind: str | None = None) -> Module:
-    """A linear layer for each codebook, in one tensor."""
-    return Module("MoshiFlexibleLinear", weight=Weight(books, outputs, inputs, kind=kind))
-
-
-def depth_layer(c: ModelConfig, books: Dim) -> Module:
-    h, inner = c.dim("hidden_size"), c.dim("ffn_dim", default=5632)
-    heads = grouped_heads(c, h, heads=16)
-    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
-    half = c.divided(inner, 2, "ffn_dim", "ffn_dim")
-    single = books == 1
-
-    def projected(inputs: Dim, outputs: Dim, kind: str) -> Module:
-        return Module("MoshiLinear", linear=_flexible(books, inputs, outputs, kind))
-
-    return Module(
-        "MoshiDecoderLayer",
-        self_attn=Module(
-            "MoshiAttention",
-            q_proj=projected(h, width, "query"),
-            k_proj=projected(h, kv_width, "key"),
-            v_proj=projected(h, kv_width, "value"),
-            o_proj=projected(width, h, "output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            "MoshiGatingMLP",
-            activation_fn=activation(c.text("hidden_act", default="silu")),
-            fc1=Linear(h, inner, bias=False) if single else _flexible(books, h, inner),
-            fc2=Linear(half, h, bias=False) if single else _flexible(books, half, h),
-            component=Component.MLP,
-        ),
-        input_layernorm=norm(c),
-        post_attention_layernorm=norm(c),
-    )
-
-
 def depth_decoder(c: ModelConfig) -> Module:
     c = c.with_defaults(hidden_size=1024)
     h, books = c.dim("hidden_size"), c.count("num_codebooks", default=8, minimum=1)
     sounds = c.dim("audio_vocab_size", default=2048)
-    head = _flexible(books, h, sounds, "lm_head")
+    head = _matrix(h, sounds, "lm_head", books)
     head.component = Component.HEAD
-    given = _flexible(books, c.dim("input_size", default=4096), h)
+    given = _matrix(c.dim("input_size", default=4096), h, None, books)
     given.component = Component.PROJECTOR
+    block = layer(c, heads=16, ffn_dim=5632, books=books)
     return Module(
         "MoshiDepthDecoder",
         text_embed_tokens=Embedding(c.dim("vocab_size", default=32000) + 1, h),
         embed_tokens=ModuleList([Embedding(sounds + 1, h)] * (int(books) - 1)),
         input_projections=given,
-        layers=Layers.of(c.count("num_hidden_layers", default=6), depth_layer(c, books)),
+        layers=Layers.of(c.count("num_hidden_layers", default=6), block),
         lm_heads=head,
         part="audio",
     )

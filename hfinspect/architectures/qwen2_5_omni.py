@@ -10,64 +10,17 @@ from collections.abc import Callable, Mapping
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.records import dataclass
-from ..layers.blocks import gated_mlp, size
+from ..layers.blocks import size
 from ..layers.decoders import Decoder
-from ..layers.whisper_encoder import encoder_layer, width
-from ..trees.catalog import Builder, register, register_part
-from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from ..trees.catalog import Builder, builder, register
+from ..trees.modules import Embedding, Linear, Module
 from .qwen2 import QWEN2
 from .qwen2_5_omni_token2wav import token2wav
-from .qwen2_vl import ALIASES, merger, mlp, patch_embed
+from .qwen2_vl import ALIASES, mlp
 
 _NAME = "Qwen2_5Omni"
 
 # ---- thinker
-
-
-def audio_model(c: ModelConfig) -> Module:
-    """Whisper's encoder with fixed positions, put out at the decoder's width."""
-    d, out = width(c), c.dim("output_dim", default=3584)
-    layers = c.count("encoder_layers", "num_hidden_layers", default=32)
-    return Module(
-        f"{_NAME}AudioEncoder",
-        conv1=Conv(c.dim("num_mel_bins", default=128), d, 3, dims=1),
-        conv2=Conv(d, d, 3, dims=1, stride=2),
-        positional_embedding=Activation("SinusoidsPositionEmbedding"),
-        audio_bos_eos_token=Embedding(2, out),
-        layers=Layers.of(layers, encoder_layer(f"{_NAME}Audio", c)),
-        ln_post=LayerNorm(d),
-        proj=Linear(d, out, component=Component.PROJECTOR),
-        part="audio",
-    )
-
-
-def vision_model(c: ModelConfig) -> Module:
-    """Qwen2.5-VL's tower with q, k and v apart."""
-    h, inner = c.dim("hidden_size", default=3584), c.dim("intermediate_size", default=3420)
-    norm = RMSNorm(h, eps=1e-6, class_name=f"{_NAME}RMSNorm")
-    out = c.dim("out_hidden_size", default=3584)
-    block = Module(
-        f"{_NAME}VisionBlock",
-        norm1=norm,
-        norm2=norm,
-        attn=Module(
-            f"{_NAME}VisionAttention",
-            q=Linear(h, h, kind="query"),
-            k=Linear(h, h, kind="key"),
-            v=Linear(h, h, kind="value"),
-            proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=gated_mlp(f"{_NAME}MLP", h, inner, bias=True, act=c.text("hidden_act", default="silu")),
-    )
-    return Module(
-        f"{_NAME}VisionEncoder",
-        patch_embed=patch_embed("Qwen2_5_VisionPatchEmbed", c, h),
-        rotary_pos_emb=Activation(f"{_NAME}VisionRotaryEmbedding"),
-        blocks=Layers.of(c.count("depth", "num_hidden_layers", default=32), block),
-        merger=merger(f"{_NAME}PatchMerger", c, h, out, norm),
-        part="vision",
-    )
 
 
 TEXT = QWEN2.like(
@@ -78,18 +31,17 @@ TEXT = QWEN2.like(
 
 @dataclass(frozen=True)
 class Thinker:
-    """What hears, sees and writes: its towers and its decoder, which ``named`` finishes."""
+    """What hears, sees and writes: its towers, which are traces, and its decoder, which ``named``
+    finishes."""
 
     name: str
-    audio: Builder
-    vision: Builder
     text: Decoder
     named: Callable[[Module], Module] = lambda decoder: decoder
 
     def _towers(self, c: ModelConfig) -> dict[str, Module]:
         return {
-            "audio_tower": self.audio(c.section("audio_config")),
-            "visual": self.vision(c.section("vision_config")),
+            "audio_tower": builder(f"{self.name}AudioEncoder")(c.section("audio_config")),
+            "visual": builder(f"{self.name}VisionEncoder")(c.section("vision_config")),
         }
 
     def only_text(self, c: ModelConfig) -> Module:
@@ -141,7 +93,7 @@ class Thinker:
         )
 
 
-_THINKER = Thinker(_NAME, audio_model, vision_model, TEXT)
+_THINKER = Thinker(_NAME, TEXT)
 
 # ---- talker and all together
 
@@ -194,7 +146,3 @@ register(
     category="text decoder",
     base=None,
 )
-
-
-register_part("qwen2_5_omni_audio_encoder", f"{_NAME}AudioEncoder", audio_model, "audio")
-register_part("qwen2_5_omni_vision_encoder", f"{_NAME}VisionEncoder", vision_model, "vision")

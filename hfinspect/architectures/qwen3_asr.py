@@ -13,9 +13,8 @@ from ..layers.composing import renamed
 from ..layers.heads import classifier
 from ..layers.multimodal import decoder, lm_head, projector
 from ..layers.whisper_encoder import width
-from ..trees.catalog import register, register_part
+from ..trees.catalog import builder, register, register_part
 from ..trees.modules import Dropout, Linear, Module
-from . import qwen3_omni_moe
 
 #: What Qwen3ASRConfig makes of an absent text_config.
 _TEXT = {
@@ -31,11 +30,15 @@ def _audio(c: ModelConfig) -> ModelConfig:
     return c.with_defaults(**_AUDIO)
 
 
+def _tower(c: ModelConfig) -> Module:
+    return renamed(builder("Qwen3OmniMoeAudioEncoder")(_audio(c)), "Qwen3OmniMoe", "Qwen3ASR")
+
+
 def audio_model(c: ModelConfig) -> Module:
-    built = renamed(qwen3_omni_moe.audio_model(_audio(c)), "Qwen3OmniMoe", "Qwen3ASR")
+    built = _tower(c)
     built.class_name = "Qwen3ASREncoder"
     for projected in ("proj1", "act", "proj2"):
-        del built.children[projected]
+        built.children.pop(projected, None)
     return built
 
 
@@ -62,13 +65,11 @@ def _released(c: ModelConfig) -> Module:
         ModelConfig({"text_config": {**text.values, "model_type": "qwen3"}}, thinker.path), "qwen3"
     )
     tied = thinker.flag("tie_word_embeddings", default=found.tied)
-    tower = qwen3_omni_moe.audio_model(_audio(thinker.section("audio_config")))
-    tower = renamed(tower, "Qwen3OmniMoe", "Qwen3ASR")
     return Module(
         "Qwen3ASRForConditionalGeneration",
         thinker=Module(
             "Qwen3ASRThinkerForConditionalGeneration",
-            audio_tower=tower,
+            audio_tower=_tower(thinker.section("audio_config")),
             model=found.base,
             lm_head=lm_head(found, "thinker.model.embed_tokens.weight" if tied else None),
         ),

@@ -14,7 +14,7 @@ from .llama import LLAMA
 
 
 def _experts(c: ModelConfig) -> Dim:
-    return c.count("num_experts", "num_local_experts", default=128)
+    return c.count("num_experts", default=128)
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
@@ -29,7 +29,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-LLAMA.like(
+QWEN3_MOE = LLAMA.like(
     "Qwen3Moe", vocab_size=151936, hidden_size=2048, intermediate_size=6144, num_hidden_layers=24,
     num_key_value_heads=4, mlp_bias=None, qk_norm=True,
     windows=lambda c: switched_windows(c, 4096, 0), rotary=False, moe=_moe,

@@ -346,6 +346,16 @@ def linear_row(widths: Sequence[int], act: str = "GELU") -> Module:
     return Sequential(*row[1:])
 
 
+def projecting(module: Module) -> Module:
+    """All matrices below count as the projector's, whatever they do inside of it."""
+    if module.component in (Component.ATTENTION, Component.MLP):
+        module.component = Component.PROJECTOR
+    for child in module.children.values():
+        if isinstance(child, Module):
+            projecting(child)
+    return module
+
+
 def linear_projector(inputs: int, outputs: int, *, bias: bool = True) -> Module:
     """One linear layer between tower and decoder."""
     linear = Linear(inputs, outputs, bias=bias, component=Component.PROJECTOR)
