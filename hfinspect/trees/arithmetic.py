@@ -12,6 +12,7 @@ A condition is a list as well: ``["true", "use_bias"]``, ``["null", "head_dim"]`
 ``["==", "hidden_act", "gelu"]``, ``["<", "i", "first_k_dense"]``, ``["in", "i", "attn_layers"]``,
 ``["and", a, b]``, ``["not", a]``; ``["given", "vision_config"]`` says that a key is written down;
 ``["kind", "layer_types", "full", i]`` that the list's entry there (``i`` may be left out) is that;
+``["has", "pos_att_type", "c2p"]`` that a list has the word, or a text with bars between its words;
 ``["chosen", "stage", 5]`` that a backbone of five maps hands that one on (``out_features``).
 Sums, products and quotients of Dims are Dims, so that a formula shows the config's own letters;
 what else comes out gets its expression as a name.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core.config import MAX_DIM
@@ -207,12 +208,20 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
         return bool(_side(first, values, i, depth) in values.items(rest[0]))
     if op == "is":
         return bool(values.raw(first) == rest[0])
+    if op == "has":
+        return rest[0] in _words(values.raw(first))
     if op == "kind":
         return bool(_entry(values.items(first), i) == rest[0])
     compare = _COMPARED.get(op)
     if compare is None:
         raise NoValueError("is no condition")
     return compare(_side(first, values, i, depth), _side(rest[0], values, i, depth))
+
+
+def _words(found: object) -> Sequence[object]:
+    if isinstance(found, str):
+        return [word.strip() for word in found.lower().split("|")]
+    return found if isinstance(found, (list, tuple)) else ()
 
 
 def _side(written: Written, values: Values, i: int | None, depth: int) -> int | float:

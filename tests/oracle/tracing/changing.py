@@ -123,7 +123,7 @@ def _texts(key: str, value: str, annotation: str, words: set[str]) -> list[Any]:
 
 def _for_null(key: str, annotation: str, words: set[str]) -> list[Any]:
     if "list" in annotation or "tuple" in annotation or "dict" in annotation:
-        return [2, 3] if "int" in annotation.partition("list")[0] else []
+        return [2, 3] if "int" in annotation.partition("list")[0] else _some(annotation, words)
     if "bool" in annotation:
         return [True, False]
     if "int" in annotation:
@@ -131,6 +131,16 @@ def _for_null(key: str, annotation: str, words: set[str]) -> list[Any]:
     if "float" in annotation:
         return [0.5, 2.0]
     return sorted(words)[:4] if "str" in annotation else []
+
+
+def _some(annotation: str, words: set[str]) -> list[Any]:
+    """Some of the words that the code looks for, as a list and as a text."""
+    few = sorted(words)[:3]
+    if not few or "str" not in annotation:
+        return []
+    alone = re.sub(r"(list|tuple)\[.*?\]", "", annotation)
+    texts = ["|".join(few), few[0]] if "str" in alone else []
+    return [few, *([word] for word in few), *texts]
 
 
 def _lists(key: str, value: list[Any]) -> list[Any]:

@@ -161,6 +161,10 @@ class Explained(Experiments):
                 found.append(["null", key])
             if str in kinds:
                 found += [["is", key, v] for v in values.values() if isinstance(v, str)]
+            if list in kinds and len(kinds) > 1:
+                lists = [v for v in values.values() if isinstance(v, list)]
+                words = dict.fromkeys(w for v in lists for w in v if isinstance(w, str))
+                found += [["has", key, word] for word in words]
         for written in self.compared.values():
             if not set(effective).isdisjoint(keys_of(written)):
                 found.append(written)

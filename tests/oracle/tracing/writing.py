@@ -67,7 +67,7 @@ def keys_of(written: Written) -> Iterator[str]:
             yield written
     elif isinstance(written, list):
         op, *rest = written
-        if op in ("is", "kind"):
+        if op in ("is", "kind", "has"):
             rest = rest[:1]
         for part in rest:
             yield from keys_of(part)
