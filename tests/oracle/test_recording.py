@@ -292,3 +292,37 @@ def test_a_value_that_a_text_chooses_stands_for_an_absent_one() -> None:
 def test_both_sides_of_what_is_compared_are_known() -> None:
     found = Recording(cast("Library", Gating()), "gating", "GatingModel").solve()
     assert found.tree["in"]["mixed"]["if"] == ["<", ["//", "heads", "ratio"], 1]
+
+
+class Looking(Gating):
+    """Projections for the words of a list, which may be a text with bars between them, or null."""
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int", "looks": "str | list[str] | None"}
+
+    def words(self, kind: str, class_name: str) -> dict[str, set[str]]:
+        return {"looks": {"back", "ahead"}}
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        found = {"width": 8, "looks": None, **given}
+        if isinstance(found["looks"], str):
+            found["looks"] = found["looks"].split("|")
+        return found
+
+    as_saved = full
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        looks = rng.choice((None, ["back"], ["ahead", "back"], "back|ahead", "ahead", []))
+        return {**base, "width": rng.randint(1, 99), "looks": looks}
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        full = self.full(kind, name, given)
+        return dict.fromkeys(["up", *(full["looks"] or ())], (full["width"],))
+
+    loaded_names = saved_names
+
+
+def test_words_of_a_list_or_a_text_are_conditions() -> None:
+    found = Recording(cast("Library", Looking()), "looking", "LookingModel").solve()
+    assert found.tree["in"]["back"]["if"] == ["has", "looks", "back"]
+    assert found.gated.refused == 0
