@@ -60,9 +60,11 @@ def test_what_nothing_gives_is_not_known() -> None:
 def test_one_value_may_be_chosen_by_a_flag() -> None:
     found = Listing([], KEYS).chosen(where(lambda depth, *_: "few" if depth == 2 else None))
     assert found == {"pick": [[["true", "bias"], "few"], [None, None]]}
+    found = Listing([], KEYS).chosen(where(lambda depth, *rest: rest[depth == 2]))
+    assert found == {"pick": [[["true", "bias"], 0], [None, ["+", "pattern", 0]]]}
     trace = {"defaults": {"size": {"of": found}}, "guards": [{}]}
-    config = ModelConfig({"architectures": ["M"], "bias": True})
-    assert Reading(config, "M", trace, {"guards": 0}).raw("size") == "few"
+    config = ModelConfig({"architectures": ["M"], "bias": False, "pattern": 3})
+    assert Reading(config, "M", trace, {"guards": 0}).raw("size") == 3
 
 
 def reading(**values: Any) -> Reading:

@@ -117,7 +117,7 @@ class Explained(Experiments):
         found = self.listed.get(key)
         if found is None or not all(gives(found, values, items) for values, items in where):
             lists = all(isinstance(items, list) for _, items in where)
-            plain = (bool, int) if lists else (bool, str)
+            plain = (bool, int) if lists else (bool, int, str)
             near = [
                 k for k, v in self.base.env.items()
                 if k.rpartition(".")[0] == key.rpartition(".")[0] and not IDLE.search(k)
