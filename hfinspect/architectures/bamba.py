@@ -5,35 +5,21 @@ Mamba 2 layers, and attention in those that ``attn_layer_indices`` lists.
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
-from ..layers.mamba2_mixer import Mixer, expanded
-from ..layers.mamba2_mixer import mixer as mamba_mixer
+from ..layers.mamba2_mixer import bamba_sizes, mixer
 from ..trees.modules import Module
 from .llama import LLAMA
 
 
-def _mixer(d: Decoder, c: ModelConfig) -> Module:
-    sizes = Mixer(
-        hidden=d.width(c),
-        inner=expanded(c, "mamba_expand", d.width(c)),
-        heads=c.dim("mamba_n_heads", default=128),
-        groups=c.dim("mamba_n_groups", default=1),
-        state=c.dim("mamba_d_state", default=256),
-        kernel=c.dim("mamba_d_conv", default=4),
-        bias=c.flag("mamba_proj_bias", default=False),
-        conv_bias=c.flag("mamba_conv_bias", default=True),
-    )
-    act = d.act(c)
-    return mamba_mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=act)
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    attends = kind == "attention"
+    attends, sizes = kind == "attention", bamba_sizes(c, d.width(c))
     return Module(
         "BambaDecoderLayer",
         feed_forward=d.mlp(d, c),
         input_layernorm=d.norm(d, c, d.width(c)),
         pre_ff_layernorm=d.norm(d, c, d.width(c)),
-        mamba=None if attends else _mixer(d, c),
+        mamba=None
+        if attends
+        else mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=d.act(c)),
         self_attn=d.attention(d, c) if attends else None,
     )
 

@@ -7,7 +7,7 @@ its gated norm is optional. The multipliers of the config are numbers, not tenso
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder
-from ..layers.mamba2_mixer import Mixer, expanded, mixer
+from ..layers.mamba2_mixer import bamba_sizes, expanded, mixer
 from ..trees.modules import Linear, Module
 from .llama import LLAMA
 
@@ -20,16 +20,7 @@ def _inner(d: Decoder, c: ModelConfig) -> Dim:
 
 
 def _mixer(d: Decoder, c: ModelConfig) -> Module:
-    sizes = Mixer(
-        hidden=d.width(c),
-        inner=_inner(d, c),
-        heads=c.dim("mamba_n_heads", default=128),
-        groups=c.dim("mamba_n_groups", default=1),
-        state=c.dim("mamba_d_state", default=256),
-        kernel=c.dim("mamba_d_conv", default=4),
-        bias=c.flag("mamba_proj_bias", default=False),
-        conv_bias=c.flag("mamba_conv_bias", default=True),
-    )
+    sizes = bamba_sizes(c, d.width(c), _inner(d, c))
     norm = "FalconH1RMSNormGated" if c.flag("mamba_rms_norm", default=False) else None
     module = mixer("FalconH1Mixer", sizes, norm=norm, act=d.act(c))
     bias = c.flag("projectors_bias", default=False)  # the output's own switch

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder
-from ..layers.mamba2_mixer import Mixer, expanded
-from ..layers.mamba2_mixer import mixer as mamba_mixer
+from ..layers.mamba2_mixer import bamba_sizes, mixer
 from ..trees.modules import Module
 from .granitemoe import GRANITE_MOE, moe
 from .granitemoeshared import shared_mlp
@@ -20,19 +19,9 @@ from .granitemoeshared import shared_mlp
 _MAMBA = ("linear_attention", "mamba")
 
 
-def mixer(d: Decoder, c: ModelConfig) -> Module:
-    sizes = Mixer(
-        hidden=d.width(c),
-        inner=expanded(c, "mamba_expand", d.width(c)),
-        heads=c.dim("mamba_n_heads", default=128),
-        groups=c.dim("mamba_n_groups", default=1),
-        state=c.dim("mamba_d_state", default=256),
-        kernel=c.dim("mamba_d_conv", default=4),
-        bias=c.flag("mamba_proj_bias", default=False),
-        conv_bias=c.flag("mamba_conv_bias", default=True),
-    )
-    act = d.act(c)
-    return mamba_mixer(f"{d.name}MambaLayer", sizes, norm=f"{d.name}RMSNormGated", act=act)
+def _mixer(d: Decoder, c: ModelConfig) -> Module:
+    sizes, norm = bamba_sizes(c, d.width(c)), f"{d.name}RMSNormGated"
+    return mixer(f"{d.name}MambaLayer", sizes, norm=norm, act=d.act(c))
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -47,7 +36,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
         post_attention_layernorm=d.norm(d, c, d.width(c)),
         block_sparse_moe=moe(d, c) if count else None,
         shared_mlp=shared,
-        mamba=mixer(d, c) if mamba else None,
+        mamba=_mixer(d, c) if mamba else None,
     )
 
 

@@ -6,24 +6,18 @@ step and of B and C; one in ``expert_layer_period`` has experts in place of its 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.dims import Dim
 from ..layers.blocks import activation, depthwise
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated
 from ..layers.experts import experts, router
 from ..trees.keeps import State
 from ..trees.modules import Linear, Module, Weight
 from .llama import LLAMA
-
-
-def time_step_rank(c: ModelConfig, hidden: Dim) -> Dim:
-    """``auto`` is hidden_size / 16, rounded up."""
-    if c.raw("mamba_dt_rank") in (None, "auto"):
-        return named(-(-int(hidden) // 16), "mamba_dt_rank", "hidden_size / 16, rounded up")
-    return c.dim("mamba_dt_rank")
+from .mamba import time_step_rank
 
 
 def _mixer(d: Decoder, c: ModelConfig) -> Module:
-    h, rank = d.width(c), time_step_rank(c, d.width(c))
+    h, rank = d.width(c), time_step_rank(c, d.width(c), "mamba_dt_rank")
     inner = c.dim("mamba_expand", default=2) * h
     state = c.dim("mamba_d_state", default=16)
     kernel = c.dim("mamba_d_conv", default=4)

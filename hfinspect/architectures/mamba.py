@@ -24,11 +24,11 @@ def _inner(c: ModelConfig, h: Dim) -> Dim:
     return width
 
 
-def time_step_rank(c: ModelConfig, h: Dim) -> Dim:
+def time_step_rank(c: ModelConfig, h: Dim, key: str = "time_step_rank") -> Dim:
     """``auto`` is hidden_size / 16, rounded up."""
-    if c.raw("time_step_rank") in (None, "auto"):
-        return named(-(-int(h) // 16), "time_step_rank", "hidden_size / 16, rounded up")
-    return c.dim("time_step_rank")
+    if c.raw(key) in (None, "auto"):
+        return named(-(-int(h) // 16), key, "hidden_size / 16, rounded up")
+    return c.dim(key)
 
 
 def mixer(d: Spelled, c: ModelConfig) -> Module:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import spelled as s
 from ..layers.blocks import (
     Heads,
     activation,
@@ -18,24 +19,21 @@ from ..layers.blocks import (
     rms_norms,
     size,
 )
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
+from ..layers.decoders import SEQUENCE_HEAD
+from ..layers.spelled import Spelled
 from ..trees.keeps import State
-from ..trees.modules import Embedding, Layers, Linear, Module, Weight
-from .jamba import time_step_rank
+from ..trees.modules import Layers, Linear, Module, Weight
+from .mamba import time_step_rank
 from .zamba2 import tied_to
 
-_hidden = size("hidden_size", default=3712)
-_norm = rms_norms("ZambaRMSNorm", 1e-5)
 
-
-def mixer(c: ModelConfig) -> Module:
-    h, heads = _hidden(c), c.dim("n_mamba_heads", default=2)
+def mixer(d: Spelled, c: ModelConfig) -> Module:
+    h, heads = d.width(c), c.dim("n_mamba_heads", default=2)
     inner = c.dim("mamba_expand", default=2) * h
     width = c.divided(inner, heads, "mamba_expand · hidden_size", "n_mamba_heads")
     state, kernel = c.dim("mamba_d_state", default=16), c.dim("mamba_d_conv", default=4)
     bias = c.flag("mamba_proj_bias", default=False)
-    rank = time_step_rank(c, h)
+    rank = time_step_rank(c, h, "mamba_dt_rank")
     return Module(
         "ZambaMambaMixer",
         x_proj_weight=Weight(heads, rank + state * 2, width),
@@ -52,16 +50,10 @@ def mixer(c: ModelConfig) -> Module:
     )
 
 
-def mamba_layer(c: ModelConfig) -> Module:
-    return Module(
-        "ZambaMambaDecoderLayer", mamba=mixer(c), input_layernorm=_norm(c, _hidden(c))
-    )  # fmt: skip
-
-
-def shared_block(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def shared_block(d: Spelled, c: ModelConfig) -> Module:
+    h = d.width(c)
     wide = c.dim("attention_hidden_size", default=2 * h)
-    query = c.dim("num_attention_heads", default=16)
+    query = d.heads(c)
     heads = Heads(
         query,
         c.dim("num_key_value_heads", default=16),
@@ -74,8 +66,8 @@ def shared_block(c: ModelConfig) -> Module:
         "ZambaAttentionDecoderLayer",
         self_attn=attention,
         feed_forward=gated_mlp("ZambaMLP", h, inner, act=c.text("hidden_act", default="gelu")),
-        input_layernorm=_norm(c, wide),
-        pre_ff_layernorm=_norm(c, h),
+        input_layernorm=d.norms(c, wide),
+        pre_ff_layernorm=d.norms(c, h),
     )
 
 
@@ -96,9 +88,10 @@ def kinds(c: ModelConfig) -> Sequence[str]:
     return found
 
 
-def layers(c: ModelConfig) -> Layers:
-    mamba, shared = mamba_layer(c), shared_block(c)
-    linear = Linear(_hidden(c), _hidden(c), bias=False)
+def layers(d: Spelled, c: ModelConfig) -> Layers:
+    parts = {"mamba": mixer(d, c), "input_layernorm": s.norm(d, c)}
+    mamba, shared = Module("ZambaMambaDecoderLayer", parts), shared_block(d, c)
+    linear = Linear(d.width(c), d.width(c), bias=False)
     out: list[Module] = []
     again: Module | None = None
     for i, kind in enumerate(kinds(c)):
@@ -114,21 +107,9 @@ def layers(c: ModelConfig) -> Layers:
     return Layers(out)
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "ZambaModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=layers(c),
-        final_layernorm=_norm(c, _hidden(c)),
-        scope=True,  # the shared block is named from here
-    )
-
-
-register(
-    "zamba",
-    decoder_classes(
-        "Zamba", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
-    ),
-    base_prefix="model",
-    category="text decoder",
-)
+_ZAMBA = Spelled(
+    "Zamba", width=size("hidden_size", default=3712), heads=size("num_attention_heads", default=16),
+    vocab=size("vocab_size", default=32000), norms=rms_norms("ZambaRMSNorm", 1e-5), prefix="model",
+    model={"embed_tokens": s.words, "layers": layers, "final_layernorm": s.norm}, scope=True,
+)  # fmt: skip
+_ZAMBA.register("zamba", _ZAMBA.classes(heads=SEQUENCE_HEAD))

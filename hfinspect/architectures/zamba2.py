@@ -12,14 +12,14 @@ from dataclasses import replace
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import spelled as s
 from ..layers.blocks import Heads, activation, grouped_attention, layer_types, rms_norms, size
-from ..layers.heads import decoder_classes
+from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.mamba2_mixer import Mixer, expanded
 from ..layers.mamba2_mixer import mixer as mamba_mixer
-from ..trees.catalog import register
+from ..layers.spelled import Spelled
 from ..trees.modules import (
     Activation,
-    Embedding,
     Layers,
     Linear,
     Module,
@@ -35,14 +35,10 @@ _HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
 _MAX_BLOCKS = 16
 
 
-_hidden = size("hidden_size", default=2560)
-_norm = rms_norms("Zamba2RMSNorm", 1e-5)
-
-
-def mamba_layer(c: ModelConfig) -> Module:
+def mamba_layer(d: Spelled, c: ModelConfig) -> Module:
     sizes = Mixer(
-        hidden=_hidden(c),
-        inner=expanded(c, "mamba_expand", _hidden(c)),
+        hidden=d.width(c),
+        inner=expanded(c, "mamba_expand", d.width(c)),
         heads=c.dim("n_mamba_heads", default=8),
         groups=c.dim("mamba_ngroups", default=1),
         state=c.dim("mamba_d_state", default=64),
@@ -53,7 +49,7 @@ def mamba_layer(c: ModelConfig) -> Module:
     return Module(
         "Zamba2MambaDecoderLayer",
         mamba=mamba_mixer("Zamba2MambaMixer", sizes, norm="Zamba2RMSNormGated"),
-        input_layernorm=_norm(c, _hidden(c)),
+        input_layernorm=s.norm(d, c),
     )
 
 
@@ -69,19 +65,19 @@ def adapters(c: ModelConfig, inputs: int, outputs: int, *, block: int, uses: int
     return ModuleList(adapter if use % blocks == block else other for use in range(uses))
 
 
-def _wide(c: ModelConfig) -> Dim:
+def _wide(d: Spelled, c: ModelConfig) -> Dim:
     """Hidden state and embedding side by side; a saved config lists it."""
-    return c.dim("attention_hidden_size", default=2 * _hidden(c))
+    return c.dim("attention_hidden_size", default=2 * d.width(c))
 
 
-def attention(c: ModelConfig, *, block: int, uses: int) -> Module:
-    wide = _wide(c)
-    query = c.dim("num_attention_heads", default=32)
+def attention(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> Module:
+    wide = _wide(d, c)
+    query = d.heads(c)
     kv = c.dim("num_key_value_heads", default=query)
-    dim = c.dim("attention_head_dim", "head_dim", default=2 * _hidden(c) // query)
+    dim = c.dim("attention_head_dim", "head_dim", default=2 * d.width(c) // query)
     heads = Heads(query, kv, dim)
     module = grouped_attention("Zamba2Attention", wide, heads)
-    module.children["o_proj"] = Linear(query * heads.dim, _hidden(c), bias=False, kind="output")
+    module.children["o_proj"] = Linear(query * heads.dim, d.width(c), bias=False, kind="output")
     if c.flag("use_shared_attention_adapter", default=False):
         for name in ("q", "k", "v"):
             slots = adapters(c, wide, wide, block=block, uses=uses)
@@ -89,13 +85,13 @@ def attention(c: ModelConfig, *, block: int, uses: int) -> Module:
     return module
 
 
-def shared_transformer(c: ModelConfig, *, block: int, uses: int) -> Module:
-    h = _hidden(c)
+def shared_transformer(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> Module:
+    h = d.width(c)
     inner = c.dim("intermediate_size", default=4 * h)
     bias = c.flag("add_bias_linear", default=False)
     return Module(
         "Zamba2AttentionDecoderLayer",
-        self_attn=attention(c, block=block, uses=uses),
+        self_attn=attention(d, c, block=block, uses=uses),
         feed_forward=Module(
             "Zamba2MLP",
             gate_up_proj=Linear(h, 2 * inner, bias=bias, kind="gate_up"),
@@ -104,8 +100,8 @@ def shared_transformer(c: ModelConfig, *, block: int, uses: int) -> Module:
             gate_up_proj_adapter_list=adapters(c, h, 2 * inner, block=block, uses=uses),
             component=Component.MLP,
         ),
-        input_layernorm=_norm(c, _wide(c)),
-        pre_ff_layernorm=_norm(c, h),
+        input_layernorm=d.norms(c, _wide(d, c)),
+        pre_ff_layernorm=d.norms(c, h),
     )
 
 
@@ -121,7 +117,7 @@ def tied_to(module: Module, at: str) -> Module:
     return twin
 
 
-def layers(c: ModelConfig) -> Layers:
+def layers(d: Spelled, c: ModelConfig) -> Layers:
     count = c.count("num_hidden_layers", default=54)
     key = "layers_block_type" if c.has("layers_block_type") else "layer_types"
     kinds = layer_types(
@@ -133,8 +129,8 @@ def layers(c: ModelConfig) -> Layers:
     # A saved config lists where they are, for the slots only.
     listed = c.has("hybrid_layer_ids")
     uses = len(c.dims("hybrid_layer_ids", minimum=0)) if listed else kinds.count("hybrid")
-    mamba, out = mamba_layer(c), []
-    linear = Linear(_hidden(c), _hidden(c), bias=False)
+    mamba, out = mamba_layer(d, c), []
+    linear = Linear(d.width(c), d.width(c), bias=False)
     again: list[Module] = []  # each block as its later uses have it: tied, or a copy of its own
     use = 0
     for i, kind in enumerate(kinds):
@@ -142,7 +138,7 @@ def layers(c: ModelConfig) -> Layers:
             out.append(mamba)
             continue
         if use < blocks:
-            shared = shared_transformer(c, block=use, uses=uses)
+            shared = shared_transformer(d, c, block=use, uses=uses)
             at = f"layers.{i}.shared_transformer"
             again.append(tied_to(shared, at) if c.tied() else shared)
         else:
@@ -159,21 +155,10 @@ def layers(c: ModelConfig) -> Layers:
     return Layers(out)
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "Zamba2Model",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=layers(c),
-        final_layernorm=_norm(c, _hidden(c)),
-        scope=True,  # the shared blocks are named from here
-    )
-
-
-register(
-    "zamba2",
-    decoder_classes(
-        "Zamba2", model, hidden=_hidden, tied_default=True, heads=("ForSequenceClassification",)
-    ),
-    base_prefix="model",
-    category="text decoder",
-)
+_ZAMBA = Spelled(
+    "Zamba2", width=size("hidden_size", default=2560),
+    heads=size("num_attention_heads", default=32), vocab=size("vocab_size", default=32000),
+    norms=rms_norms("Zamba2RMSNorm", 1e-5), prefix="model",
+    model={"embed_tokens": s.words, "layers": layers, "final_layernorm": s.norm}, scope=True,
+)  # fmt: skip
+_ZAMBA.register("zamba2", _ZAMBA.classes(heads=SEQUENCE_HEAD))

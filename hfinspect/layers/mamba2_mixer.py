@@ -64,6 +64,20 @@ def mixer(class_name: str, m: Mixer, *, norm: str | None, act: str | None = "sil
     )
 
 
+def bamba_sizes(c: ModelConfig, hidden: Dim, inner: Dim | None = None) -> Mixer:
+    """The sizes under Bamba's keys; without ``inner`` mamba_expand · hidden."""
+    return Mixer(
+        hidden=hidden,
+        inner=expanded(c, "mamba_expand", hidden) if inner is None else inner,
+        heads=c.dim("mamba_n_heads", default=128),
+        groups=c.dim("mamba_n_groups", default=1),
+        state=c.dim("mamba_d_state", default=256),
+        kernel=c.dim("mamba_d_conv", default=4),
+        bias=c.flag("mamba_proj_bias", default=False),
+        conv_bias=c.flag("mamba_conv_bias", default=True),
+    )
+
+
 def expanded(c: ModelConfig, key: str, hidden: Dim, default: int = 2) -> Dim:
     """int(expand · hidden_size): expand may be fractional."""
     expand = c.number(key, default=default)

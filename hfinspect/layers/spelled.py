@@ -193,7 +193,8 @@ class Spelled:
 
     ``bias`` is that of all linears, ``attention_bias`` that of queries, keys and values where it is
     another, ``out_bias`` that of their output. ``joined`` is the width of queries, keys and values
-    in one matrix. ``prefix`` is where classes with a head keep the model.
+    in one matrix. ``prefix`` is where classes with a head keep the model; ``scope``: ties within it
+    are named from it.
     """
 
     name: str
@@ -215,7 +216,8 @@ class Spelled:
     mlp: Mapping[str, Part] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
     prefix: str = "transformer"
-    tied: bool = True
+    tied: bool | None = True
+    scope: bool = False
 
     def like(self, name: str, **differences: Any) -> Spelled:
         """The same family but for its name and the fields given."""
@@ -236,7 +238,7 @@ class Spelled:
 
     def base(self, c: ModelConfig) -> Module:
         """``{name}Model``."""
-        return self.of(c, "Model", self.model)
+        return self.of(c, "Model", self.model, scope=self.scope)
 
     def classes(self, **options: Any) -> dict[str, Builder]:
         """The usual classes of a decoder; ``options`` are those of ``decoder_classes``."""
