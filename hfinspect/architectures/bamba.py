@@ -12,14 +12,13 @@ from .llama import LLAMA
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     attends, sizes = kind == "attention", bamba_sizes(c, d.width(c))
+    mixed = mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=d.act(c))
     return Module(
         "BambaDecoderLayer",
         feed_forward=d.mlp(d, c),
         input_layernorm=d.norm(d, c, d.width(c)),
         pre_ff_layernorm=d.norm(d, c, d.width(c)),
-        mamba=None
-        if attends
-        else mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=d.act(c)),
+        mamba=None if attends else mixed,
         self_attn=d.attention(d, c) if attends else None,
     )
 

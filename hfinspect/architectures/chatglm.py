@@ -16,109 +16,100 @@ and so files hold the base model under ``transformer.``.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import size, two_layer_mlp
+from ..layers import spelled as s
+from ..layers.blocks import rms_norms, size
 from ..layers.heads import classifier, lm_head, to_words
-from ..trees.catalog import register
+from ..layers.spelled import Spelled
 from ..trees.modules import (
     Activation,
     Buffer,
     Dropout,
     Embedding,
-    LayerNorm,
-    Layers,
     Linear,
     Module,
-    RMSNorm,
     Sequential,
 )  # fmt: skip
 from .cogvlm import vision_model
 
-_hidden = size("hidden_size", default=4096)
+_BIASED = s.flagged("add_bias_linear")
 
 
-def _layers(c: ModelConfig) -> Dim:
-    return c.count("num_layers", "num_hidden_layers", default=28)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layernorm_epsilon", default=1e-5)
-    if c.flag("rmsnorm", default=True):
-        return RMSNorm(_hidden(c), eps=eps)
-    return LayerNorm(_hidden(c), eps=eps)
+def _norms(c: ModelConfig, width: int) -> Module:
+    key, rms = "layernorm_epsilon", c.flag("rmsnorm", default=True)
+    return rms_norms("RMSNorm", 1e-5, key)(c, width) if rms else s.layer_norms(key)(c, width)
 
 
 _channels = size("kv_channels", default=128)
 
 
-def attention(c: ModelConfig) -> Module:
-    """H·(h + 2g)·d for q, k and v with g groups (as many as heads without multi-query)."""
-    h, head = _hidden(c), _channels(c)
-    heads = c.dim("num_attention_heads", default=32)
-    bias = c.flag("add_bias_linear", default=False)
-    width = 3 * (heads * head)
+def _joined(d: Spelled, c: ModelConfig) -> Dim:
+    """(h + 2g)·d for q, k and v with g groups (as many as heads without multi-query)."""
+    heads, head = d.heads(c), _channels(c)
     if c.flag("multi_query_attention", default=False):
-        width = heads * head + 2 * (c.dim("multi_query_group_num", default=1) * head)
-    return Module(
-        "SelfAttention",
-        query_key_value=Linear(
-            h, width, bias=bias or c.flag("add_qkv_bias", default=False), kind="qkv"
-        ),
-        core_attention=Activation("CoreAttention"),
-        dense=Linear(heads * head, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+        return heads * head + 2 * (c.dim("multi_query_group_num", default=1) * head)
+    return 3 * (heads * head)
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("ffn_hidden_size", default=13696)
-    bias = c.flag("add_bias_linear", default=False)
-    return Module(
-        "GLMBlock",
-        input_layernorm=_norm(c),
-        self_attention=attention(c),
-        post_attention_layernorm=_norm(c),
-        mlp=Module(
-            "MLP",
-            dense_h_to_4h=Linear(h, inner * 2, bias=bias, kind="gate_up"),
-            dense_4h_to_h=Linear(inner, h, bias=bias, kind="down"),
-            component=Component.MLP,
-        ),
-    )
+def _output(d: Spelled, c: ModelConfig) -> Module:
+    return Linear(d.heads(c) * _channels(c), d.width(c), bias=_BIASED(c), kind="output")
 
 
-def _prefix(c: ModelConfig, width: Dim) -> dict[str, Module]:
+def _prefix(d: Spelled, c: ModelConfig, width: Dim) -> Module | None:
     """P-tuning's prefix: keys and values of every layer for pre_seq_len virtual tokens."""
     length = c.optional_dim("pre_seq_len")
     if length is None:
-        return {}
-    h, whole = _hidden(c), _layers(c) * width * 2
+        return None
+    h, whole = d.width(c), c.count(*d.depth.keys, default=d.depth.default) * width * 2
     projected = c.flag("prefix_projection", default=False)
     size = (h if _is_first(c) else whole) if projected else whole
     trans = Sequential(Linear(size, h), Activation("Tanh"), Linear(h, whole)) if projected else None
     table = Embedding(length, size, kind=None)
-    encoder = Module("PrefixEncoder", embedding=table, trans=trans, component=Component.EMBEDDING)
-    return {"prefix_encoder": encoder, "dropout": Dropout(0.1)}
+    return Module("PrefixEncoder", embedding=table, trans=trans, component=Component.EMBEDDING)
 
 
-def base(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    vocab = c.dim("padded_vocab_size", "vocab_size", default=65024)
-    encoder = Module(
-        "GLMTransformer",
-        layers=Layers.of(_layers(c), layer(c)),
-        final_layernorm=_norm(c) if c.flag("post_layer_norm", default=True) else None,
-    )
-    return Module(
-        "ChatGLMModel",
-        {
-            "embedding": Module("Embedding", word_embeddings=Embedding(vocab, h)),
-            # Half of a head is rotated; saved, so files hold its frequencies.
-            "rotary_pos_emb": Module("RotaryEmbedding", inv_freq=Buffer(_channels(c) // 4)),
-            "encoder": encoder,
-            "output_layer": to_words(h, vocab),
-            **_prefix(c, _channels(c) * c.dim("multi_query_group_num", default=1)),
-        },
-    )
+def _after_prefix(_d: Spelled, c: ModelConfig) -> Module | None:
+    return None if c.optional_dim("pre_seq_len") is None else Dropout(0.1)
+
+
+def _encoder(d: Spelled, c: ModelConfig) -> Module:
+    last = s.norm(d, c) if c.flag("post_layer_norm", default=True) else None
+    return Module("GLMTransformer", layers=s.layers(d, c), final_layernorm=last)
+
+
+_GLM = Spelled(
+    "ChatGLM",
+    width=size("hidden_size", default=4096),
+    heads=size("num_attention_heads", default=32),
+    depth=size("num_layers", "num_hidden_layers", default=28),
+    vocab=size("padded_vocab_size", "vocab_size", default=65024),
+    inner=s.inner_size("ffn_hidden_size", default=13696),
+    norms=_norms,
+    bias=_BIASED,
+    attention_bias=lambda c: _BIASED(c) or c.flag("add_qkv_bias", default=False),
+    joined=_joined,
+    called={"Block": "GLMBlock", "Attention": "SelfAttention", "MLP": "MLP"},
+    model={
+        "embedding": lambda d, c: Module("Embedding", word_embeddings=s.words(d, c)),
+        # Half of a head is rotated; saved, so files hold its frequencies.
+        "rotary_pos_emb": lambda _d, c: Module(
+            "RotaryEmbedding", inv_freq=Buffer(_channels(c) // 4)
+        ),
+        "encoder": _encoder,
+        "output_layer": lambda d, c: to_words(d.width(c), d.vocab(c)),
+        "prefix_encoder": lambda d, c: _prefix(
+            d, c, _channels(c) * c.dim("multi_query_group_num", default=1)
+        ),
+        "dropout": _after_prefix,
+    },
+    block={
+        "input_layernorm": s.norm, "self_attention": s.attention,
+        "post_attention_layernorm": s.norm, "mlp": s.mlp,
+    },
+    attention={
+        "query_key_value": s.qkv, "core_attention": s.shown("CoreAttention"), "dense": _output,
+    },
+    mlp={"dense_h_to_4h": s.gate_up, "dense_4h_to_h": s.down},
+)  # fmt: skip
 
 
 # ---- the first ChatGLM
@@ -128,39 +119,32 @@ def _is_first(c: ModelConfig) -> bool:
     return not c.has("padded_vocab_size") and c.has("position_encoding_2d", "inner_hidden_size")
 
 
-def _first_layer(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    inner = c.dim("inner_hidden_size", default=16384)
-    norm = LayerNorm(h, eps=c.number("layernorm_epsilon", default=1e-5))
-    heads = c.dim("num_attention_heads", default=32)
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
+def _rotary(d: Spelled, c: ModelConfig) -> Module:
+    head = d.head(c)
     rotated = head // 2 if c.flag("position_encoding_2d", default=True) else head
-    return Module(
-        "GLMBlock",
-        input_layernorm=norm,
-        attention=Module(
-            "SelfAttention",
-            rotary_emb=Module("RotaryEmbedding", inv_freq=Buffer(rotated // 2)),
-            query_key_value=Linear(h, 3 * h, kind="qkv"),
-            dense=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        post_attention_layernorm=norm,
-        mlp=two_layer_mlp("GLU", h, inner, names=("dense_h_to_4h", "dense_4h_to_h")),
-    )
+    return Module("RotaryEmbedding", inv_freq=Buffer(rotated // 2))
 
 
-def _first_base(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        "ChatGLMModel",
-        {
-            "word_embeddings": Embedding(c.dim("vocab_size", default=150528), h),
-            "layers": Layers.of(_layers(c), _first_layer(c)),
-            "final_layernorm": LayerNorm(h, eps=c.number("layernorm_epsilon", default=1e-5)),
-            **_prefix(c, h),
-        },
-    )
+_FIRST = _GLM.like(
+    "ChatGLM",
+    vocab=size("vocab_size", default=150528),
+    inner=s.inner_size("inner_hidden_size", default=16384),
+    norms=s.layer_norms("layernorm_epsilon"),
+    bias=s.always,
+    attention_bias=s.always,
+    joined=s.thrice,
+    called={**_GLM.called, "MLP": "GLU"},
+    model={
+        "word_embeddings": s.words, "layers": s.layers, "final_layernorm": s.norm,
+        "prefix_encoder": lambda d, c: _prefix(d, c, d.width(c)), "dropout": _after_prefix,
+    },
+    block={
+        "input_layernorm": s.norm, "attention": s.attention, "post_attention_layernorm": s.norm,
+        "mlp": s.mlp,
+    },
+    attention={"rotary_emb": _rotary, "query_key_value": s.qkv, "dense": s.output},
+    mlp={"dense_h_to_4h": s.up, "dense_4h_to_h": s.down},
+)  # fmt: skip
 
 
 # ---- classes
@@ -168,11 +152,11 @@ def _first_base(c: ModelConfig) -> Module:
 
 def _transformer(c: ModelConfig) -> Module:
     if _is_first(c):
-        return _first_base(c)
-    module = base(c)
+        return _FIRST.base(c)
+    module = _GLM.base(c)
     if c.has("vision_config"):
         inner = c.dim("ffn_hidden_size", default=13696)
-        module.children["vision"] = vision_model(c, inner, _hidden(c))
+        module.children["vision"] = vision_model(c, inner, _GLM.width(c))
     return module
 
 
@@ -180,9 +164,9 @@ def conditional_generation(c: ModelConfig) -> Module:
     """The first version has its head outside the base model, tied unless the config says no."""
     module = Module("ChatGLMForConditionalGeneration", transformer=_transformer(c))
     if _is_first(c):
-        vocab = c.dim("vocab_size", default=150528)
         at = "transformer.word_embeddings.weight"
-        module.children["lm_head"] = lm_head(c, _hidden(c), vocab, tied_to=at)
+        head = lm_head(c, _FIRST.width(c), _FIRST.vocab(c), tied_to=at)
+        module.children["lm_head"] = head
     return module
 
 
@@ -190,20 +174,18 @@ def sequence_classification(c: ModelConfig) -> Module:
     return Module(
         "ChatGLMForSequenceClassification",
         transformer=_transformer(c),
-        classifier_head=classifier(_hidden(c), c.num_labels),
+        classifier_head=classifier(_GLM.width(c), c.num_labels),
     )
 
 
-register(
+_GLM.register(
     "chatglm",
     {
         "ChatGLMForConditionalGeneration": conditional_generation,
         "ChatGLMModel": conditional_generation,
         "ChatGLMForSequenceClassification": sequence_classification,
     },
-    base_prefix="transformer",
     # Some conversions put the output layer where others have it.
     aliases={"lm_head.": "transformer.output_layer."},
-    category="text decoder",
     source="modeling_chatglm.py of THUDM/chatglm-6b, chatglm2-6b, glm-4-9b; index of chatglm2-6b",
 )

@@ -12,10 +12,8 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, layer_types
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import corrected_router, shared_width, stacked_experts
-from ..layers.heads import causal_lm
 from ..layers.latent import latent_attention, latent_sizes
 from ..layers.latent_decoders import listed_kinds
-from ..trees.catalog import register_pair
 from ..trees.modules import Linear, Module, Weight
 from .deepseek_v32 import indexer
 from .llama import LLAMA
@@ -88,36 +86,25 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     return list(zip(mlps, indexers, strict=True))
 
 
-_HY = LLAMA.like(
-    "HYV4", vocab_size=120832, hidden_size=2816, intermediate_size=6912, num_hidden_layers=34,
-    rms_norm_eps=1e-5, mlp=lambda d, c: _gated(d, c, d.inner(c)), moe=_moe, layer=_layer,
-    kinds=_kinds, rotary=False,
-)  # fmt: skip
-
-
-def _joining(c: ModelConfig) -> Module:
+def _joining(d: Decoder, c: ModelConfig) -> Module:
     """How the streams join at the end."""
     streams = c.dim("hc_mult", default=4)
     return Module(
         "HYV4HyperHead",
-        hc_head_fn=Weight(streams, streams * _HY.width(c)),
+        hc_head_fn=Weight(streams, streams * d.width(c)),
         hc_head_base=Weight(streams),
         hc_head_scale=Weight(1),
     )
 
 
-def _model(c: ModelConfig) -> Module:
-    whole = _HY.model(c)
-    whole.children["hc_pre"] = Module("HyperConnections", hc_head=_joining(c))
-    return whole
-
-
-def _bare(c: ModelConfig) -> Module:
-    """The base model as a root: a save then swaps the words of one name."""
-    whole = _HY.model(c)
-    whole.children["hc_head"] = Module("HYV4HyperHead", hc_pre=_joining(c))
-    return whole
-
-
-_causal = causal_lm("HYV4ForCausalLM", _model)
-register_pair("hy_v4", "HYV4", _causal, _bare, "text decoder", ending="ForCausalLM")
+_HY = LLAMA.like(
+    "HYV4", vocab_size=120832, hidden_size=2816, intermediate_size=6912, num_hidden_layers=34,
+    rms_norm_eps=1e-5, mlp=lambda d, c: _gated(d, c, d.inner(c)), moe=_moe, layer=_layer,
+    kinds=_kinds, rotary=False, endings=(),
+    further=lambda d, c: {"hc_pre": Module("HyperConnections", hc_head=_joining(d, c))},
+)  # fmt: skip
+# The base model as a root: a save then swaps the words of one name.
+_BARE = _HY.like(
+    "HYV4", further=lambda d, c: {"hc_head": Module("HYV4HyperHead", hc_pre=_joining(d, c))}
+)
+_HY.register("hy_v4", more={"HYV4Model": _BARE.model})

@@ -11,73 +11,61 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.blocks import size, two_layer_mlp
-from ..layers.heads import causal_lm
+from ..layers import spelled as s
+from ..layers.blocks import rms_norms, size, two_layer_mlp
+from ..layers.spelled import Spelled
 from ..layers.vision import scaled
-from ..trees.catalog import register
 from ..trees.modules import (
-    Activation,
     Conv,
-    Dropout,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
-    RMSNorm,
     Weight,
 )  # fmt: skip
 
-_hidden = size("hidden_size", "n_embd", default=4096)
+_BIASED = s.unless("no_bias", default=True)
 
 
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(_hidden(c), eps=c.number("layer_norm_epsilon", default=1e-6))
+def _channels(d: Spelled, c: ModelConfig) -> Dim:
+    return c.dim("kv_channels", default=128) * d.heads(c)
 
 
-def block(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    heads = c.dim("num_attention_heads", "n_head", default=32)
-    width = c.dim("kv_channels", default=128) * heads
-    inner = c.dim("intermediate_size", "ffn_hidden_size", default=22016) // 2
-    bias = not c.flag("no_bias", default=True)
-    return Module(
-        "QWenBlock",
-        ln_1=_norm(c),
-        attn=Module(
-            "QWenAttention",
-            c_attn=Linear(h, 3 * width, kind="qkv"),
-            c_proj=Linear(h, width, bias=bias, kind="output"),
-            attn_dropout=Dropout(c.number("attn_dropout_prob", default=0.0)),
-            component=Component.ATTENTION,
-        ),
-        ln_2=_norm(c),
-        mlp=Module(
-            "QWenMLP",
-            w1=Linear(h, inner, bias=bias, kind="up"),
-            w2=Linear(h, inner, bias=bias, kind="gate"),
-            c_proj=Linear(inner, h, bias=bias, kind="down"),
-            component=Component.MLP,
-        ),
-    )
+def _output(d: Spelled, c: ModelConfig) -> Module:
+    return Linear(d.width(c), _channels(d, c), bias=_BIASED(c), kind="output")
 
 
-def model(c: ModelConfig) -> Module:
+def _visual(_d: Spelled, c: ModelConfig) -> Module | None:
     if c.has("audio"):
         raise UnknownArchitectureError(
             "a qwen config with audio (Qwen-Audio)", "is not in the catalog",
             where=c.path or None, hint="a checkpoint's headers are read without the catalog",
         )  # fmt: skip
-    vocab = c.dim("vocab_size", "padded_vocab_size", default=151936)
-    return Module(
-        "QWenModel",
-        wte=Embedding(vocab, _hidden(c)),
-        drop=Dropout(c.number("emb_dropout_prob", default=0.0)),
-        rotary_emb=Activation("RotaryEmbedding"),
-        h=Layers.of(c.count("num_hidden_layers", "n_layer", default=32), block(c)),
-        ln_f=_norm(c),
-        visual=vision(c.section("visual")) if c.has("visual") else None,
-    )
+    return vision(c.section("visual")) if c.has("visual") else None
+
+
+_QWEN = Spelled(
+    "QWen",
+    width=size("hidden_size", "n_embd", default=4096),
+    heads=size("num_attention_heads", "n_head", default=32),
+    depth=size("num_hidden_layers", "n_layer", default=32),
+    vocab=size("vocab_size", "padded_vocab_size", default=151936),
+    inner=lambda c, _h: c.dim("intermediate_size", "ffn_hidden_size", default=22016) // 2,
+    norms=rms_norms("RMSNorm", 1e-6, "layer_norm_epsilon"),
+    bias=_BIASED,
+    attention_bias=s.always,
+    joined=lambda d, c: 3 * _channels(d, c),
+    model={
+        "wte": s.words, "drop": s.dropout("emb_dropout_prob"),
+        "rotary_emb": s.shown("RotaryEmbedding"), "h": s.layers, "ln_f": s.norm, "visual": _visual,
+    },
+    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
+    attention={
+        "c_attn": s.qkv, "c_proj": _output, "attn_dropout": s.dropout("attn_dropout_prob"),
+    },
+    mlp={"w1": s.up, "w2": s.gate, "c_proj": s.down},
+    tied=False,
+)  # fmt: skip
 
 
 # ---- Qwen-VL's tower
@@ -144,16 +132,8 @@ def vision(c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-register(
+_QWEN.register(
     "qwen",
-    {
-        "QWenLMHeadModel": causal_lm(
-            "QWenLMHeadModel", model, prefix="transformer", embedding="wte"
-        ),
-        "QWenModel": model,
-    },
-    base="QWenModel",
-    base_prefix="transformer",
-    category="text decoder",
+    _QWEN.classes(causal="LMHeadModel", heads=()),
     source="modeling_qwen.py of Qwen/Qwen-7B, visual.py of Qwen-VL, index of Qwen-7B-Chat-Int4",
 )
