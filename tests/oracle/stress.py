@@ -88,8 +88,8 @@ def outcome(record: Config, config: Config) -> Outcome:
     try:
         with patience(PATIENCE):
             theirs = something(built(record, config))
-    except ImportError:
-        raise
+    except ImportError as error:
+        return Outcome("not installed", str(error).strip()[:200])
     except Exception:
         return Outcome("passed")
     try:
