@@ -53,7 +53,7 @@ def arguments(name: str, config: ModelConfig) -> ModelConfig:
         found["in_chans"] = int(size[0])
         if found["fixed_input_size"]:
             found["img_size"] = _side(name, [int(side) for side in size[1:]])
-    place = config if config.has("num_classes") else about
+    place = config if config.says("num_classes") else about  # a null there is the class's default
     if place.has("num_classes") and place.dim("num_classes", minimum=-1) >= 0:
         found["num_classes"] = int(place.dim("num_classes", minimum=0))
     if about is not config and about.has("global_pool"):

@@ -72,3 +72,38 @@ def _number(key: str, value: int, rng: Random) -> int:
     options = [2 * value, 3 * value, value + 1, value // 2 or 1, rng.choice(SIZES)]
     found = rng.choice(options)
     return min(found, max(_MOST, value)) if _SEVERAL.search(key) and "size" not in key else found
+
+
+#: What configs of timm say besides the name of an architecture.
+_CLASSES, _CHANNELS = (0, 1, 2, 7, 21841, None), (1, 2, 3, 4, 7)
+_SIDES = (32, 96, 128, 160, 192, 224, 240, 256, 288, 336, 384, 448, 512)
+_POOLS = (None, "", "avg", "max", "token", "map", "fast", "avgmax", "catavgmax")
+
+
+def of_timm(name: str, rng: Random) -> Config:
+    """A config.json of an architecture: classes, channels, sides and pooling in every place."""
+    side = rng.choice(_SIDES)
+    about: Config = {
+        "num_classes": rng.choice(_CLASSES),
+        "input_size": [rng.choice(_CHANNELS), side, side if rng.random() < 0.9 else 2 * side],
+        "fixed_input_size": rng.random() < 0.5,
+        "global_pool": rng.choice(_POOLS),
+        "pool_size": [7, 7],
+    }
+    arguments: Config = {
+        "num_classes": rng.choice(_CLASSES), "in_chans": rng.choice(_CHANNELS), "img_size": side,
+        "global_pool": rng.choice(_POOLS), "drop_rate": 0.1,
+    }  # fmt: skip
+    above: Config = {
+        "num_classes": rng.choice(_CLASSES), "global_pool": rng.choice(_POOLS), "num_features": 768,
+    }  # fmt: skip
+    found = {"architecture": name, **_some(above, rng, 0.5)}
+    older = rng.random() < 0.2
+    found |= _some(about, rng, 0.6) if older else {"pretrained_cfg": _some(about, rng, 0.6)}
+    if rng.random() < 0.3:
+        found["model_args"] = _some(arguments, rng, 0.3)
+    return found
+
+
+def _some(values: Config, rng: Random, share: float) -> Config:
+    return {key: value for key, value in values.items() if rng.random() < share}

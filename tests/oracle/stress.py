@@ -4,7 +4,7 @@
     python -m tests.oracle.stress                              # every trace and written family
     python -m tests.oracle.stress --seed 7 swin glpn           # some, by the names of their files
     python -m tests.oracle.stress --of written                 # or --of traced; all by default
-    python -m tests.oracle.stress --library diffusers          # transformers by default
+    python -m tests.oracle.stress --library diffusers          # or timm; transformers by default
     python -m tests.oracle.stress --from m --chunk 500         # on from a file, for 500 seconds
     python -m tests.oracle.stress --keep glpn                  # and keep what differs as a case
 
@@ -39,12 +39,14 @@ from ..oracle_folder import ORACLE
 from . import saved
 from .deliberate import MODULE_NAMES, passed_over, something
 from .record import shapes_digest
-from .resizing import KEPT_OUT, Config, resized
+from .resizing import KEPT_OUT, Config, of_timm, resized
 from .trace import MENDED
 from .tracing.library import Library, patience, transformers
+from .tracing.observing import flat
 
 #: Folders of recordings, by what is compared with them.
 FOLDERS = {"traced": "traced", "written": "recorded"}
+LIBRARIES = ("transformers", "diffusers", "timm")
 #: Seconds for one build; a config that needs more is passed over.
 PATIENCE = 10.0
 #: Differences of one file that are cut down; further ones are counted only.
@@ -62,6 +64,10 @@ class Outcome(NamedTuple):
 def built(record: Config, config: Config) -> saved.Shapes:
     """What the library would save. Raises what it raises."""
     name = record["architecture"]
+    if record["library"] == "timm":
+        from .tracing.of_timm import timm
+
+        return flat(timm().build(config))
     if record["library"] == "diffusers":
         from .tracing.of_diffusers import diffusers
 
@@ -75,6 +81,8 @@ def built(record: Config, config: Config) -> saved.Shapes:
 def named(record: Config, config: Config) -> Config:
     """A config as config.json has it."""
     name = record["architecture"]
+    if record["library"] == "timm":
+        return config
     if record["library"] == "diffusers":
         return {**config, "_class_name": name}
     return {**config, "model_type": record["model_type"], "architectures": [name]}
@@ -83,7 +91,7 @@ def named(record: Config, config: Config) -> Config:
 def outcome(record: Config, config: Config) -> Outcome:
     """How one comparison comes out."""
     values = named(record, config)
-    if passed_over(str(record["model_type"]), is_part(record), values):
+    if passed_over(str(record.get("model_type")), is_part(record), values):
         return Outcome("passed")
     try:
         with patience(PATIENCE):
@@ -108,7 +116,7 @@ def outcome(record: Config, config: Config) -> Outcome:
 
 def is_part(record: Config) -> bool:
     """Whether the class is that of a section of its composite."""
-    if record["library"] == "diffusers":
+    if record["library"] != "transformers":
         return False
     own = saved.model_class(record["architecture"], record["model_type"]).config_class
     return own.model_type != record["model_type"] and saved._is_part(own, record["model_type"])
@@ -130,6 +138,9 @@ def trials(
     while records:
         number = rng.randrange(len(records))
         record = records[number]
+        if record["library"] == "timm":
+            yield record, {}, of_timm(record["architecture"], rng)
+            continue
         if number not in spelled:
             spelled[number] = [
                 {k: v for k, v in values.items() if k not in KEPT_OUT and k != "_class_name"}
@@ -171,8 +182,8 @@ def _changes(
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     for key, value in config.items():
         if isinstance(value, dict):
-            yield from _changes(base[key], value, (*path, key))
-        elif value != base[key] or type(value) is not type(base[key]):
+            yield from _changes(base.get(key, {}), value, (*path, key))
+        elif key not in base or value != base[key] or type(value) is not type(base[key]):
             yield (*path, key), value
 
 
@@ -182,7 +193,7 @@ def put(base: Config, changes: dict[tuple[str, ...], Any]) -> Config:
     for (*path, last), value in changes.items():
         place = found
         for key in path:
-            place = place[key]
+            place = place.setdefault(key, {})
         place[last] = value
     return found
 
@@ -228,7 +239,7 @@ def keep(record: Config, config: Config) -> None:
     shapes = something(built(record, config))
     kept = json.loads(MENDED.read_text())
     entry = {
-        "library": record["library"], "model_type": record["model_type"],
+        "library": record["library"], "model_type": record.get("model_type"),
         "architecture": record["architecture"], "given": config,
         "count": len(shapes), "digest": shapes_digest(shapes),
     }  # fmt: skip
@@ -254,7 +265,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", help="files of fixtures/oracle; all if none")
     parser.add_argument("--of", choices=sorted(FOLDERS), help="only traces, or written families")
-    parser.add_argument("--library", default="transformers", choices=("transformers", "diffusers"))
+    parser.add_argument("--library", default="transformers", choices=LIBRARIES)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=300, help="comparisons of each file")
     parser.add_argument("--seconds", type=float, default=5, help="of each file")

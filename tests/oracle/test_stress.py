@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from .resizing import KEPT_OUT, SIZES, resized
+from .resizing import KEPT_OUT, SIZES, of_timm, resized
 from .stress import cut_down, put, recordings, trials
 
 
@@ -66,3 +66,11 @@ def test_trials_of_a_trace_leave_out_what_says_which_model_it_is() -> None:
 def test_only_recordings_with_a_config_are_begun_with() -> None:
     assert all("given" in record for record in recordings("written", "bart", "transformers"))
     assert not recordings("written", "bart", "diffusers")
+
+
+def test_configs_of_timm_say_classes_in_every_place() -> None:
+    made = [of_timm("resnet50", Random(seed)) for seed in range(200)]
+    places: list[Any] = [None, "pretrained_cfg", "model_args"]
+    for place in places:
+        assert any("num_classes" in (one.get(place, {}) if place else one) for one in made)
+    assert any("pretrained_cfg" not in one and "input_size" in one for one in made)
