@@ -74,7 +74,7 @@ def _number(key: str, value: int, rng: Random) -> int:
     return min(found, max(_MOST, value)) if _SEVERAL.search(key) and "size" not in key else found
 
 
-#: What configs of timm say besides the name of an architecture.
+#: What configs of timm say next to the name of an architecture.
 _CLASSES, _CHANNELS = (0, 1, 2, 7, 21841, None), (1, 2, 3, 4, 7)
 _SIDES = (32, 96, 128, 160, 192, 224, 240, 256, 288, 336, 384, 448, 512)
 _POOLS = (None, "", "avg", "max", "token", "map", "fast", "avgmax", "catavgmax")
