@@ -28,18 +28,23 @@ _NAME = "DeepseekOcr2"
 # ---- text
 
 
-def _routed(d: Decoder, c: ModelConfig, *, stacked: bool) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1407)
+def routed(
+    d: Decoder, c: ModelConfig, *, inner: int = 1407, chosen: int | None = None,
+    stacked: bool = False,
+) -> Module:  # fmt: skip
+    """``inner`` and ``chosen`` are defaults: of an expert's width, of the experts of a token (None:
+    all of them). ``stacked``: as a part saved alone has them."""
+    h, wide = d.width(c), c.dim("moe_intermediate_size", default=inner)
     count = c.count("n_routed_experts", "num_experts", default=64, minimum=1)
-    per_token = c.dim("num_experts_per_tok", default=count)
-    shared = inner * c.count("n_shared_experts", default=2)
+    per_token = c.dim("num_experts_per_tok", default=chosen or count)
     block = routed_and_shared(
-        d.name, h, inner, count=count, per_token=per_token, shared=shared,
+        d.name, h, wide, count=count, per_token=per_token,
+        shared=wide * c.count("n_shared_experts", default=2),
         gate=router(f"{d.name}TopkRouter", h, count), act=d.act(c),
         bias=c.flag("mlp_bias", default=False), class_name=f"{d.name}Moe",
     )  # fmt: skip
     if stacked:
-        block.children["experts"] = stacked_experts(f"{d.name}Experts", count, per_token, h, inner)
+        block.children["experts"] = stacked_experts(f"{d.name}Experts", count, per_token, h, wide)
     return block
 
 
@@ -50,26 +55,19 @@ def _kinds(_d: Decoder, c: ModelConfig, count: int) -> tuple[str, ...]:
     return layer_types(c, count, lambda _: "dense", key="mlp_layer_types")
 
 
-def _decoder(*, stacked: bool) -> Decoder:
-    return LLAMA.like(
-        f"{_NAME}Text",
-        vocab_size=102400,
-        mlp_bias=False,
-        moe=partial(_routed, stacked=stacked),
-        kinds=_kinds,
-    )
+_TEXT_FILES = LLAMA.like(
+    f"{_NAME}Text", vocab_size=102400, mlp_bias=False, moe=routed, kinds=_kinds
+)
+_TEXT = _TEXT_FILES.like(f"{_NAME}Text", moe=partial(routed, stacked=True))
 
 
-_TEXT, _TEXT_FILES = _decoder(stacked=True), _decoder(stacked=False)
-
-
-def _narrow(c: ModelConfig) -> ModelConfig:
+def without_head_dim(c: ModelConfig) -> ModelConfig:
     """head_dim is hidden / heads, whatever the config says."""
     return ModelConfig({k: v for k, v in c.values.items() if k != "head_dim"}, c.path)
 
 
 def text_model(c: ModelConfig) -> Module:
-    return _TEXT.model(_narrow(c))
+    return _TEXT.model(without_head_dim(c))
 
 
 # ---- vision
@@ -120,7 +118,7 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def base(c: ModelConfig) -> Module:
-    text, vision = _narrow(c.section("text_config")), c.section("vision_config")
+    text, vision = without_head_dim(c.section("text_config")), c.section("vision_config")
     encoder = vision.section("encoder_config")
     width, h = _READER.width(encoder), _TEXT_FILES.width(text)
     inside = Module(f"{_NAME}VisionEncoder", model=vision_encoder(encoder))

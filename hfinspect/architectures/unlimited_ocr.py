@@ -6,21 +6,22 @@ window of what it generated. Files have the names of DeepSeek-OCR.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import Heads, grouped_attention, layer_types
+from ..layers.blocks import layer_types
 from ..layers.composing import renamed
-from ..layers.decoders import Decoder, pre_norm
-from ..layers.experts import routed_and_shared, router
-from ..layers.heads import lm_head
-from ..layers.latent_decoders import listed_kinds
+from ..layers.decoders import Decoder, grouped, pre_norm
+from ..layers.latent_decoders import dense_first
+from ..layers.multimodal import projector
 from ..layers.vision import plain_mlp, position_table
 from ..layers.windows import windows
 from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 from .deepseek_ocr import sam_encoder
+from .deepseek_ocr2_native import routed, without_head_dim
 from .llama import LLAMA
 
 # ---- vision
@@ -75,36 +76,18 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- text
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=896)
-    count = c.count("n_routed_experts", "num_experts", default=64)
-    return routed_and_shared(
-        d.name, h, inner, count=count, per_token=c.dim("num_experts_per_tok", default=6),
-        shared=inner * c.count("n_shared_experts", default=2), act=d.act(c),
-        class_name=f"{d.name}Moe",
-        gate=router(f"{d.name}TopkRouter", h, count), bias=c.flag("mlp_bias", default=False),
-    )  # fmt: skip
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, bool]]:
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, bool]]:
     """Dense or sparse, and whether the prompt is kept apart."""
-    first = int(c.count("first_k_dense_replace", default=1))
-    mlps = listed_kinds(c, layers, lambda i: "sparse" if i >= first else "dense")
     looks = layer_types(c, layers, lambda _: "reference_sliding_attention")
+    mlps = dense_first(1, listed=True)(d, c, layers)
     return [
         (mlp, look == "reference_sliding_attention") for mlp, look in zip(mlps, looks, strict=True)
     ]
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    """The config class computes the width of a head; a ``head_dim`` is not read."""
-    query = c.dim("num_attention_heads", default=10)
-    named = "num_key_value_heads" in c.values
-    groups = c.dim("num_key_value_heads", default=query if named else 10)
-    heads = Heads(query, groups, c.divided(d.width(c), query, "head", "num_attention_heads"))
-    return grouped_attention(
-        f"{d.name}Attention", d.width(c), heads, bias=c.flag("attention_bias", default=False)
-    )
+    c.divided(d.width(c), d.size(c, "num_attention_heads"), "head", "num_attention_heads")
+    return grouped(d, without_head_dim(c))
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, bool]) -> Module:
@@ -120,7 +103,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, bool]) -> Module:
 TEXT = LLAMA.like(
     "UnlimitedOcrText", vocab_size=129280, hidden_size=1280, intermediate_size=6848,
     num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=_attention,
-    moe=_moe, kinds=_kinds, layer=_layer, windows=lambda c: windows(c, 128),
+    moe=partial(routed, inner=896, chosen=6), kinds=_kinds, layer=_layer,
+    windows=lambda c: windows(c, 128),
 )  # fmt: skip
 
 
@@ -138,16 +122,13 @@ def model(c: ModelConfig) -> Module:
     tower, h = vision_model(vision).children, TEXT.width(_text(c))
     joined = vision.section("sam_config").dims("downsample_channels", default=(512, 1024))[-1]
     seen = joined + vision.section("encoder_config").dim("hidden_size", default=1024)
-    layers = Linear(seen, h)
     mark = Weight(h, component=Component.EMBEDDING)
     return Module(
         "UnlimitedOcrModel",
         {
             "sam_model": tower["sam_encoder"],
             "vision_model": tower["vision_encoder"],
-            "projector": Module(
-                "Linear", layers=layers, component=Component.PROJECTOR, part="projector"
-            ),
+            "projector": projector("Linear", layers=Linear(seen, h)),
             **text.children,
             "view_seperator": mark,
             "image_newline": mark,
@@ -156,11 +137,8 @@ def model(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    text = _text(c)
-    head = lm_head(
-        c, TEXT.width(text), TEXT.size(text, "vocab_size"), tied_default=False,
-        tied_to="model.embed_tokens.weight",
-    )  # fmt: skip
+    tied = "model.embed_tokens.weight" if c.tied(default=False) else None
+    head = TEXT.words(_text(c), tied)
     return Module("UnlimitedOcrForConditionalGeneration", model=model(c), lm_head=head)
 
 
