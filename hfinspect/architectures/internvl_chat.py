@@ -13,8 +13,7 @@ from ..layers.blocks import size
 from ..layers.composing import renamed, renamed_classes
 from ..trees.catalog import auto_class, register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
-from .internvl import as_released
-from .internvl import vision_model as internvl_tower
+from .internvl import as_released, tower
 
 _width = size("hidden_size", default=3200)
 _SIZES = {
@@ -27,16 +26,15 @@ _CLASSES = {"E": "VisionE", "Model": "VisionModel", "Layer": "VisionEncoderLayer
 
 def vision_model(c: ModelConfig) -> Module:
     """InternViT, of 6 billion parameters unless the config says otherwise; without a last norm."""
-    switches = {
-        "use_qk_norm": c.flag("qk_normalization", default=True),
-        "attention_bias": c.flag("qkv_bias", default=False),
-        "use_mean_pooling": True,
-    }
-    given = ModelConfig({**c.values, **switches}, c.path).with_defaults(**_SIZES)
-    tower = as_released(internvl_tower(given))
+    built = tower(
+        c.with_defaults(**_SIZES),
+        use_qk_norm=c.flag("qk_normalization", default=True),
+        attention_bias=c.flag("qkv_bias", default=False),
+        use_mean_pooling=True,
+    )
     for old, new in _CLASSES.items():
-        renamed(tower, f"InternVLVision{old}", f"Intern{new}")
-    return tower
+        renamed(built, f"InternVLVision{old}", f"Intern{new}")
+    return as_released(built)
 
 
 def _merged(c: ModelConfig) -> int:
@@ -49,12 +47,12 @@ def _merged(c: ModelConfig) -> int:
 
 def chat_model(c: ModelConfig) -> Module:
     text = c.section("llm_config")
-    tower = c.section("vision_config")
-    merged = _width(tower) * _merged(c)
+    vision = c.section("vision_config")
+    merged = _width(vision) * _merged(c)
     width = text.dim("hidden_size", default=4096)
     return Module(
         "InternVLChatModel",
-        vision_model=vision_model(tower),
+        vision_model=vision_model(vision),
         language_model=auto_class(text, "ForCausalLM", default_type="llama"),
         mlp1=Sequential(
             LayerNorm(merged),

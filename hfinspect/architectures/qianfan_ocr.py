@@ -14,22 +14,13 @@ from . import internvl
 _JOINED = Joined("QianfanOCR", "qianfan_ocr_vision", "qwen3")
 
 
-def _vision(c: ModelConfig) -> ModelConfig:
-    return c.with_defaults(attention_bias=True)
-
-
 def vision_model(c: ModelConfig) -> Module:
     """As in memory: InternVL's layers without the module around them."""
-    tower = renamed(internvl.vision_model(_vision(c)), "InternVL", "QianfanOCR")
-    layers = tower.inside("encoder")
-    embeddings, norm = tower["embeddings"], tower["layernorm"]
-    return Module(
-        "QianfanOCRVisionModel",
-        embeddings=embeddings,
-        layernorm=norm,
-        layers=layers["layer"],
-        part="vision",
-    )
+    tower = internvl.tower(c, attention_bias=c.flag("attention_bias", default=True))
+    parts = {name: tower.children.get(name) for name in ("embeddings", "layernorm")}
+    layers = tower.inside("encoder", "layer")
+    found = Module("QianfanOCRVisionModel", {**parts, "layers": layers}, part="vision")
+    return renamed(found, "InternVL", "QianfanOCR")
 
 
 def _tower(c: ModelConfig) -> Module:
@@ -38,7 +29,7 @@ def _tower(c: ModelConfig) -> Module:
     for block in each_module(tower):
         attention = block.children.get("attn")
         if isinstance(attention, Module):
-            norms = {name: attention.children.pop(name) for name in ("q_norm", "k_norm")}
+            norms = {name: attention.children.pop(name, None) for name in ("q_norm", "k_norm")}
             block.children["attention"] = Module("Norms", norms)
     tower.children["encoder"] = Module("ModuleList", layers=tower.children.pop("layers"))
     return tower
