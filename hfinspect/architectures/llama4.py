@@ -11,22 +11,15 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import (
-    Heads,
     activation,
-    grouped_attention,
-    two_layer_mlp,
 )
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
-from ..layers.vision import pair, patch_count
 from ..layers.windows import every, windows
-from ..trees.catalog import auto_class, register_part
+from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import (
-    Activation,
-    LayerNorm,
-    Layers,
     Linear,
     Module,
     Weight,
@@ -88,49 +81,6 @@ TEXT = Decoder(
 )  # fmt: skip
 register_tower("llama4_text", "Llama4", TEXT.model, aliases={"language_model.": ""})
 
-# ---- vision
-
-
-def vision_layer(c: ModelConfig, h: Dim) -> Module:
-    heads = c.dim("num_attention_heads", default=16)
-    plain = {"activation_fn": Activation("GELU", "approximate='none'")}
-    mlp = two_layer_mlp("Llama4VisionMLP", h, c.dim("intermediate_size", default=5632))
-    mlp.children = {**plain, **mlp.children}
-    return Module(
-        "Llama4VisionEncoderLayer",
-        self_attn=grouped_attention(
-            "Llama4VisionAttention", h, Heads(heads, heads, h // heads), bias=True
-        ),
-        mlp=mlp,
-        input_layernorm=LayerNorm(h),
-        post_attention_layernorm=LayerNorm(h),
-    )
-
-
-def vision_model(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=768)
-    patch = pair(c, "patch_size", default=14)
-    positions = patch_count(pair(c, "image_size", default=448), patch) + 1
-    pixels = c.dim("num_channels", default=3) * patch[0] * patch[1]
-    layers = Layers.of(c.count("num_hidden_layers", default=34), vision_layer(c, h))
-    return Module(
-        "Llama4VisionModel",
-        class_embedding=Weight(h, component=Component.EMBEDDING, kind="class_token"),
-        positional_embedding_vlm=Weight(
-            positions, h, component=Component.EMBEDDING, kind="position"
-        ),
-        patch_embedding=Module(
-            "Llama4UnfoldConvolution",
-            linear=Linear(pixels, h, bias=False, kind="patch"),
-            component=Component.EMBEDDING,
-        ),
-        layernorm_pre=LayerNorm(h),
-        layernorm_post=LayerNorm(h),
-        model=Module("Llama4VisionEncoder", layers=layers),
-        vision_adapter=vision_adapter(c),
-        part="vision",
-    )
-
 
 def conditional_generation(c: ModelConfig) -> Module:
     """The text tower decides about tying."""
@@ -138,7 +88,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     width = vision.dim("vision_output_dim", default=7680)
     return Module(
         "Llama4ForConditionalGeneration",
-        vision_model=vision_model(vision),
+        vision_model=auto_model(vision, default_type="llama4_vision_model", part="vision"),
         multi_modal_projector=projector(
             "Llama4MultiModalProjector", linear_1=Linear(width, TEXT.width(text), bias=False)
         ),
@@ -146,25 +96,4 @@ def conditional_generation(c: ModelConfig) -> Module:
     )
 
 
-register_part("llama4_vision_model", "Llama4VisionModel", vision_model, "vision")
 register_part("llama4", "Llama4ForConditionalGeneration", conditional_generation, "multimodal")
-
-
-def vision_adapter(c: ModelConfig) -> Module:
-    """Pixel shuffle, then two linears; the first takes the width the config calls the tower's
-    intermediate size."""
-    inner = c.dim("projector_input_dim", default=4096)
-    out = c.dim("projector_output_dim", default=4096)
-    return Module(
-        "Llama4VisionPixelShuffleMLP",
-        mlp=Module(
-            "Llama4VisionMLP2",
-            fc1=Linear(c.dim("intermediate_size", default=5632), inner, bias=False),
-            fc2=Linear(out, out, bias=False),
-            activation_fn=Activation("GELU", "approximate='none'"),
-        ),
-        component=Component.PROJECTOR,
-    )
-
-
-# ---- both

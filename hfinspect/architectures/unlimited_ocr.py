@@ -15,11 +15,10 @@ from ..layers.composing import renamed
 from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.latent_decoders import dense_first
 from ..layers.multimodal import projector
-from ..layers.vision import plain_mlp, position_table
 from ..layers.windows import windows
-from ..trees.catalog import register_pair, register_part
+from ..trees.catalog import auto_model, register_pair, register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
+from ..trees.modules import Linear, Module, Weight
 from .deepseek_ocr import sam_encoder
 from .deepseek_ocr2_native import routed, without_head_dim
 from .llama import LLAMA
@@ -32,43 +31,13 @@ def sam_model(c: ModelConfig) -> Module:
     return renamed(tower, "Sam", "UnlimitedOcrSam")
 
 
-def vision_encoder(c: ModelConfig) -> Module:
-    """CLIP's tower, whose patches are SAM's output."""
-    h, inner = c.dim("hidden_size", default=1024), c.dim("intermediate_size", default=4096)
-    eps = c.number("layer_norm_eps", default=1e-5)
-    side = c.dim("image_size", default=224) // c.dim("patch_size", default=14)
-    layer = Module(
-        "UnlimitedOcrEncoderLayer",
-        self_attn=Module(
-            "UnlimitedOcrAttention",
-            qkv_proj=Linear(h, 3 * h, kind="qkv"),
-            out_proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        layer_norm1=LayerNorm(h, eps=eps),
-        mlp=plain_mlp("UnlimitedOcrMLP", h, inner, act=c.text("hidden_act", default="quick_gelu")),
-        layer_norm2=LayerNorm(h, eps=eps),
-    )
-    layers = Layers.of(c.count("num_hidden_layers", default=24), layer)
-    return Module(
-        "UnlimitedOcrVisionEncoder",
-        embeddings=Module(
-            "UnlimitedOcrVisionEmbeddings",
-            class_embedding=Weight(h, kind="class_token"),
-            position_embedding=position_table(side * side + 1, h),
-            component=Component.EMBEDDING,
-        ),
-        pre_layrnorm=LayerNorm(h, eps=eps),
-        transformer=Module("UnlimitedOcrEncoder", layers=layers),
-        part="vision",
-    )
-
-
 def vision_model(c: ModelConfig) -> Module:
     return Module(
         "UnlimitedOcrVisionModel",
         sam_encoder=sam_model(c.section("sam_config")),
-        vision_encoder=vision_encoder(c.section("encoder_config")),
+        vision_encoder=auto_model(
+            c.section("encoder_config"), default_type="unlimited_ocr_vision_encoder"
+        ),
         part="vision",
     )
 
@@ -145,5 +114,4 @@ def generation(c: ModelConfig) -> Module:
 register_part("unlimited_ocr_text", "UnlimitedOcrTextModel", TEXT.model, "text decoder")
 register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", vision_model, "vision")
 register_part("unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", sam_model, "vision")
-register_part("unlimited_ocr_vision_encoder", "UnlimitedOcrVisionEncoder", vision_encoder, "vision")
 register_pair("unlimited_ocr", "UnlimitedOcr", generation, model, "multimodal")
