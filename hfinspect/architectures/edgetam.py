@@ -5,10 +5,12 @@ A backbone of timm in place of Hiera; on videos the memory is resampled to a few
 frame attends to it.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import two_layer_mlp
 from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention
 from ..trees.catalog import auto_model, register, register_part
@@ -33,21 +35,16 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def _memory_layer(c: ModelConfig) -> Module:
-    d = c.dim("memory_attention_hidden_size", default=256)
-    inner = c.dim("memory_attention_mlp_hidden_size", default=2048)
+    d, inner = sam3_tracker.width(c), c.dim("memory_attention_mlp_hidden_size", default=2048)
+    act = c.text("memory_attention_mlp_hidden_act", default="relu") or "relu"
+    name, names = f"{_VIDEO}MemoryAttention", ("up_proj", "down_proj")
     attend, look = (sam3_tracker.rope_attention(_VIDEO, c, seen) for seen in (None, 64))
     attend.class_name, look.class_name = f"{_VIDEO}RoPESelfAttention", f"{_VIDEO}RoPECrossAttention"
     return Module(
-        f"{_VIDEO}MemoryAttentionLayer",
+        f"{name}Layer",
         self_attn=attend,
         cross_attn_image=look,
-        mlp=Module(
-            f"{_VIDEO}MemoryAttentionMLP",
-            up_proj=Linear(d, inner, kind="up"),
-            down_proj=Linear(inner, d, kind="down"),
-            act_fn=activation(c.text("memory_attention_mlp_hidden_act", default="relu")),
-            component=Component.MLP,
-        ),
+        mlp=two_layer_mlp(f"{name}MLP", d, inner, act=act, names=names, act_name="act_fn"),
         layer_norm1=LayerNorm(d),
         layer_norm2=LayerNorm(d),
         layer_norm3=LayerNorm(d),
@@ -98,7 +95,7 @@ def perceiver(c: ModelConfig) -> Module:
 # ---- together
 
 
-def model(c: ModelConfig, name: str, default_type: str) -> Module:
+def model(name: str, default_type: str, c: ModelConfig) -> Module:
     vision = c.section("vision_config")
     d = vision.dim("fpn_hidden_size", default=256)
     root = sam2.prompted(c, d)
@@ -110,19 +107,10 @@ def model(c: ModelConfig, name: str, default_type: str) -> Module:
     return root
 
 
-def image_model(c: ModelConfig) -> Module:
-    video = c.model_type == "edgetam_video"
-    return model(c, _IMAGE, "sam2_vision_model" if video else "edgetam_vision_model")
-
-
-def video_model(c: ModelConfig) -> Module:
-    return model(c, _VIDEO, "sam2_vision_model")
-
-
-register_part("edgetam", f"{_IMAGE}Model", image_model, "vision")
+register_part("edgetam", f"{_IMAGE}Model", partial(model, _IMAGE, "edgetam_vision_model"), "vision")
 register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", vision_model, "vision")
 register(
     "edgetam_video",
-    {f"{_VIDEO}Model": video_model, f"{_IMAGE}Model": image_model},
+    {f"{name}Model": partial(model, name, "sam2_vision_model") for name in (_VIDEO, _IMAGE)},
     category="vision",
 )

@@ -29,6 +29,7 @@ _IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
 
 
 width = size("memory_attention_hidden_size", default=256)
+_kept = size("memory_encoder_output_channels", default=64)
 
 
 def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module:
@@ -41,8 +42,7 @@ def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module
 
 def _memory_layer(name: str, c: ModelConfig) -> Module:
     """A frame looks at itself and at what is kept of others."""
-    d = width(c)
-    inner = c.dim("memory_attention_feed_forward_hidden_size", default=2048)
+    d, inner = width(c), c.dim("memory_attention_feed_forward_hidden_size", default=2048)
     act = c.text("memory_attention_feed_forward_hidden_act", default="relu")
     return Module(
         f"{name}MemoryAttentionLayer",
@@ -91,7 +91,7 @@ def mask_downsampler(name: str, c: ModelConfig) -> Module:
 
 def memory_encoder(name: str, c: ModelConfig) -> Module:
     """Masks and the image's map to one, mixed by ConvNeXt's blocks."""
-    d, out = c.dim("memory_encoder_hidden_size", default=256), _kept(c)
+    d = c.dim("memory_encoder_hidden_size", default=256)
     width = c.dim("memory_fuser_embed_dim", default=256)
     inner = c.dim("memory_fuser_intermediate_dim", default=1024)
     kernel = c.dim("memory_fuser_kernel_size", default=7)
@@ -112,12 +112,8 @@ def memory_encoder(name: str, c: ModelConfig) -> Module:
         feature_projection=Conv(d, d, 1, component=Component.EMBEDDING),
         memory_fuser=Module(f"{name}MemoryFuser", layers=Layers.of(count, block)),
         position_encoding=Activation(f"{name}PositionEmbeddingSine"),
-        projection=Conv(d, out, 1),
+        projection=Conv(d, _kept(c), 1),
     )
-
-
-def _kept(c: ModelConfig) -> Dim:
-    return c.dim("memory_encoder_output_channels", default=64)
 
 
 def memory(
@@ -126,7 +122,9 @@ def memory(
     """What a tracker has for videos, next to an image's parts; ``d`` is the image's width,
     ``layer`` that in which a frame looks at what is kept."""
     kept, frames = _kept(c), c.dim("num_maskmem", default=7)
-    timed = c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True)
+    projected = Linear(d, kept, component=Component.PROJECTOR)
+    if not c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True):
+        projected = Activation("Identity")
     hidden = c.flag("enable_occlusion_spatial_embedding", default=True)
 
     def learned(*sizes: int) -> Parameter:
@@ -140,11 +138,7 @@ def memory(
         "no_object_pointer": learned(1, d),
         "mask_downsample": Conv(1, 1, 4),
         "object_pointer_proj": sam2.forward((d, d, d), depth=3, component=Component.PROJECTOR),
-        "temporal_positional_encoding_projection_layer": Linear(
-            d, kept, component=Component.PROJECTOR
-        )
-        if timed
-        else Activation("Identity"),
+        "temporal_positional_encoding_projection_layer": projected,
         "occlusion_spatial_embedding_parameter": learned(1, kept) if hidden else None,
     }
     return {key: part for key, part in found.items() if part is not None}
@@ -170,10 +164,8 @@ def model(name: str, c: ModelConfig) -> Module:
     seen = auto_model(c.section("vision_config"), default_type="sam3_vision_model", part="vision")
     network, neck = seen["backbone"], seen.children.pop("neck")
     encoder = Module(seen.class_name, backbone=network)
-    root.children |= {
-        "detector_model": Module("Sam3Model", vision_encoder=encoder),
-        "tracker_neck": neck,
-    }
+    detector = Module("Sam3Model", vision_encoder=encoder)
+    root.children |= {"detector_model": detector, "tracker_neck": neck}
     return Module(f"{name}Model", tracker_model=root, part="vision")
 
 
