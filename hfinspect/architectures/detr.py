@@ -13,6 +13,7 @@ from ..core.dims import Dim
 from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
 from ..layers.deformable import detector_layer, positions, predictor, width
+from ..layers.heads import classifier
 from ..layers.vision import clip_attention
 from ..trees.catalog import builder, register
 from ..trees.modules import (
@@ -127,9 +128,7 @@ def object_detection(c: ModelConfig) -> Module:
     return Module(
         "DetrForObjectDetection",
         model=model(c),
-        class_labels_classifier=Linear(
-            d, c.num_labels + 1, component=Component.HEAD, kind="classifier"
-        ),
+        class_labels_classifier=classifier(d, c.num_labels + 1),
         bbox_predictor=predictor("Detr", (d, d, d, 4)),
         part="vision",
     )

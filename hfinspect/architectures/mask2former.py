@@ -7,6 +7,7 @@ attend to masked parts of the picture.
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ..core.components import Component
@@ -15,7 +16,15 @@ from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
-from ..layers.deformable import GROUPS, detector_layer, eps, sampling_attention, up_down
+from ..layers.deformable import (
+    GROUPS,
+    detector_layer,
+    eps,
+    group_normed,
+    sampling_attention,
+    up_down,
+)
+from ..layers.heads import classifier
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -23,7 +32,6 @@ from ..trees.modules import (
     Buffer,
     Conv,
     Embedding,
-    GroupNorm,
     LayerNorm,
     Layers,
     Linear,
@@ -45,7 +53,6 @@ BACKBONE = {
 
 _hidden = size("hidden_dim", "hidden_size", default=256)
 _heads = size("num_attention_heads", default=8)
-_mask_width = size("mask_feature_size", default=256)
 
 
 # ---- pixels
@@ -89,31 +96,19 @@ def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     if len(sizes) < _LEVELS:
         raise c.error("backbone_config", f"{len(sizes)} maps", f"{_LEVELS} or more")
 
-    def adapted(size: Dim, component: Component) -> Module:
-        bias = component is Component.PROJECTOR
-        return Sequential(Conv(size, d, 1, bias=bias, component=component), GroupNorm(GROUPS, d))
-
-    merged = Sequential(
-        Conv(d, d, 3, bias=False, component=Component.CONV),
-        GroupNorm(GROUPS, d),
-        Activation("ReLU"),
-    )
-    finer = sizes[: _finer(p, c)]
-    mask = c.dim(p.mask, default=256)
+    to = partial(group_normed, d)
+    projected = partial(to, bias=True, component=Component.PROJECTOR)
+    layers = Layers.of(c.count("encoder_layers", default=6), pixel_layer(p, c, d))
+    finer, mask = sizes[: _finer(p, c)], c.dim(p.mask, default=256)
     return Module(
         f"{p.name}PixelDecoder",
         {
             "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
-            "input_projections": ModuleList(
-                adapted(size, Component.PROJECTOR) for size in sizes[: -_LEVELS - 1 : -1]
-            ),
-            "encoder": Module(
-                f"{p.name}PixelDecoderEncoderOnly",
-                layers=Layers.of(c.count("encoder_layers", default=6), pixel_layer(p, c, d)),
-            ),
+            "input_projections": ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
+            "encoder": Module(f"{p.name}PixelDecoderEncoderOnly", layers=layers),
             "mask_projection": Conv(d, mask, 1, component=Component.PROJECTOR),
-            **{f"adapter_{i}": adapted(size, Component.CONV) for i, size in enumerate(finer, 1)},
-            **{f"layer_{i}": merged for i in range(1, len(finer) + 1)},
+            **{f"adapter_{i}": to(size) for i, size in enumerate(finer, 1)},
+            **{f"layer_{i}": to(d, 3, act=True) for i in range(1, len(finer) + 1)},
         },
     )
 
@@ -158,12 +153,8 @@ def transformer(c: ModelConfig) -> Module:
     d, seen = _hidden(c), c.dim("feature_size", default=256)
     other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
     projection = Conv(seen, d, 1, component=Component.PROJECTOR) if other else Sequential()
-    predictor = Module(
-        f"{_NAME}MaskPredictor",
-        mask_embedder=mask_head(
-            d, _mask_width(c), name=f"{_NAME}MLPPredictionHead", block=f"{_NAME}PredictionBlock"
-        ),
-    )
+    name, block = f"{_NAME}MLPPredictionHead", f"{_NAME}PredictionBlock"
+    embedder = mask_head(d, c.dim("mask_feature_size", default=256), name=name, block=block)
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     queries = c.dim("num_queries", default=100)
     return Module(
@@ -177,7 +168,7 @@ def transformer(c: ModelConfig) -> Module:
             # One less than the config says: the queries themselves predict first.
             layers=Layers.of(deep - 1, query_layer(c)),
             layernorm=LayerNorm(d),
-            mask_predictor=predictor,
+            mask_predictor=Module(f"{_NAME}MaskPredictor", mask_embedder=embedder),
         ),
         level_embed=Embedding(_LEVELS, d, kind="position"),
     )
@@ -204,9 +195,7 @@ def universal_segmentation(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}ForUniversalSegmentation",
         model=model(c),
-        class_predictor=Linear(
-            _hidden(c), c.num_labels + 1, component=Component.HEAD, kind="classifier"
-        ),
+        class_predictor=classifier(_hidden(c), c.num_labels + 1),
         criterion=criterion(c, f"{_NAME}Loss"),
         part="vision",
     )

@@ -4,24 +4,17 @@ Source of shapes: transformers/models/maskformer/modeling_maskformer*.py.
 A backbone, which is a Swin of its own or any other, a pyramid over its maps, and DETR's decoder.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
-from ..layers.deformable import GROUPS, width
+from ..layers.deformable import GROUPS, group_normed, width
+from ..layers.heads import classifier
 from ..trees.catalog import register_pair
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Embedding,
-    GroupNorm,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Sequential,
-)
+from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Module
 from . import detr
 from .mask2former import criterion, mask_head
 
@@ -46,10 +39,6 @@ def _encoder(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
 # ---- pixels
 
 
-def _conv(inputs: Dim, outputs: Dim, kernel: int) -> Module:
-    return Conv(inputs, outputs, kernel, bias=False, component=Component.CONV)
-
-
 def _projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
     return Conv(inputs, outputs, kernel, component=Component.PROJECTOR)
 
@@ -58,31 +47,16 @@ def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     d = c.dim("fpn_feature_size", default=256)
     c.divided(d, GROUPS, "fpn_feature_size", "fpn_feature_size")
 
-    def block(inputs: Dim) -> Module:
-        return Sequential(
-            _conv(inputs, d, 3),
-            GroupNorm(GROUPS, d),
-            Activation("ReLU"),
-            class_name=f"{_NAME}FPNConvLayer",
-        )
-
+    block = partial(group_normed, d, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
     layers = [
-        Module(
-            f"{_NAME}FPNLayer",
-            proj=Sequential(_conv(size, d, 1), GroupNorm(GROUPS, d)),
-            block=block(d),
-        )
+        Module(f"{_NAME}FPNLayer", proj=group_normed(d, size), block=block(d))
         for size in sizes[-2::-1]
     ]
-    mask = c.dim("mask_feature_size", default=256)
+    stages = Layers(layers, class_name="Sequential")
     return Module(
         f"{_NAME}PixelDecoder",
-        fpn=Module(
-            f"{_NAME}FPNModel",
-            stem=block(sizes[-1]),
-            layers=Layers(layers, class_name="Sequential"),
-        ),
-        mask_projection=_projection(d, mask, 3),
+        fpn=Module(f"{_NAME}FPNModel", stem=block(sizes[-1]), layers=stages),
+        mask_projection=_projection(d, c.dim("mask_feature_size", default=256), 3),
     )
 
 
@@ -98,14 +72,13 @@ def transformer(c: ModelConfig, seen: Dim) -> Module:
     section = _decoder(c)
     d, deep = width(section), section.count("decoder_layers", default=6)
     layer = renamed(detr.layer(section, decoder=True), "Detr", f"{_NAME}Detr")
+    layers = Layers.of(deep, layer)
     return Module(
         f"{_NAME}TransformerModule",
         position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
         queries_embedder=Embedding(section.dim("num_queries", default=100), d, kind="position"),
         input_projection=_projection(seen, d, 1) if int(seen) != int(d) else None,
-        decoder=Module(
-            f"{_NAME}DetrDecoder", layers=Layers.of(deep, layer), layernorm=LayerNorm(d)
-        ),
+        decoder=Module(f"{_NAME}DetrDecoder", layers=layers, layernorm=LayerNorm(d)),
     )
 
 
@@ -127,17 +100,13 @@ def model(c: ModelConfig) -> Module:
 
 
 def instance_segmentation(c: ModelConfig) -> Module:
-    d = width(_decoder(c))
+    d, mask = width(_decoder(c)), c.dim("mask_feature_size", default=256)
+    names = {"name": "MaskformerMLPPredictionHead", "block": "PredictionBlock"}
     return Module(
         f"{_NAME}ForInstanceSegmentation",
         model=model(c),
-        class_predictor=Linear(d, c.num_labels + 1, component=Component.HEAD, kind="classifier"),
-        mask_embedder=mask_head(
-            d,
-            c.dim("mask_feature_size", default=256),
-            name="MaskformerMLPPredictionHead",
-            block="PredictionBlock",
-        ),
+        class_predictor=classifier(d, c.num_labels + 1),
+        mask_embedder=mask_head(d, mask, **names),
         criterion=criterion(c, f"{_NAME}Loss"),
         part="vision",
     )

@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
 from ..layers.deformable import norm, up_down
+from ..layers.heads import classifier
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -37,6 +38,7 @@ BACKBONE = {"model_type": "swin", "out_features": ["stage1", "stage2", "stage3",
 
 
 _hidden = size("hidden_dim", "hidden_size", default=256)
+_text_width = size("text_encoder_width", default=256)
 
 
 def _mlp(sizes: list[Dim], component: Component) -> Module:
@@ -59,16 +61,11 @@ def query_layer(c: ModelConfig) -> Module:
     d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
     c.divided(d, c.dim("num_attention_heads", default=8), "hidden_dim", "num_attention_heads")
     part = f"{_NAME}TransformerDecoder"
+    own, cross = clip_attention(f"{_NAME}Attention", d), multihead_attention(d)
     return Module(
         f"{part}Layer",
-        cross_attn=Module(
-            f"{part}CrossAttentionLayer", multihead_attn=multihead_attention(d), norm=norm(c, d)
-        ),
-        self_attn=Module(
-            f"{part}SelfAttentionLayer",
-            self_attn=clip_attention(f"{_NAME}Attention", d),
-            norm=norm(c, d),
-        ),
+        cross_attn=Module(f"{part}CrossAttentionLayer", multihead_attn=cross, norm=norm(c, d)),
+        self_attn=Module(f"{part}SelfAttentionLayer", self_attn=own, norm=norm(c, d)),
         ffn=Module(f"{part}FFNLayer", {**_two(d, inner), "norm": norm(c, d)}),
     )
 
@@ -102,7 +99,7 @@ def decoder(c: ModelConfig) -> Module:
         # One less than the config says: the queries themselves predict first.
         layers=Layers.of(deep - 1, query_layer(c)),
         query_input_projection=Conv(seen, d, 1, component=Component.PROJECTOR),
-        class_embed=Linear(d, c.num_labels + 1, component=Component.HEAD, kind="classifier"),
+        class_embed=classifier(d, c.num_labels + 1),
         mask_embed=_mlp([d, d, d, c.dim("mask_dim", default=256)], Component.EMBEDDING),
     )
 
@@ -123,7 +120,7 @@ def transformer(c: ModelConfig) -> Module:
 
 
 def text_encoder(c: ModelConfig) -> Module:
-    d = c.dim("text_encoder_width", default=256)
+    d, length = _text_width(c), c.dim("text_encoder_context_length", default=77)
     layer = Module(
         f"{_NAME}TextTransformerLayer",
         self_attn=multihead_attention(d),
@@ -131,23 +128,19 @@ def text_encoder(c: ModelConfig) -> Module:
         mlp=Module(f"{_NAME}TextMLP", {**up_down(d, 4 * d)}),
         layer_norm2=norm(c, d),
     )
-    layers = Layers.of(
-        c.count("text_encoder_num_layers", default=6), layer, class_name="Sequential"
-    )
+    deep = c.count("text_encoder_num_layers", default=6)
+    layers = Layers.of(deep, layer, class_name="Sequential")
     return Module(
         f"{_NAME}TextEncoder",
         transformer=Module(f"{_NAME}TextTransformer", layers=layers),
-        positional_embedding=Weight(
-            c.dim("text_encoder_context_length", default=77), d,
-            component=Component.EMBEDDING, kind="position",
-        ),
+        positional_embedding=Weight(length, d, component=Component.EMBEDDING, kind="position"),
         ln_final=norm(c, d),
         token_embedding=Embedding(c.dim("text_encoder_vocab_size", default=49408), d),
-    )  # fmt: skip
+    )
 
 
 def text_mapper(c: ModelConfig) -> Module:
-    d, out = c.dim("text_encoder_width", default=256), _hidden(c)
+    d, out = _text_width(c), _hidden(c)
     between = int(c.count("text_encoder_proj_layers", default=2, minimum=1))
     own = c.count("text_encoder_n_ctx", default=16)
     return Module(

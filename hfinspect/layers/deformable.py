@@ -7,6 +7,7 @@ networks that predict boxes.  Sources: transformers/models/{deformable_detr,grou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
@@ -54,25 +55,32 @@ def norm(c: ModelConfig, width: int) -> Module:
     return LayerNorm(width, eps=eps(c))
 
 
+def group_normed(
+    d: int, inputs: int, kernel: int = 1, *, bias: bool = False,
+    component: Component = Component.CONV, act: bool = False, class_name: str = "Sequential",
+) -> Module:  # fmt: skip
+    """A convolution to ``d`` channels and a norm of groups of them, ``act``: and a ReLU."""
+    made = [Conv(inputs, d, kernel, bias=bias, component=component), GroupNorm(GROUPS, d)]
+    return Sequential(*made, *[Activation("ReLU")] * act, class_name=class_name)
+
+
 def projections(
     c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV
 ) -> ModuleList:
     """Each scale at the model's width; scales that the backbone has not are made from its last."""
 
-    def projection(inputs: Dim, kernel: int) -> Module:
-        return Sequential(Conv(inputs, d, kernel, component=component), GroupNorm(GROUPS, d))
-
+    projection = partial(group_normed, d, bias=True, component=component)
     c.divided(d, GROUPS, "d_model", "d_model")
     wanted = int(levels(c))
     if not sizes:
         raise c.error("backbone_config", "no stages", "a backbone that hands on at least one")
     if wanted == 1:
-        return ModuleList([projection(sizes[-1], 1)])
+        return ModuleList([projection(sizes[-1])])
     if wanted < len(sizes):
         raise c.error("num_feature_levels", wanted, f"1, or at least {len(sizes)}")
     inputs = [sizes[-1], *[d] * (wanted - len(sizes))]
     smaller = [projection(size, 3) for size in inputs[: wanted - len(sizes)]]
-    return ModuleList([*(projection(size, 1) for size in sizes), *smaller])
+    return ModuleList([*(projection(size) for size in sizes), *smaller])
 
 
 def positions(c: ModelConfig, name: str) -> Module:
