@@ -28,10 +28,8 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
         out = Linear(d, d, kind="output")
         return Module(f"{_NAME}Decoder{kind}Attention", out_proj=out, component=at)
 
-    layer = detector_layer(
-        f"{_NAME}DecoderLayer", d, c.dim("decoder_ffn_dim", default=2048), attention("Self"),
-        attention("Cross"),
-    )  # fmt: skip
+    inner, own = c.dim("decoder_ffn_dim", default=2048), attention("Self")
+    layer = detector_layer(f"{_NAME}DecoderLayer", d, inner, own, attention("Cross"))
     layer.children |= {
         f"{side}_{name}": Linear(d, d, component=at, kind=kind)
         for side in ("sa", "ca")

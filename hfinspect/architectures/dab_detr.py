@@ -56,11 +56,8 @@ def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
     output = Linear(d, d, kind="output")
     parts[f"{side}_attn"] = Module(f"{_NAME}Attention", output_proj=output)
     parts[f"{side}_attn_layer_norm"] = LayerNorm(d)
-    return Module(
-        f"{_NAME}DecoderLayer{side.capitalize()}Attention",
-        dict(parts),
-        component=Component.ATTENTION,
-    )
+    name = f"{_NAME}DecoderLayer{side.capitalize()}Attention"
+    return Module(name, {**parts}, component=Component.ATTENTION)
 
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
@@ -85,18 +82,17 @@ def model(c: ModelConfig) -> Module:
     network = renamed(network, "Detr", _NAME)
     network.class_name = f"{_NAME}ConvModel"
     patterns = c.dim("num_patterns", default=0, minimum=0)
+    queries, deep = c.dim("num_queries", default=300), c.count("encoder_layers", default=6)
     normed = c.flag("normalize_before", default=False)
     return Module(
         f"{_NAME}Model",
         backbone=network,
-        query_refpoint_embeddings=Embedding(
-            c.dim("num_queries", default=300), coordinates, kind="position"
-        ),
+        query_refpoint_embeddings=Embedding(queries, coordinates, kind="position"),
         input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
         encoder=Module(
             f"{_NAME}Encoder",
             query_scale=_mlp((d, d, d)),
-            layers=Layers.of(c.count("encoder_layers", default=6), encoder_layer(c)),
+            layers=Layers.of(deep, encoder_layer(c)),
             norm=LayerNorm(d) if normed else None,
         ),
         decoder=Module(

@@ -3,6 +3,8 @@
 DETR over several scales of the picture; each query looks at a few points of each.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -51,9 +53,8 @@ def model(c: ModelConfig) -> Module:
     d, two = width(c), c.flag("two_stage", default=False)
     network, sizes = _stages(c)
     queries = c.dim("num_queries", default=300)
-    encoder = Layers.of(
-        c.count("encoder_layers", "num_hidden_layers", default=6), layer(c, decoder=False)
-    )
+    deep = c.count("encoder_layers", "num_hidden_layers", default=6)
+    encoder = Layers.of(deep, layer(c, decoder=False))
     decoder = Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
     return Module(
         f"{_NAME}Model",
@@ -82,12 +83,7 @@ def object_detection(c: ModelConfig) -> Module:
     root = Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
     decoder = root.inside("model", "decoder")
 
-    def labels(tied_to: str | None) -> Module:
-        return label_scores(c, d, tied_to)
-
-    def boxes(tied_to: str | None) -> Module:
-        return predictor(_NAME, (d, d, d, 4), tied_to)
-
+    labels, boxes = partial(label_scores, c, d), partial(predictor, _NAME, (d, d, d, 4))
     for name, head, own in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
         if own:
             decoder.children[name] = ModuleList(head(None) for _ in range(count))

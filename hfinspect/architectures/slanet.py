@@ -51,14 +51,13 @@ def separable(c: ModelConfig, d: Dim) -> Module:
 
 def mixing(c: ModelConfig, d: Dim) -> Module:
     """Two maps next to each other to one, in two halves."""
-    half, act = d // 2, _act(c)
-    point = conv_layer(_NAME, half, half, 1, act=act)
-    bottleneck = Module(f"{_NAME}Bottleneck", conv1=point, conv2=separable(c, half))
+    half, point = d // 2, partial(conv_layer, _NAME, kernel=1, act=_act(c))
+    bottleneck = Module(f"{_NAME}Bottleneck", conv1=point(half, half), conv2=separable(c, half))
     return Module(
         f"{_NAME}CSPLayer",
-        conv1=conv_layer(_NAME, 2 * d, half, 1, act=act),
-        conv2=conv_layer(_NAME, 2 * d, half, 1, act=act),
-        conv3=conv_layer(_NAME, 2 * half, d, 1, act=act),
+        conv1=point(2 * d, half),
+        conv2=point(2 * d, half),
+        conv3=point(2 * half, d),
         bottlenecks=ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1))),
     )
 
@@ -106,14 +105,9 @@ vision_encoder = partial(sam.encoder_of, "SLANeXt", image_size=512)
 
 def gru_cell(inputs: Dim, hidden: Dim) -> Module:
     """Three gates, each of weights (H, inputs) and (H, H) and two biases."""
-    return Module(
-        "GRUCell",
-        weight_ih=Weight(3 * hidden, inputs),
-        weight_hh=Weight(3 * hidden, hidden),
-        bias_ih=Weight(3 * hidden),
-        bias_hh=Weight(3 * hidden),
-        component=Component.OTHER,
-    )
+    sizes = {"weight_ih": (inputs,), "weight_hh": (hidden,), "bias_ih": (), "bias_hh": ()}
+    gates = {name: Weight(3 * hidden, *size) for name, size in sizes.items()}
+    return Module("GRUCell", gates, component=Component.OTHER)
 
 
 def tags(name: str, seen: int, hidden: int, c: ModelConfig) -> Module:

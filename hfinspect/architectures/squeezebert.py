@@ -3,6 +3,8 @@
 BERT whose linear layers are grouped convolutions of one position: weight (out, in / groups, 1).
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, tables
@@ -29,27 +31,22 @@ def _normed(c: ModelConfig, conv: Module) -> Module:
 def _layer(_e: Encoder, c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    attend, mlp = Component.ATTENTION, Component.MLP
-    up = _conv(c, h, inner, "intermediate_groups", 4, kind="up", component=mlp)
-    down = _conv(c, inner, h, "output_groups", 4, kind="down", component=mlp)
-    out = _conv(c, h, h, "post_attention_groups", 1, kind="output", component=attend)
+    look = partial(_conv, c, h, h, component=Component.ATTENTION)
+    up = _conv(c, h, inner, "intermediate_groups", 4, kind="up", component=Component.MLP)
+    down = _conv(c, inner, h, "output_groups", 4, kind="down", component=Component.MLP)
+    attention = Module(
+        "SqueezeBertSelfAttention",
+        {kind: look(f"{kind[0]}_groups", 4, kind=kind) for kind in ("query", "key", "value")},
+        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
+        softmax=Activation("Softmax", "dim=-1"),
+        matmul_qk=Activation("MatMulWrapper"),
+        matmul_qkv=Activation("MatMulWrapper"),
+    )
     return Module(
         "SqueezeBertModule",
-        attention=Module(
-            "SqueezeBertSelfAttention",
-            query=_conv(c, h, h, "q_groups", 4, kind="query", component=attend),
-            key=_conv(c, h, h, "k_groups", 4, kind="key", component=attend),
-            value=_conv(c, h, h, "v_groups", 4, kind="value", component=attend),
-            dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
-            softmax=Activation("Softmax", "dim=-1"),
-            matmul_qk=Activation("MatMulWrapper"),
-            matmul_qkv=Activation("MatMulWrapper"),
-            component=attend,
-        ),
-        post_attention=_normed(c, out),
-        intermediate=Module(
-            "ConvActivation", conv1d=up, act=activation(c.text("hidden_act")), component=mlp
-        ),
+        attention=attention,
+        post_attention=_normed(c, look("post_attention_groups", 1, kind="output")),
+        intermediate=Module("ConvActivation", conv1d=up, act=activation(c.text("hidden_act"))),
         output=_normed(c, down),
     )
 
@@ -66,10 +63,6 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
 
 
 BERT.like(
-    "SqueezeBert",
-    "transformer",
-    pooling="always",
-    embeddings=_embeddings,
-    layer=_layer,
+    "SqueezeBert", "transformer", pooling="always", embeddings=_embeddings, layer=_layer,
     encoder=_stack,
-).register("squeezebert")
+).register("squeezebert")  # fmt: skip

@@ -49,13 +49,11 @@ def block(c: ModelConfig, entry: Entry) -> Module:
 def bridge(c: ModelConfig) -> Module:
     """Each branch: convolutions of one width, with steps between the points they see."""
     branches = [
-        Module(
-            f"{_NAME}BridgeBlock",
-            blocks=Layers(conv_layer(_NAME, width, width, act="relu") for width, _ in entries),
-        )
+        Layers(conv_layer(_NAME, width, width, act="relu") for width, _ in entries)
         for entries in block_lists(c, "stage_configs", BRIDGES, 2)
     ]
-    return Module(f"{_NAME}Bridge", bridge=ModuleList(branches))
+    made = ModuleList(Module(f"{_NAME}BridgeBlock", blocks=blocks) for blocks in branches)
+    return Module(f"{_NAME}Bridge", bridge=made)
 
 
 def backbone(c: ModelConfig) -> Module:
@@ -90,12 +88,11 @@ def model(c: ModelConfig) -> Module:
     ends = c.dims("bridge_connector", default=(128, 128))
     if len(ends) < 2:
         raise c.error("bridge_connector", c.raw("bridge_connector"), "two widths")
-    branches = len(block_lists(section, "stage_configs", BRIDGES, 2))
+    wide = ends[0] * len(block_lists(section, "stage_configs", BRIDGES, 2))
+    connector = conv_layer(_NAME, wide, ends[1], 1, act="relu", component=_HEAD)
     head = Module(
         f"{_NAME}Head",
-        bridge_connector=conv_layer(
-            _NAME, ends[0] * branches, ends[1], 1, act="relu", component=_HEAD
-        ),
+        bridge_connector=connector,
         out_point_positions2D=points(c),
         component=_HEAD,
     )
