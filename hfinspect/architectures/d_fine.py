@@ -11,7 +11,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
-from ..layers.blocks import activation, gated_mlp, size
+from ..layers.blocks import gated_mlp, size
 from ..layers.deformable import conv_norm, layer_heads, norm, predictor, sampling_attention, up_down
 from ..layers.deformable import width as _d
 from ..layers.vision import MAX_RATIO, clip_attention
@@ -64,13 +64,7 @@ def _box(name: str) -> str:
 
 def chain(name: str, c: ModelConfig, inputs: Dim, width: Dim) -> Module:
     """Two ways, one of them through RepVGG blocks; DEIMv2 splits what one convolution gives."""
-    to = partial(conv_norm, name, act=_act(c))
-    rep = Module(
-        f"{name}RepVggBlock",
-        conv1=conv_norm(name, width, width, 3, None),
-        conv2=conv_norm(name, width, width, 1, None),
-        activation=activation(_act(c)),
-    )
+    to, rep = partial(conv_norm, name, act=_act(c)), rt_detr.rep_block(name, width, _act(c))
     blocks = ModuleList([rep] * round(3 * _ratio(c, "depth_mult")))
     nothing, first = Activation("Identity"), to(inputs, width, 1)
     if name == _FINE:
@@ -167,11 +161,8 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     def normed() -> Module:
         return RMSNorm(d, class_name=f"{name}RMSNorm") if deim else norm(c, d)
 
-    gate = Module(
-        f"{name}Gate",
-        gate=Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate"),
-        norm=normed() if deim else LayerNorm(d),
-    )
+    weights = Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate")
+    gate = Module(f"{name}Gate", gate=weights, norm=normed() if deim else LayerNorm(d))
     gated = not deim or c.flag("use_gateway", default=True)
     mlp = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
     look = sampling_attention(name, d, heads * points, num_points_scale=Buffer(points))
@@ -204,11 +195,11 @@ def decoder(name: str, c: ModelConfig) -> Module:
     kept = 4 * (c.dim("top_prob_values", default=4) + 1)
     inner, depth = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
     quality = Module(f"{name}LQE", reg_conf=layers_of(head, kept, *[inner] * (depth - 1), 1))
-    places = layers_of(_box(name), 4, *((2 * d, d) if name == _FINE else (d, d, d)))
+    sizes = (2 * d, d) if name == _FINE else (d, d, d)
     return Module(
         f"{name}Decoder",
         layers=Layers.of(length, decoder_layer(name, c)),
-        query_pos_head=places,
+        query_pos_head=layers_of(_box(name), 4, *sizes),
         reg_scale=Weight(1, kind="scale"),
         pre_bbox_head=layers_of(head, d, d, d, 4),
         up=Weight(1, kind="scale"),

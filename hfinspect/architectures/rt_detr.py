@@ -48,15 +48,16 @@ BACKBONE = {"model_type": "rt_detr_resnet", "out_indices": [2, 3, 4]}
 # ---- encoder
 
 
+def rep_block(name: str, width: Dim, act: str | None) -> Module:
+    """Two convolutions next to each other (RepVGG: Ding et al. 2021): 10·W² weights."""
+    wide, point = (conv_norm(name, width, width, kernel, None) for kernel in (3, 1))
+    return Module(f"{name}RepVggBlock", conv1=wide, conv2=point, activation=activation(act))
+
+
 def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> Module:
     """Two maps next to each other, three RepVGG blocks, one map."""
     inner = scaled(c, d, "hidden_expansion", default=1.0)
-    rep = Module(
-        f"{name}RepVggBlock",
-        conv1=conv_norm(name, inner, inner, 3, None),
-        conv2=conv_norm(name, inner, inner, 1, None),
-        activation=activation(act),
-    )
+    rep = rep_block(name, inner, act)
     last = conv_norm(name, inner, d, 1, act) if int(inner) != int(d) else Activation("Identity")
     return Module(
         f"{name}CSPRepLayer",
