@@ -67,22 +67,20 @@ def fusion_layer(c: ModelConfig) -> Module:
     """Text and image attend to each other, at half the width of the MLP."""
     d = width(c)
     inner = c.dim("encoder_ffn_dim", default=2048) // 2
+    sides = ("vision", "text")
+    projections = {
+        **{f"{side}_proj": Linear(d, inner) for side in sides},
+        **{f"values_{side}_proj": Linear(d, inner, kind="value") for side in sides},
+        **{f"out_{side}_proj": Linear(inner, d, kind="output") for side in sides},
+    }
+    look = Module(f"{_NAME}BiMultiHeadAttention", {**projections}, component=Component.ATTENTION)
     return Module(
         f"{_NAME}FusionLayer",
         vision_param=Weight(d),
         text_param=Weight(d),
         layer_norm_vision=_norm(c),
         layer_norm_text=_norm(c),
-        attn=Module(
-            f"{_NAME}BiMultiHeadAttention",
-            vision_proj=Linear(d, inner),
-            text_proj=Linear(d, inner),
-            values_vision_proj=Linear(d, inner, kind="value"),
-            values_text_proj=Linear(d, inner, kind="value"),
-            out_vision_proj=Linear(inner, d, kind="output"),
-            out_text_proj=Linear(inner, d, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=look,
     )
 
 
@@ -140,6 +138,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     network, sizes = backbone(c)
     queries = c.dim("num_queries", default=900)
     text = c.section("text_config")
+    wide = text.dim("hidden_size", default=768)
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     asked = c.flag("embedding_init_target", default=True) or not first
@@ -149,9 +148,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         backbone=network,
         input_proj_vision=projections(c, sizes, d, Component.PROJECTOR),
         text_backbone=words,
-        text_projection=Linear(
-            text.dim("hidden_size", default=768), d, component=Component.PROJECTOR
-        ),
+        text_projection=Linear(wide, d, component=Component.PROJECTOR),
         query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c),

@@ -151,19 +151,19 @@ def _scales(c: ModelConfig) -> list[float]:
 
 def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     """LW-DETR's maps at several scales, the layers of each next to each other."""
-    scales = []
-    for scale in _scales(c):
+
+    def at(scale: float) -> Module:
         sampled = [_sampling(size, scale) for size in sizes]
         layers = [Module(f"{_LW}SamplingLayer", layers=ModuleList(made)) for made, _ in sampled]
-        scales.append(
-            Module(
-                f"{_LW}ScaleProjector",
-                sampling_layers=ModuleList(layers),
-                projector_layer=squeezed(_LW, c, sampled[-1][1] * len(sizes)),
-                layer_norm=_norm(_LW, _d(c)),
-            )
+        return Module(
+            f"{_LW}ScaleProjector",
+            sampling_layers=ModuleList(layers),
+            projector_layer=squeezed(_LW, c, sampled[-1][1] * len(sizes)),
+            layer_norm=_norm(_LW, _d(c)),
         )
-    return Module(f"{_LW}MultiScaleProjector", scale_layers=ModuleList(scales), component=_P)
+
+    scales = ModuleList(at(scale) for scale in _scales(c))
+    return Module(f"{_LW}MultiScaleProjector", scale_layers=scales, component=_P)
 
 
 def _nested(network: Module, name: str) -> Module:
@@ -240,24 +240,20 @@ def model(name: str, c: ModelConfig) -> Module:
     rf = name == _RF
     places = predictor(name, (2 * d, d, d))
     layers = Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c))
-    decoder = Module(
-        f"{name}Decoder",
-        {"layers": layers, "norm" if rf else "layernorm": LayerNorm(d), "ref_point_head": places},
-    )
+    normed = {"norm" if rf else "layernorm": LayerNorm(d), "ref_point_head": places}
     guesses: dict[str, Module] = {
-        "decoder": decoder,
+        "decoder": Module(f"{name}Decoder", {"layers": layers, **normed}),
         "enc_output": ModuleList([Linear(d, d)] * count),
         "enc_output_norm": ModuleList([LayerNorm(d)] * count),
         "enc_out_bbox_embed": ModuleList([predictor(name, (d, d, d, 4))] * count),
         "enc_out_class_embed": ModuleList([label_scores(c, d)] * count),
     }
+    table = "refpoint_embed" if rf else "reference_point_embed"
     return Module(
         f"{name}Model",
         {
             "backbone": conv_encoder(name, c),
-            "refpoint_embed" if rf else "reference_point_embed": Embedding(
-                queries, 4, kind="position"
-            ),
+            table: Embedding(queries, 4, kind="position"),
             "query_feat": Embedding(queries, d, kind="detection_token"),
             **({"transformer": Module("Module", dict(guesses))} if rf else guesses),
         },

@@ -7,6 +7,7 @@ queries; V4 finds corners and scores which part follows which.
 
 import math
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from ..core.components import Component
@@ -90,11 +91,9 @@ def reading_order(c: ModelConfig) -> Module:
 def pointer(version: int, d: Dim, c: ModelConfig) -> Module:
     """Two vectors of each part, of which pairs are compared."""
     head = c.dim("global_pointer_head_size", default=64)
-    if version < 4:
-        parts = {"dense": Linear(d, head * 2, component=_H)}
-    else:
-        parts = {f"{way}_proj": Linear(d, head, component=_H) for way in "qk"}
-    return Module(f"{_NAME}{version}GlobalPointer", dict(parts), component=_H)
+    sizes = {"dense": head * 2} if version < 4 else {"q_proj": head, "k_proj": head}
+    parts = {name: Linear(d, size, component=_H) for name, size in sizes.items()}
+    return Module(f"{_NAME}{version}GlobalPointer", {**parts}, component=_H)
 
 
 # ---- V3: masks
@@ -113,28 +112,29 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
     def convolution(inputs: Dim, outputs: Dim, at: Component = _CONV) -> Module:
         return conv_layer(name, inputs, outputs, 3, act="silu", component=at)
 
-    heads = []
-    for stride in strides:
+    def head(stride: Dim) -> Module:
         steps = max(1, int(math.log2(stride) - math.log2(strides[0])))
-        layers: list[Module] = []
-        for i in range(steps):
-            layers.append(convolution(inner if i else e, inner))
-            layers += [Activation("Upsample")] * (int(stride) != int(strides[0]))
-        heads.append(Module(f"{name}ScaleHead", layers=Layers(layers)))
+        larger = [Activation("Upsample")] * (int(stride) != int(strides[0]))
+        made = [[convolution(inner if i else e, inner), *larger] for i in range(steps)]
+        return Module(f"{name}ScaleHead", layers=Layers(chain.from_iterable(made)))
+
+    mixed = Module(
+        f"{name}MaskFeatFPN",
+        scale_heads=ModuleList(head(stride) for stride in strides),
+        output_conv=convolution(inner, outer, _H),
+        component=_CONV,
+    )
+    last = Module(
+        f"{name}EncoderMaskOutput",
+        base_conv=convolution(outer, outer),
+        conv=Conv(outer, c.dim("num_prototypes", default=32), 1),
+        component=_CONV,
+    )
+    lateral = convolution(c.dim("x4_feat_dim", default=128), outer)
     return {
-        "mask_feature_head": Module(
-            f"{name}MaskFeatFPN",
-            scale_heads=ModuleList(heads),
-            output_conv=convolution(inner, outer, _H),
-            component=_CONV,
-        ),
-        "encoder_mask_lateral": convolution(c.dim("x4_feat_dim", default=128), outer),
-        "encoder_mask_output": Module(
-            f"{name}EncoderMaskOutput",
-            base_conv=convolution(outer, outer),
-            conv=Conv(outer, c.dim("num_prototypes", default=32), 1),
-            component=_CONV,
-        ),
+        "mask_feature_head": mixed,
+        "encoder_mask_lateral": lateral,
+        "encoder_mask_output": last,
     }
 
 
@@ -142,14 +142,12 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
 
 
 def second(c: ModelConfig, *, whole: bool) -> Module:
-    c = _completed(c, 2)
-    if not whole:
-        root = rt_detr.model(f"{_NAME}2", c, second=False)
-        root.children["denoising_class_embed"] = _denoising(c)
-        return root
-    root = rt_detr.object_detection(f"{_NAME}2", c, second=False)
-    root.inside("model").children["denoising_class_embed"] = _denoising(c)
-    root.children["reading_order"] = reading_order(c.section("reading_order_config"))
+    c, build = _completed(c, 2), rt_detr.object_detection if whole else rt_detr.model
+    root = build(f"{_NAME}2", c, second=False)
+    base = root.inside("model") if whole else root
+    base.children["denoising_class_embed"] = _denoising(c)
+    if whole:
+        root.children["reading_order"] = reading_order(c.section("reading_order_config"))
     return root
 
 
@@ -193,15 +191,14 @@ def fourth(c: ModelConfig, *, whole: bool) -> Module:
     decoder["query_pos_head"] = predictor(name, (corners, 2 * d, d))
     decoder |= layer_heads(c, d, count, lambda *_: boxes)
     order = ModuleList([Linear(d, d, component=_H)] * count)
+    scale = Weight(1, kind="scale", component=Component.OTHER)
     base.children |= {
         "enc_bbox_head": boxes,
         "decoder_roor_order_head": order,
         "decoder_roor_global_pointer": pointer(4, d, c),
         "decoder_order_head": order,
         "decoder_global_pointer": pointer(4, d, c),
-        "s2r_fusion": Module(
-            f"{name}S2RFusion", a=Weight(1, kind="scale"), component=Component.OTHER
-        ),
+        "s2r_fusion": Module(f"{name}S2RFusion", a=scale),
     }
     return Module(f"{name}ForObjectDetection", model=base, part="vision") if whole else base
 

@@ -169,14 +169,12 @@ def model(name: str, config: ModelConfig) -> Module:
     else:
         words = auto_class(text.of_type(_CLIP), "WithProjection", default_type=_CLIP, part="text")
         pixels = vision_model(vision)
-    encoder = c.section("detr_encoder_config")
+    encoder, wide = c.section("detr_encoder_config"), text.dim("hidden_size", default=512)
     return Module(
         f"{name}Model",
         vision_encoder=pixels,
         text_encoder=words,
-        text_projection=Linear(
-            text.dim("hidden_size", default=512), _width(encoder), component=Component.PROJECTOR
-        ),
+        text_projection=Linear(wide, _width(encoder), component=Component.PROJECTOR),
         geometry_encoder=geometry_encoder(name, c.section("geometry_encoder_config")),
         detr_encoder=builder(f"{name}DetrEncoder")(encoder),
         detr_decoder=builder(f"{name}DetrDecoder")(queries),
