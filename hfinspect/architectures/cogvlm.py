@@ -9,32 +9,28 @@ groups its key heads and has a bias for image tokens' q, k and v; its video form
 matrices.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, size
-from ..layers.heads import lm_head
+from ..layers.blocks import activation, gated_mlp
+from ..layers.decoders import Decoder
+from ..layers.heads import causal_lm
 from ..layers.vision import pair, patch_conv, plain_mlp, position_table
 from ..trees.catalog import register
 from ..trees.modules import (
     Buffer,
     Conv,
     Dropout,
-    Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
     RMSNorm,
     Weight,
-)  # fmt: skip
-
-_hidden = size("hidden_size", default=4096)
-_inner = size("intermediate_size", default=11008)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(_hidden(c), eps=c.number("rms_norm_eps", default=1e-6))
+)
+from .llama import LLAMA
 
 
 def _is_second(c: ModelConfig) -> bool:
@@ -90,19 +86,16 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
         position_embedding=position_table(v.dim("num_positions", default=1226), width),
         component=Component.EMBEDDING,
     )
-    merging = None
-    if merged is not None:
-        merging = Conv(width, merged, 2, stride=2)
     layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v))
-    mark = Weight(1, 1, _hidden(c), component=Component.EMBEDDING)
+    mark = Weight(1, 1, _TEXT.width(c), component=Component.EMBEDDING)
     return Module(
         "EVA2CLIPModel",
         boi=mark,
         eoi=mark,
         patch_embedding=patches,
         transformer=Module("Transformer", layers=layers),
-        linear_proj=_projector(_hidden(c), inner, width if merged is None else merged),
-        conv=merging,
+        linear_proj=_projector(_TEXT.width(c), inner, width if merged is None else merged),
+        conv=None if merged is None else Conv(width, merged, 2, stride=2),
         part="vision",
     )
 
@@ -110,8 +103,8 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
 # ---- text
 
 
-def _attention(c: ModelConfig, *, seeing: bool) -> Module:
-    h = _hidden(c)
+def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
+    h = d.width(c)
     heads = c.dim("num_attention_heads", default=32)
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
     width = 3 * h
@@ -136,54 +129,41 @@ def _attention(c: ModelConfig, *, seeing: bool) -> Module:
     )
 
 
-def _layer(c: ModelConfig, *, seeing: bool) -> Module:
+def _mlp(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
     def mlp() -> Module:
-        return gated_mlp("MLP", _hidden(c), _inner(c), act=c.text("hidden_act", default="silu"))
+        return gated_mlp("MLP", d.width(c), d.inner(c), act=d.act(c))
 
     return Module(
-        "CogVLMDecoderLayer",
-        self_attn=_attention(c, seeing=seeing),
-        mlp=Module(
-            "VisionExpertMLP",
-            language_mlp=mlp(),
-            vision_mlp=mlp() if seeing else None,
-            component=Component.MLP,
-        ),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
+        "VisionExpertMLP",
+        language_mlp=mlp(),
+        vision_mlp=mlp() if seeing else None,
+        component=Component.MLP,
     )
 
 
-def model(c: ModelConfig, *, seeing: bool = True) -> Module:
-    layer = _layer(c, seeing=seeing)
+def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
+    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6))
+
+
+_TEXT = LLAMA.like("CogVLM", norm=_norm, attention=_attention, mlp=_mlp, rotary=False)
+_VIDEO = _TEXT.like(
+    "CogVLM", attention=partial(_attention, seeing=False), mlp=partial(_mlp, seeing=False)
+)
+
+
+def _model(d: Decoder, c: ModelConfig) -> Module:
+    base = d.model(c)
     width = c.section("vision_config").dim("hidden_size", default=1792)
-    return Module(
-        "CogVLMModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=32000), _hidden(c)),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), layer),
-        norm=_norm(c),
-        vision=vision_model(c, _inner(c), width if _is_second(c) else None),
-    )
-
-
-def _causal_lm(c: ModelConfig, name: str, *, seeing: bool) -> Module:
-    base = model(c, seeing=seeing)
-    vocab, at = c.dim("vocab_size", default=32000), "model.embed_tokens.weight"
-    head = lm_head(c, _hidden(c), vocab, tied_to=at, tied_default=False)
-    return Module(name, model=base, lm_head=head)
-
-
-def causal_lm(c: ModelConfig) -> Module:
-    return _causal_lm(c, "CogVLMForCausalLM", seeing=True)
-
-
-def video_causal_lm(c: ModelConfig) -> Module:
-    return _causal_lm(c, "CogVLMVideoForCausalLM", seeing=False)
+    base.children["vision"] = vision_model(c, d.inner(c), width if _is_second(c) else None)
+    return base
 
 
 register(
     ("cogvlm", "cogvlm2"),
-    {"CogVLMForCausalLM": causal_lm, "CogVLMVideoForCausalLM": video_causal_lm},
+    {
+        name: causal_lm(name, partial(_model, d))
+        for name, d in (("CogVLMForCausalLM", _TEXT), ("CogVLMVideoForCausalLM", _VIDEO))
+    },
     base="CogVLMModel",
     base_prefix="model",
     category="multimodal",

@@ -10,11 +10,10 @@ model_executor/models/ernie_mtp.py.
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
-from ..core.dims import Dim
-from ..layers.blocks import gated_mlp
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, gated_of
 from ..layers.experts import experts, router
 from ..trees.modules import Layers, Linear, Module, ModuleList, Weight
+from .ernie4_5 import mlp
 from .llama import LLAMA
 
 
@@ -22,19 +21,13 @@ def _bias(c: ModelConfig) -> bool:
     return c.flag("use_bias", default=False)
 
 
-def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    act = d.act(c)
-    return gated_mlp("Ernie4_5_MoeMLP", d.width(c), inner, bias=_bias(c), act=act, kind=kind)
-
-
 def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
     per_token = c.count("moe_k", "num_experts_per_tok", default=6)
     shared = c.count("moe_num_shared_experts", default=2)
     inner = c.dim("moe_intermediate_size", default=1536)
-    act = d.act(c)
     # The fused experts have no biases, whatever use_bias says.
-    expert = gated_mlp("Ernie4_5_MoeMLP", d.width(c), inner, act=act, kind="expert")
+    expert = gated_of(d, c, inner, "expert")
     return Module(
         "Ernie4_5_MoeSparseMoeBlock",
         gate=router("Ernie4_5_MoeTopKRouter", d.width(c), count),
@@ -44,7 +37,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
             component=Component.ROUTER,
         ),
         experts=experts(count, per_token, expert, class_name="Ernie4_5_MoeExperts"),
-        shared_experts=_mlp(d, c, inner * shared, "shared_expert") if shared else None,
+        shared_experts=mlp(d, c, inner * shared, "shared_expert") if shared else None,
         component=Component.MLP,
     )
 
@@ -88,5 +81,5 @@ LLAMA.like(
     "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
     num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
     tie_word_embeddings=True, bias_key="use_bias", head_bias="use_bias", endings=(),
-    mlp=lambda d, c: _mlp(d, c, d.inner(c)), moe=_moe, kinds=_kinds, further=predictors,
+    mlp=mlp, moe=_moe, kinds=_kinds, further=predictors,
 ).register("ernie4_5_moe")  # fmt: skip

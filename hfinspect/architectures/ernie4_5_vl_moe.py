@@ -13,7 +13,6 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import (
     fused_attention,
-    gated_mlp,
     layer_types,
     two_layer_mlp,
 )
@@ -32,16 +31,12 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
+from .ernie4_5 import mlp
 
 _NAME = "Ernie4_5_VLMoe"
 
 
 # ---- text
-
-
-def _mlp(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    bias = c.flag("use_bias", default=False)
-    return gated_mlp(f"{d.name}MLP", d.width(c), inner, bias=bias, act=d.act(c), kind=kind)
 
 
 def _count_and_used(c: ModelConfig) -> tuple[Dim, int]:
@@ -52,7 +47,7 @@ def _count_and_used(c: ModelConfig) -> tuple[Dim, int]:
 
 def _shared(d: Decoder, c: ModelConfig) -> Module | None:
     count = c.count("moe_num_shared_experts", default=2)
-    return _mlp(d, c, _widths(c)[0] * count, "shared_expert") if count else None
+    return mlp(d, c, _widths(c)[0] * count, "shared_expert") if count else None
 
 
 def _widths(c: ModelConfig) -> tuple[Dim, Dim]:
@@ -125,7 +120,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 TEXT = Decoder(
     _NAME, vocab_size=103424, hidden_size=2560, intermediate_size=12288, num_hidden_layers=28,
     num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5, bias_key="use_bias",
-    attention=_attention, mlp=lambda d, c: _mlp(d, c, d.inner(c)), moe=moe, kinds=_kinds,
+    attention=_attention, mlp=mlp, moe=moe, kinds=_kinds,
 )  # fmt: skip
 _ALONE = TEXT.like(_NAME, moe=moe_alone)
 

@@ -11,10 +11,18 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
-from ..layers.blocks import size
-from ..layers.heads import classifier
+from ..layers.heads import to_words
 from ..trees.catalog import register, register_part
-from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm, Weight
+from ..trees.modules import (
+    Embedding,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    RMSNorm,
+    Weight,
+    each_module,
+)
 from . import inkling_text
 
 _NAME = "Inkling"
@@ -23,12 +31,19 @@ _MAX_SIDE, _MAX_STEPS = 4096, 256
 #: Costs that differ by less are the same to a solver in single precision.
 _EVEN = 1e-4
 
-#: Names of the text tower's parts in files, where they are others than in memory.
-_LAYER = {
-    "self_attn": "attn", "input_layernorm": "attn_norm", "post_attention_layernorm": "mlp_norm",
-}  # fmt: skip
-_ATTENTION = {
-    "q_proj": "wq_du", "k_proj": "wk_dv", "v_proj": "wv_dv", "r_proj": "wr_du", "o_proj": "wo_ud",
+#: Class of the text tower -> names of its parts in files, where they are others than in memory.
+_SPELLED = {
+    "DecoderLayer": {
+        "self_attn": "attn", "input_layernorm": "attn_norm", "post_attention_layernorm": "mlp_norm",
+    },
+    "Attention": {
+        "q_proj": "wq_du", "k_proj": "wk_dv", "v_proj": "wv_dv", "r_proj": "wr_du",
+        "o_proj": "wo_ud",
+    },
+    "MLP": {"gate_proj": "w13_dn", "down_proj": "w2_md"},
+    "TopkRouter": {"e_score_correction_bias": "bias"},
+    "Experts": {"gate_up_proj": "w13_weight", "down_proj": "w2_weight"},
+    "SharedExperts": {"gate_proj": "shared_w13_weight", "down_proj": "shared_w2_weight"},
 }  # fmt: skip
 
 
@@ -147,114 +162,48 @@ def audio_model(c: ModelConfig, text: Dim) -> Module:
 
 # ---- text, under the names of files
 
-Child = Module | Parameter
 
-
-def _module(child: Child) -> Module:
-    assert isinstance(child, Module)
-    return child
-
-
-def _weight(module: Child) -> Parameter:
-    found = _module(module)["weight"]
+def _weight(module: Module | Parameter) -> Parameter:
+    found = module if isinstance(module, Parameter) else module["weight"]
     assert isinstance(found, Parameter)
     return found
 
 
-def _flat(convolution: Child) -> Module:
-    """A short convolution without the module in between."""
-    outer = _module(convolution)
-    weight = _weight(outer["conv1d"])
-    return Module(outer.class_name, weight=weight, component=outer.component, keeps=outer.keeps)
+def _with_up(gate: Module | Parameter) -> Module | Parameter:
+    """Gate and up interleaved, row by row."""
+    *outer, rows, columns = _weight(gate).shape
+    both = Weight(*outer, 2 * rows, columns)
+    return both if isinstance(gate, Parameter) else Module("Linear", weight=both)
 
 
-def _joined(gate: Parameter, *, axis: int) -> Parameter:
-    """Gate and up interleaved along an axis."""
-    shape = tuple(2 * size if i == axis else size for i, size in enumerate(gate.shape))
-    return Weight(*shape)
-
-
-def _attention(built: Module) -> Module:
-    parts = {
-        _ATTENTION.get(name, name): _flat(child) if name in ("k_sconv", "v_sconv") else child
-        for name, child in built.children.items()
-    }
-    return Module(built.class_name, parts, component=built.component, keeps=built.keeps)
-
-
-def _mlp(built: Module) -> Module:
-    if "gate" not in built.children:
-        narrow = _weight(built["gate_proj"])
-        return Module(
-            built.class_name,
-            w13_dn=Module("Linear", weight=_joined(narrow, axis=0)),
-            w2_md=built["down_proj"],
-            global_scale=built["global_scale"],
-            component=built.component,
-        )
-    gate, routed, shared = (_module(built[n]) for n in ("gate", "experts", "shared_experts"))
-    scores = dict(gate.children)
-    scores["bias"] = scores.pop("e_score_correction_bias")
-    first = shared["gate_proj"]
-    assert isinstance(first, Parameter)
-    return Module(
-        built.class_name,
-        gate=Module(gate.class_name, scores, component=gate.component),
-        experts=Module(
-            routed.class_name,
-            w13_weight=routed["gate_up_proj"],
-            w2_weight=routed["down_proj"],
-            kind=routed.kind,
-            active=routed.active,
-        ),
-        shared_experts=Module(
-            shared.class_name,
-            shared_w13_weight=_joined(first, axis=1),
-            shared_w2_weight=shared["down_proj"],
-            kind=shared.kind,
-        ),
-        component=built.component,
-    )
-
-
-def _layer(built: Module) -> Module:
-    parts: dict[str, Child] = {}
-    for name, child in built.children.items():
-        made = child
-        if name == "self_attn":
-            made = _attention(_module(child))
-        elif name == "mlp":
-            made = _mlp(_module(child))
-        elif name.endswith("_sconv"):
-            made = _flat(child)
-        parts[_LAYER.get(name, name)] = made
-    return Module(built.class_name, parts)
-
-
-def text_model(c: ModelConfig, vocab: Dim) -> Module:
-    built = inkling_text.model(c)
-    words, layers = _module(built["embed_tokens"]), _module(built["layers"])
-    norm = words.children.pop("embed_norm")
-    distinct = {id(layer): _layer(_module(layer)) for layer in layers.children.values()}
-    layers.children = {name: distinct[id(layer)] for name, layer in layers.children.items()}
-    head = classifier(_weight(norm).shape[0], vocab, bias=False)
-    head.kind = "lm_head"
-    return Module(
-        f"{_NAME}TextModel",
-        embed=words,
-        embed_norm=norm,
-        layers=layers,
-        norm=built["norm"],
-        unembed=head,
-    )
+def text_model(c: ModelConfig) -> Module:
+    """Names of files below the layers, and short convolutions without the module in between."""
+    tower = inkling_text.model(c)
+    for module in each_module(tower):
+        parts, names = module.children, _SPELLED.get(module.class_name.removeprefix(_NAME), {})
+        if parts.pop("up_proj", None):
+            parts["gate_proj"] = _with_up(parts["gate_proj"])
+        if "conv1d" in parts:
+            parts["weight"] = _weight(parts.pop("conv1d"))
+        module.children = {names.get(name, name): part for name, part in parts.items()}
+    return tower
 
 
 def generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    hidden = text.dim("hidden_size", default=6144)
+    hidden, decoder = text.dim("hidden_size", default=6144), text_model(text)
+    words = decoder.inside("embed_tokens")
+    norm = words.children.pop("embed_norm")
+    llm = {
+        "embed": words,
+        "embed_norm": norm,
+        "layers": decoder["layers"],
+        "norm": decoder["norm"],
+        "unembed": to_words(hidden, text.dim("vocab_size", default=201024)),
+    }
     model = Module(
         f"{_NAME}Model",
-        llm=text_model(text, text.dim("vocab_size", default=201024)),
+        llm=Module(f"{_NAME}TextModel", llm),
         audio=audio_model(c.section("audio_config"), hidden),
         visual=vision_model(c.section("vision_config"), hidden),
     )
@@ -266,44 +215,33 @@ def base(c: ModelConfig) -> Module:
     embedding, and those of the first release inside."""
     text = c.section("text_config")
     hidden = text.dim("hidden_size", default=6144)
-    decoder = text_model(text, text.dim("vocab_size", default=201024))
-    words = _module(decoder.children.pop("embed"))
-    words.children["embed_norm"] = decoder.children.pop("embed_norm")
-    del decoder.children["unembed"]
-    decoder.children = {"embed_tokens": words, **decoder.children}
     return Module(
         f"{_NAME}Model",
-        language_model=decoder,
+        language_model=text_model(text),
         vision_tower=vision_model(c.section("vision_config"), hidden),
         audio_tower=audio_model(c.section("audio_config"), hidden),
     )
 
 
-_text_width = size("text_hidden_size", "hidden_size", default=6144)
-
-
-def _projection(weight: Parameter) -> Module:
-    return Module("Linear", weight=weight, component=Component.PROJECTOR)
-
-
 def vision_alone(c: ModelConfig) -> Module:
     """Step by step, as transformers itself has it."""
     tower = vision_model(c, c.dim("text_hidden_size", default=6144))
-    folding = _module(tower["layers"]).children
+    folding = tower.inside("layers").children
     steps = [
         Module(
             f"{_NAME}VisionEncoderLayer",
-            projection=_projection(_weight(folding[f"linear_{i}"])),
-            layer_norm=folding.get(f"norm_{i}"),
+            projection=Module("Linear", weight=_weight(part), component=Component.PROJECTOR),
+            layer_norm=folding.get(name.replace("linear", "norm")),
         )
-        for i in range(sum(name.startswith("linear_") for name in folding))
+        for name, part in folding.items()
+        if name.startswith("linear_")
     ]
     tower.children = {"encoder_layers": Layers(steps), "final_norm": tower["final_norm"]}
     return tower
 
 
 def audio_alone(c: ModelConfig) -> Module:
-    tower = audio_model(c, _text_width(c))
+    tower = audio_model(c, c.dim("text_hidden_size", "hidden_size", default=6144))
     table = Module(f"{_NAME}AudioModelEmbeddings", embed_audio_tokens=tower["encoder"])
     tower.children = {"embed_audio_tokens": table, "norm": tower["final_norm"]}
     return tower

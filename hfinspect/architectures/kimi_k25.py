@@ -10,20 +10,13 @@ renaming back also turns the text tower's ``layers`` into ``blocks``, puts patch
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation, size
+from ..core.dims import Dim
+from ..layers.blocks import size, two_layer_mlp
 from ..layers.heads import lm_head
+from ..layers.multimodal import projector
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import auto_model, register, register_part
-from ..trees.modules import (
-    Activation,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Sequential,
-    Weight,
-)
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
 
 # ---- vision
 
@@ -31,179 +24,134 @@ from ..trees.modules import (
 _width = size("hidden_size", "vt_hidden_size", default=1152)
 
 
-def _act(c: ModelConfig) -> Module:
-    return activation(c.text("hidden_act", default="gelu_pytorch_tanh"))
-
-
-_inner = size("intermediate_size", "vt_intermediate_size", default=4304)
-
-
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(_width(c), eps=1e-5)
-
-
-def _mlp(c: ModelConfig, first: str, second: str) -> Module:
-    h, inner = _width(c), _inner(c)
-    return Module(
-        "Kimi_K25VisionMLP",
-        {
-            first: Linear(h, inner, kind="up"),
-            "act": _act(c),
-            second: Linear(inner, h, kind="down"),
-        },
-        component=Component.MLP,
+def _block(c: ModelConfig, name: str, first: int, **attention: Module) -> Module:
+    """``first`` is the number of the first norm and of the MLP's first layer."""
+    h, inner = _width(c), c.dim("intermediate_size", "vt_intermediate_size", default=4304)
+    numbers, act = (first, first + 1), c.text("hidden_act", default="gelu_pytorch_tanh")
+    mlp = two_layer_mlp(
+        "Kimi_K25VisionMLP", h, inner, act=act, names=(f"fc{numbers[0]}", f"fc{numbers[1]}")
     )
+    norms = {f"norm{i}": LayerNorm(h, eps=1e-5) for i in numbers}
+    return Module(name, {**norms, "mlp": mlp, **attention})
 
 
-def hub_block(c: ModelConfig) -> Module:
+def _inside(**projections: Module) -> Module:
+    return Module("Kimi_K25VisionAttention", projections, component=Component.ATTENTION)
+
+
+def _outside(h: Dim, outputs: int, kind: str) -> Module:
+    """A projection that stands next to the norms."""
+    return Linear(h, outputs, component=Component.ATTENTION, kind=kind)
+
+
+def _hub_block(c: ModelConfig) -> Module:
     h = _width(c)
-    return Module(
-        "MoonViTEncoderLayer",
-        norm0=_norm(c),
-        norm1=_norm(c),
-        mlp=_mlp(c, "fc0", "fc1"),
-        wqkv=Linear(h, h * 3, component=Component.ATTENTION, kind="qkv"),
-        wo=Linear(h, h, component=Component.ATTENTION, kind="output"),
-    )
+    qkv, output = _outside(h, h * 3, "qkv"), _outside(h, h, "output")
+    return _block(c, "MoonViTEncoderLayer", 0, wqkv=qkv, wo=output)
 
 
-def bare_block(c: ModelConfig) -> Module:
+def _bare_block(c: ModelConfig) -> Module:
     h = _width(c)
-    return Module(
-        "Kimi_K25VisionEncoderLayer",
-        norm1=_norm(c),
-        norm2=_norm(c),
-        attn=Module(
-            "Kimi_K25VisionAttention",
-            proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=_mlp(c, "fc1", "fc2"),
-        wqkv=Linear(h, h * 3, component=Component.ATTENTION, kind="qkv"),
-    )
+    qkv, output = _outside(h, h * 3, "qkv"), _inside(proj=Linear(h, h, kind="output"))
+    return _block(c, "Kimi_K25VisionEncoderLayer", 1, attn=output, wqkv=qkv)
 
 
-def split_block(c: ModelConfig) -> Module:
+def _split_block(c: ModelConfig) -> Module:
     h = _width(c)
-    return Module(
-        "Kimi_K25VisionEncoderLayer",
-        norm1=_norm(c),
-        norm2=_norm(c),
-        attn=Module(
-            "Kimi_K25VisionAttention",
-            proj=Linear(h, h, kind="output"),
-            q_proj=Linear(h, h, kind="query"),
-            k_proj=Linear(h, h, kind="key"),
-            v_proj=Linear(h, h, kind="value"),
-            component=Component.ATTENTION,
-        ),
-        mlp=_mlp(c, "fc1", "fc2"),
-    )
-
-
-def _blocks(c: ModelConfig, block: Module) -> Layers:
-    return Layers.of(c.count("num_hidden_layers", "vt_num_hidden_layers", default=27), block)
-
-
-def _patches(c: ModelConfig) -> Module:
-    return patch_conv(3, _width(c), pair(c, "patch_size", default=14))
-
-
-def _positions(c: ModelConfig, name: str) -> Module:
-    grid = Weight(
-        c.dim("pos_emb_height", "init_pos_emb_height", default=64),
-        c.dim("pos_emb_width", "init_pos_emb_width", default=64),
-        _width(c),
-        kind="position",
-    )
-    return Module(
-        "Kimi_K25VisionPositionEmbeddings", {name: grid}, component=Component.EMBEDDING
-    )  # fmt: skip
+    kinds = {"proj": "output", "q_proj": "query", "k_proj": "key", "v_proj": "value"}
+    inside = _inside(**{name: Linear(h, h, kind=kind) for name, kind in kinds.items()})
+    return _block(c, "Kimi_K25VisionEncoderLayer", 1, attn=inside)
 
 
 def _patch_embed(**children: Module) -> Module:
     return Module("Kimi_K25VisionPatchEmbed", children, component=Component.EMBEDDING)
 
 
+def _embedded(c: ModelConfig, grid: str) -> Module:
+    """Patches, and a vector for each place of a grid."""
+    sides = [c.dim(f"pos_emb_{x}", f"init_pos_emb_{x}", default=64) for x in ("height", "width")]
+    table = Weight(*sides, _width(c), kind="position")
+    return _patch_embed(
+        proj=patch_conv(3, _width(c), pair(c, "patch_size", default=14)),
+        pos_emb=Module(
+            "Kimi_K25VisionPositionEmbeddings", {grid: table}, component=Component.EMBEDDING
+        ),
+    )
+
+
+def _stack(c: ModelConfig, block: Module, name: str = "blocks") -> dict[str, Module]:
+    count = c.count("num_hidden_layers", "vt_num_hidden_layers", default=27)
+    return {name: Layers.of(count, block), "final_layernorm": LayerNorm(_width(c), eps=1e-5)}
+
+
 def hub_vision(c: ModelConfig) -> Module:
     return Module(
         "MoonViT3dPretrainedModel",
-        patch_embed=_patch_embed(proj=_patches(c), pos_emb=_positions(c, "weight")),
-        encoder=Module(
-            "MoonViT3dEncoder", blocks=_blocks(c, hub_block(c)), final_layernorm=_norm(c)
-        ),
+        patch_embed=_embedded(c, "weight"),
+        encoder=Module("MoonViT3dEncoder", dict(_stack(c, _hub_block(c)))),
         part="vision",
     )
 
 
-def fresh_vision(c: ModelConfig) -> Module:
-    encoder = Module(
-        "Kimi_K25VisionModel",
-        patch_embed=_patch_embed(proj=_patches(c)),
-        blocks=_blocks(c, hub_block(c)),
-        final_layernorm=_norm(c),
-    )
-    return Module(
-        "Kimi_K25VisionModel",
-        encoder=encoder,
-        patch_embed=_patch_embed(pos_emb=_positions(c, "weight")),
-        part="vision",
-    )
+def _fresh_vision(c: ModelConfig) -> Module:
+    embedded = _embedded(c, "weight").children
+    patches, grid = (_patch_embed(**{k: embedded[k]}) for k in ("proj", "pos_emb"))
+    encoder = Module("Kimi_K25VisionModel", patch_embed=patches, **_stack(c, _hub_block(c)))
+    return Module("Kimi_K25VisionModel", encoder=encoder, patch_embed=grid, part="vision")
 
 
-def bare_vision(c: ModelConfig, name: str = "blocks") -> Module:
-    block = bare_block(c) if name == "blocks" else split_block(c)
-    positions = _positions(c, "position_embeddings")
-    return Module(
-        "Kimi_K25VisionModel",
-        {
-            "patch_embed": _patch_embed(proj=_patches(c), pos_emb=positions),
-            name: _blocks(c, block),
-            "final_layernorm": _norm(c),
-        },
-        part="vision",
-    )
+def _bare_vision(c: ModelConfig, stack: dict[str, Module]) -> Module:
+    embedded = _embedded(c, "position_embeddings")
+    return Module("Kimi_K25VisionModel", patch_embed=embedded, **stack, part="vision")
+
+
+def tower_alone(c: ModelConfig) -> Module:
+    return _bare_vision(c, _stack(c, _split_block(c), "layers"))
 
 
 # ---- projector and text
 
 
+def merged_width(vision: ModelConfig) -> Dim:
+    """A rectangle of patches side by side."""
+    sides = pair(vision, "merge_kernel_size", default=2)
+    return _width(vision) * (sides[0] * sides[1])
+
+
 def _projection(c: ModelConfig) -> tuple[Module, Module, Module]:
     """Norm per patch, then two linears over a merged rectangle of patches."""
     vision = c.section("vision_config")
-    sides = pair(vision, "merge_kernel_size", default=2)
-    wide = _width(vision) * (sides[0] * sides[1])
-    text = c.section("text_config").dim("hidden_size", default=7168)
+    wide, text = merged_width(vision), c.section("text_config").dim("hidden_size", default=7168)
     narrow = c.dim("projection_hidden_size", default=vision.dim("mm_hidden_size", default=1152))
     return LayerNorm(narrow, eps=1e-5), Linear(wide, wide), Linear(wide, text)
 
 
-def _projector(**children: Module | Parameter) -> Module:
-    return Module(
-        "Kimi_K25MultimodalProjection",
-        children,
-        component=Component.PROJECTOR,
-        part="projector",
-    )
+def _projector(**children: Module) -> Module:
+    return projector("Kimi_K25MultimodalProjection", **children)
 
 
-def _text(c: ModelConfig, layers: str) -> Module:
-    """The text tower, its list of layers under the given name."""
+def _text(c: ModelConfig) -> Module:
     tower = auto_model(c.section("text_config"), default_type="deepseek_v3")
-    children = {layers if k == "layers" else k: child for k, child in tower.children.items()}
-    return Module(tower.class_name, children)
+    return Module(tower.class_name, tower.children)
 
 
-def _language(c: ModelConfig, decides: ModelConfig, layers: str, *, tied_default: bool) -> Module:
+def _blocks(text: Module) -> Module:
+    """The text tower as renaming leaves it."""
+    names = {"layers": "blocks"}
+    children = {names.get(name, name): child for name, child in text.children.items()}
+    return Module(text.class_name, children)
+
+
+def _language(c: ModelConfig, tower: Module, decides: ModelConfig, *, tied: bool) -> Module:
     text = c.section("text_config")
     head = lm_head(
         decides,
         text.dim("hidden_size", default=7168),
         text.dim("vocab_size", default=129280),
         tied_to="language_model.model.embed_tokens.weight",
-        tied_default=tied_default,
+        tied_default=tied,
     )
-    return Module("DeepseekV3ForCausalLM", model=_text(c, layers), lm_head=head)
+    return Module("DeepseekV3ForCausalLM", model=tower, lm_head=head)
 
 
 def hub_generation(c: ModelConfig) -> Module:
@@ -213,7 +161,7 @@ def hub_generation(c: ModelConfig) -> Module:
         "KimiK25ForConditionalGeneration",
         vision_tower=hub_vision(c.section("vision_config")),
         mm_projector=_projector(pre_norm=norm, proj=Sequential(first, Activation("GELU"), second)),
-        language_model=_language(c, c.section("text_config"), "layers", tied_default=False),
+        language_model=_language(c, _text(c), c.section("text_config"), tied=False),
     )
 
 
@@ -222,19 +170,19 @@ def fresh_generation(c: ModelConfig) -> Module:
     norm, first, second = _projection(c)
     return Module(
         "Kimi_K25ForConditionalGeneration",
-        vision_tower=fresh_vision(c.section("vision_config")),
+        vision_tower=_fresh_vision(c.section("vision_config")),
         mm_projector=_projector(proj=Sequential(first, Activation("GELU"), second)),
         model=Module("Kimi_K25Model", mm_projector=_projector(pre_norm=norm)),
-        language_model=_language(c, c, "blocks", tied_default=True),
+        language_model=_language(c, _blocks(_text(c)), c, tied=True),
     )
 
 
 def model(c: ModelConfig) -> Module:
-    norm, first, second = _projection(c)
+    (norm, first, second), vision = _projection(c), c.section("vision_config")
     return Module(
         "Kimi_K25Model",
-        vision_tower=bare_vision(c.section("vision_config")),
-        language_model=_text(c, "blocks"),
+        vision_tower=_bare_vision(vision, _stack(vision, _bare_block(vision))),
+        language_model=_blocks(_text(c)),
         mm_projector=_projector(pre_norm=norm, in_proj=first, out_proj=second),
     )
 
@@ -248,7 +196,4 @@ register(
     },
     category="multimodal",
 )
-
-register_part(
-    "kimi_k25_vision", "Kimi_K25VisionModel", lambda c: bare_vision(c, "layers"), "vision"
-)
+register_part("kimi_k25_vision", "Kimi_K25VisionModel", tower_alone, "vision")
