@@ -12,19 +12,15 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import (
-    fused_attention,
     layer_types,
-    two_layer_mlp,
 )
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import router, stacked_experts
 from ..layers.vision import scaled
-from ..trees.catalog import register
+from ..trees.catalog import builder, register
 from ..trees.modules import (
-    Activation,
     LayerNorm,
-    Layers,
     Linear,
     Module,
     ModuleList,
@@ -136,31 +132,6 @@ def text_alone(c: ModelConfig) -> Module:
 # ---- vision
 
 
-def vision_model(c: ModelConfig) -> Module:
-    h, inner = c.dim("hidden_size", default=1280), c.dim("intermediate_size", default=5120)
-    patch, eps = c.dim("patch_size", default=14), c.number("rms_norm_eps", default=1e-6)
-    pixels = c.dim("in_channels", default=3) * patch * patch
-    act = c.text("hidden_act", default="quick_gelu")
-    block = Module(
-        f"{_NAME}VisionBlock",
-        norm1=LayerNorm(h, eps=eps),
-        norm2=LayerNorm(h, eps=eps),
-        attn=fused_attention(f"{_NAME}VisionAttention", h),
-        mlp=two_layer_mlp("Ernie4_5VLVisionMLP", h, inner, act=act),
-    )
-    return Module(
-        f"{_NAME}VisionTransformerPretrainedModel",
-        patch_embed=Module(
-            f"{_NAME}PatchEmbed",
-            proj=Linear(pixels, h, bias=False, component=Component.EMBEDDING, kind="patch"),
-        ),
-        rotary_pos_emb=Activation(f"{_NAME}VisionRotaryEmbedding"),
-        blocks=Layers.of(c.count("depth", "num_hidden_layers", default=32), block),
-        ln=LayerNorm(h, eps=eps),
-        part="vision",
-    )
-
-
 def resampler(c: ModelConfig, out: Dim) -> Module:
     """Joins a square of patches, then two frames. Files number the parts of an MLP and its norm."""
     side = c.dim("spatial_merge_size", default=2)
@@ -220,7 +191,7 @@ def base(c: ModelConfig) -> Module:
         f"{_NAME}Model",
         {
             **decoder(text).children,
-            "vision_model": vision_model(vision),
+            "vision_model": builder(f"{_NAME}VisionTransformerPretrainedModel")(vision),
             "resampler_model": resampler(vision, TEXT.width(text)),
         },
     )
@@ -253,12 +224,4 @@ register(
     "ernie4_5_vl_moe_text",
     {f"{_NAME}TextModel": text_alone, "Ernie4_5_VL_MoeTextModel": text_alone},
     category="text decoder",
-)
-register(
-    "ernie4_5_vl_moe_vision",
-    {
-        f"{_NAME}VisionTransformerPretrainedModel": vision_model,
-        "Ernie4_5_VL_MoeVisionTransformerPretrainedModel": vision_model,
-    },
-    category="vision",
 )

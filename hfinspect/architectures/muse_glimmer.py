@@ -12,17 +12,27 @@ from ..layers.decoders import Decoder, sandwich
 from ..layers.multimodal import linear_projector, projector, register_worded
 from ..layers.windows import windows
 from ..trees.catalog import register_part
-from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm, Windows
 
 # ---- text
 
 
-def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Gemma 2's, with a gate as wide as the attention's output; the norms behind attention and MLP
-    have an epsilon of their own."""
-    block, heads, h = sandwich(d, c, kind), d.heads(c), d.width(c)
-    gate = Linear(h, heads.query * heads.dim, bias=False, kind="gate")
+def fourth_from_the_end(c: ModelConfig) -> Windows:
+    """The last layer sees everything, and every fourth before it."""
+    return windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0)
+
+
+def gated_sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Gemma 2's layer, with a gate as wide as the attention's output."""
+    block, heads = sandwich(d, c, kind), d.heads(c)
+    gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
     block.inside("self_attn").children["gate_proj"] = gate
+    return block
+
+
+def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """The norms behind attention and MLP have an epsilon of their own."""
+    block, h = gated_sandwich(d, c, kind), d.width(c)
     after = c.number("post_norm_eps", default=1e-8)
     for name in ("post_attention_layernorm", "post_feedforward_layernorm"):
         block.children[name] = RMSNorm(h, eps=after)
@@ -36,7 +46,7 @@ TEXT = Decoder(
     "MuseGlimmerText", vocab_size=202048, hidden_size=6656, intermediate_size=19968,
     num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2, head_dim=128,
     rms_norm_eps=1e-5, layer=layer, rotary=False, embedding="NormedEmbedding",
-    windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
+    windows=fourth_from_the_end,
     mlp=lambda d, c: gated_mlp(
         f"{d.name}MLP", d.width(c), d.inner(c), act=c.text("hidden_activation", default="silu")
     ),
