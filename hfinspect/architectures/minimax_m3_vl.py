@@ -7,45 +7,26 @@ saved in the Hub's spelling (``split``: gate and up apart, experts one by one), 
 alone as it is in memory (all stacked).
 """
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import (
-    Heads,
-    activation,
-    gated_mlp,
-    grouped_attention,
-    layer_types,
-    rms_norms,
-    size,
-)
-from ..layers.experts import corrected_router, experts
-from ..layers.heads import causal_lm, lm_head
+from ..layers.blocks import activation, gated_mlp, layer_types, size
+from ..layers.decoders import Decoder, grouped, w_experts
+from ..layers.experts import corrected_router, stacked_experts
+from ..layers.heads import register_tower
+from ..layers.multimodal import projector
 from ..layers.vision import clip_layer
 from ..trees.catalog import register, register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import (
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Weight,
-)
+from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter
+from .llama import LLAMA
 
 _NAME = "MiniMaxM3VL"
 _SPARSE = "minimax_m3_sparse"
 
 # ---- text
-
-
-_hidden = size("hidden_size", default=6144)
-_norm = rms_norms(f"{_NAME}RMSNorm", 1e-6)
 
 
 def _index_sizes(c: ModelConfig) -> tuple[Dim, Dim]:
@@ -59,27 +40,15 @@ def _index_sizes(c: ModelConfig) -> tuple[Dim, Dim]:
     )
 
 
-def attention(c: ModelConfig, kind: str, *, split: bool) -> Module:
-    h = _hidden(c)
-    heads = Heads(
-        c.dim("num_attention_heads", default=64),
-        c.dim("num_key_value_heads", default=4),
-        c.dim("head_dim", default=128),
-    )
-    block = grouped_attention(
-        f"{_NAME}Attention",
-        h,
-        heads,
-        norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-    )
-    if kind != _SPARSE:
-        return block
+def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
+    """Attention that picks blocks of keys."""
+    block, heads, h = grouped(d, c), d.heads(c), d.width(c)
     count, width = _index_sizes(c)
     parts = {
         "q_proj": Linear(h, count * width, bias=False, kind="indexer"),
         "k_proj": Linear(h, width, bias=False, kind="indexer"),
-        "q_norm": _norm(c, width),
-        "k_norm": _norm(c, width),
+        "q_norm": d.norm(d, c, width),
+        "k_norm": d.norm(d, c, width),
     }
     kv = heads.kv * heads.dim
     block.keeps = (
@@ -93,8 +62,10 @@ def attention(c: ModelConfig, kind: str, *, split: bool) -> Module:
     return block
 
 
-def dense(c: ModelConfig, inner: Dim, *, split: bool, kind: str | None = None) -> Module:
-    h = _hidden(c)
+def _dense(
+    d: Decoder, c: ModelConfig, inner: Dim, *, split: bool, kind: str | None = None
+) -> Module:
+    h = d.width(c)
     if split:
         return gated_mlp(f"{_NAME}DenseMLP", h, inner, kind=kind)
     return Module(
@@ -105,90 +76,76 @@ def dense(c: ModelConfig, inner: Dim, *, split: bool, kind: str | None = None) -
     )
 
 
-def sparse(c: ModelConfig, *, split: bool) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=3072)
+def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
+    h, inner = d.width(c), d.inner(c)
     count = c.count("num_local_experts", "num_experts", default=128, minimum=1)
     per_token = int(c.dim("num_experts_per_tok", default=4))
     shared = c.dim("shared_intermediate_size", default=3072)
+    block = w_experts(d, c, count, per_token, expert="MLP")
     gate = corrected_router(f"{_NAME}TopKRouter", h, count)
-    parts: dict[str, Module | Parameter] = {
-        "gate": gate,
-        "shared_experts": dense(c, shared, split=split, kind="shared_expert"),
-    }
     if split:
         del gate.children["e_score_correction_bias"]
-        parts["e_score_correction_bias"] = Parameter(
+        block.children["e_score_correction_bias"] = Parameter(
             (count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER
         )
-        expert = Module(
-            f"{_NAME}MLP",
-            w1=Linear(h, inner, bias=False),
-            w2=Linear(inner, h, bias=False),
-            w3=Linear(h, inner, bias=False),
-        )
-        parts["experts"] = experts(count, per_token, expert)
     else:
-        parts["experts"] = Module(
-            f"{_NAME}Experts",
-            gate_up_proj=Weight(count, inner * 2, h),
-            down_proj=Weight(count, h, inner),
-            kind="expert",
-            active=(min(per_token, int(count)), int(count)),
-        )
-    return Module(f"{_NAME}SparseMoeBlock", parts, component=Component.MLP)
+        routed = stacked_experts(f"{_NAME}Experts", count, per_token, h, inner)
+        block.children["experts"] = routed
+    others = _dense(d, c, shared, split=split, kind="shared_expert")
+    block.children |= {"gate": gate, "shared_experts": others}
+    return block
 
 
-def layer(c: ModelConfig, kind: str, mlp_kind: str, *, split: bool) -> Module:
-    h = _hidden(c)
-    if mlp_kind == "sparse":
-        name, mlp = "block_sparse_moe" if split else "mlp", sparse(c, split=split)
-    else:
-        inner = c.dim("dense_intermediate_size", default=12288)
-        name, mlp = "mlp", dense(c, inner, split=split)
+def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str], *, split: bool) -> Module:
+    (attends, feeds), h = kinds, d.width(c)
+    inner = c.dim("dense_intermediate_size", default=12288)
+    routed = feeds == "sparse"
     return Module(
         f"{_NAME}DecoderLayer",
         {
-            "self_attn": attention(c, kind, split=split),
-            name: mlp,
-            "input_layernorm": _norm(c, h),
-            "post_attention_layernorm": _norm(c, h),
+            "self_attn": _indexed(d, c, split=split) if attends == _SPARSE else grouped(d, c),
+            "block_sparse_moe" if routed and split else "mlp": _moe(d, c, split=split)
+            if routed
+            else _dense(d, c, inner, split=split),
+            "input_layernorm": d.norm(d, c, h),
+            "post_attention_layernorm": d.norm(d, c, h),
         },
     )
 
 
-def _by_frequency(
-    c: ModelConfig, older: ModelConfig, flags: str, words: tuple[str, str], usual: str, key: str
-) -> Callable[[int], Sequence[str]]:
-    """The list under ``key``, else a word per 0 or 1 under ``flags``, else ``usual`` everywhere."""
-
-    def read(layers: int) -> Sequence[str]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
+    """Lists of words, else older ones of 0 and 1, else the same everywhere."""
+    found = []
+    for key, older, flags, words, usual in (
+        (
+            "layer_types", c.section("sparse_attention_config"), "sparse_attention_freq",
+            ("full_attention", _SPARSE), "full_attention",
+        ),
+        ("mlp_layer_types", c, "moe_layer_freq", ("dense", "sparse"), "sparse"),
+    ):  # fmt: skip
         if c.has(key) or not older.has(flags):
-            return layer_types(c, layers, lambda _: usual, key=key)
-        found = [words[flag] for flag in older.flags(flags)]
-        if len(found) != layers:
-            raise older.error(flags, f"{len(found)} entries", f"one for each of {layers} layers")
-        return found
+            found.append(layer_types(c, layers, lambda _, usual=usual: usual, key=key))
+            continue
+        listed = tuple(words[flag] for flag in older.flags(flags))
+        if len(listed) != layers:
+            raise older.error(flags, f"{len(listed)} entries", f"one for each of {layers} layers")
+        found.append(listed)
+    return list(zip(*found, strict=True))
 
-    return read
 
-
-def text_model(c: ModelConfig, *, split: bool = False) -> Module:
-    count = int(c.count("num_hidden_layers", default=60))
-    attentions = _by_frequency(
-        c, c.section("sparse_attention_config"), "sparse_attention_freq",
-        ("full_attention", _SPARSE), "full_attention", "layer_types",
-    )(count)  # fmt: skip
-    mlps = _by_frequency(
-        c, c, "moe_layer_freq", ("dense", "sparse"), "sparse", "mlp_layer_types"
-    )(count)  # fmt: skip
-    described = list(zip(attentions, mlps, strict=True))
-    distinct = {entry: layer(c, *entry, split=split) for entry in dict.fromkeys(described)}
-    return Module(
-        f"{_NAME}TextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=200064), _hidden(c)),
-        layers=Layers(distinct[entry] for entry in described),
-        norm=_norm(c, _hidden(c)),
+#: Stacked, as a save of the text tower alone has it, and apart, as the composite's.
+_STACKED, _SPLIT = (
+    LLAMA.like(
+        _NAME, vocab_size=200064, hidden_size=6144, intermediate_size=3072, num_hidden_layers=60,
+        num_attention_heads=64, num_key_value_heads=4, head_dim=128, attention_bias=None,
+        qk_norm=True, layer=partial(_layer, split=split), kinds=_kinds, rotary=False,
     )
+    for split in (False, True)
+)  # fmt: skip
+
+
+def text_model(c: ModelConfig) -> Module:
+    return _STACKED.named(f"{_NAME}TextModel", c)
 
 
 # ---- vision
@@ -232,7 +189,7 @@ def vision_model(c: ModelConfig, *, split: bool = False) -> Module:
 
 def _projections(c: ModelConfig) -> tuple[dict[str, Module], dict[str, Module]]:
     """Patch by patch to the text's width, then a square of patches to one."""
-    text, vision = _hidden(c.section("text_config")), c.section("vision_config")
+    text, vision = _SPLIT.width(c.section("text_config")), c.section("vision_config")
     inner = c.dim("projector_hidden_size", default=6144)
     side = vision.dim("spatial_merge_size", default=2)
     single = {"linear_1": Linear(_width(vision), inner), "linear_2": Linear(inner, text)}
@@ -244,57 +201,37 @@ def _projections(c: ModelConfig) -> tuple[dict[str, Module], dict[str, Module]]:
     return single, merged
 
 
-def _projector(children: dict[str, Module]) -> Module:
-    return Module(
-        f"{_NAME}MultiModalProjector", children, component=Component.PROJECTOR, part="projector"
-    )
-
-
 def conditional_generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
     single, merged = _projections(c)
     # Tied where the outer or the inner config says so.
     tied = c.tied(default=False) or text.tied(default=False)
-    head = lm_head(
-        ModelConfig({}),
-        _hidden(text),
-        text.dim("vocab_size", default=200064),
-        tied_to="language_model.model.embed_tokens.weight",
-        tied_default=tied,
-    )
+    to = "language_model.model.embed_tokens.weight" if tied else None
     return Module(
         "MiniMaxM3SparseForConditionalGeneration",
         vision_tower=vision_model(c.section("vision_config"), split=True),
-        multi_modal_projector=_projector(single),
-        patch_merge_mlp=_projector(merged),
+        multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **single),
+        patch_merge_mlp=projector(f"{_NAME}MultiModalProjector", **merged),
         language_model=Module(
-            f"{_NAME}ForCausalLM", model=text_model(text, split=True), lm_head=head
+            f"{_NAME}ForCausalLM",
+            model=_SPLIT.named(f"{_NAME}TextModel", text),
+            lm_head=_SPLIT.words(text, to),
         ),
     )
 
 
 def model(c: ModelConfig) -> Module:
     single, merged = _projections(c)
+    joined = {**single, **{f"merge_{name}": part for name, part in merged.items()}}
     return Module(
         f"{_NAME}Model",
         vision_tower=vision_model(c.section("vision_config")),
-        multi_modal_projector=_projector(
-            {**single, **{f"merge_{name}": part for name, part in merged.items()}}
-        ),
-        language_model=text_model(c.section("text_config"), split=True),
+        multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **joined),
+        language_model=_SPLIT.named(f"{_NAME}TextModel", c.section("text_config")),
     )
 
 
-register(
-    "minimax_m3_vl_text",
-    {
-        f"{_NAME}ForCausalLM": causal_lm(f"{_NAME}ForCausalLM", text_model),
-        f"{_NAME}TextModel": text_model,
-    },
-    base_prefix="model",
-    category="text decoder",
-)
-
+register_tower("minimax_m3_vl_text", _NAME, text_model)
 register_part(
     "minimax_m3_vl_vision", f"{_NAME}VisionModel", partial(vision_model, split=False), "vision"
 )
