@@ -16,7 +16,16 @@ from ..layers.heads import lm_head
 from ..layers.multimodal import projector
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import auto_model, register, register_part
-from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
+from ..trees.modules import (
+    Activation,
+    LayerNorm,
+    Layers,
+    Linear,
+    Module,
+    Parameter,
+    Sequential,
+    Weight,
+)
 
 # ---- vision
 
@@ -63,7 +72,7 @@ def _split_block(c: ModelConfig) -> Module:
     return _block(c, "Kimi_K25VisionEncoderLayer", 1, attn=inside)
 
 
-def _patch_embed(**children: Module) -> Module:
+def _patch_embed(**children: Module | Parameter) -> Module:
     return Module("Kimi_K25VisionPatchEmbed", children, component=Component.EMBEDDING)
 
 
@@ -96,13 +105,14 @@ def hub_vision(c: ModelConfig) -> Module:
 def _fresh_vision(c: ModelConfig) -> Module:
     embedded = _embedded(c, "weight").children
     patches, grid = (_patch_embed(**{k: embedded[k]}) for k in ("proj", "pos_emb"))
-    encoder = Module("Kimi_K25VisionModel", patch_embed=patches, **_stack(c, _hub_block(c)))
+    stack = _stack(c, _hub_block(c))
+    encoder = Module("Kimi_K25VisionModel", {"patch_embed": patches, **stack})
     return Module("Kimi_K25VisionModel", encoder=encoder, patch_embed=grid, part="vision")
 
 
 def _bare_vision(c: ModelConfig, stack: dict[str, Module]) -> Module:
     embedded = _embedded(c, "position_embeddings")
-    return Module("Kimi_K25VisionModel", patch_embed=embedded, **stack, part="vision")
+    return Module("Kimi_K25VisionModel", {"patch_embed": embedded, **stack}, part="vision")
 
 
 def tower_alone(c: ModelConfig) -> Module:

@@ -115,22 +115,21 @@ def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str], *, split: bool) -
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     """Lists of words, else older ones of 0 and 1, else the same everywhere."""
-    found = []
-    for key, older, flags, words, usual in (
-        (
-            "layer_types", c.section("sparse_attention_config"), "sparse_attention_freq",
-            ("full_attention", _SPARSE), "full_attention",
-        ),
-        ("mlp_layer_types", c, "moe_layer_freq", ("dense", "sparse"), "sparse"),
-    ):  # fmt: skip
+
+    def listed(
+        key: str, usual: str, older: ModelConfig, flags: str, words: tuple[str, str]
+    ) -> tuple[str, ...]:
         if c.has(key) or not older.has(flags):
-            found.append(layer_types(c, layers, lambda _, usual=usual: usual, key=key))
-            continue
-        listed = tuple(words[flag] for flag in older.flags(flags))
-        if len(listed) != layers:
-            raise older.error(flags, f"{len(listed)} entries", f"one for each of {layers} layers")
-        found.append(listed)
-    return list(zip(*found, strict=True))
+            return layer_types(c, layers, lambda _: usual, key=key)
+        found = tuple(words[flag] for flag in older.flags(flags))
+        if len(found) != layers:
+            raise older.error(flags, f"{len(found)} entries", f"one for each of {layers} layers")
+        return found
+
+    full, section = "full_attention", c.section("sparse_attention_config")
+    attends = listed("layer_types", full, section, "sparse_attention_freq", (full, _SPARSE))
+    feeds = listed("mlp_layer_types", "sparse", c, "moe_layer_freq", ("dense", "sparse"))
+    return list(zip(attends, feeds, strict=True))
 
 
 #: Stacked, as a save of the text tower alone has it, and apart, as the composite's.
