@@ -6,9 +6,9 @@ The tower of GLM-4.1V (glm4v.py) before the decoder of GLM-4.5 (glm4_moe.py).
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.latent_decoders import dense_first, routed
-from ..trees.catalog import register_pair, register_part
+from ..layers.multimodal import register_worded
+from ..trees.catalog import builder, register_part
 from ..trees.modules import Module
-from . import glm4v
 from .llama import LLAMA
 
 _TEXT = LLAMA.like(
@@ -36,7 +36,7 @@ def text_model(c: ModelConfig) -> Module:
 
 
 def vision_model(c: ModelConfig) -> Module:
-    tower = renamed(glm4v.vision_model(c), "Glm4v", "Glm4vMoe")
+    tower = renamed(builder("Glm4vVisionModel")(c), "Glm4v", "Glm4vMoe")
     return renamed(tower, "Glm4VisionMlp", "Glm4vMoeisionMlp")
 
 
@@ -48,10 +48,5 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    tied = c.tied(default=False) or c.section("text_config").tied(default=False)
-    return glm4v.composite("Glm4vMoeForConditionalGeneration", base(c), tied=tied)
-
-
-register_pair("glm4v_moe", "Glm4vMoe", generation, base, "multimodal")
+register_worded("glm4v_moe", "Glm4vMoe", base, tied=False, text_ties=True)
 register_part("glm4v_moe_vision", "Glm4vMoeVisionModel", vision_model, "vision")

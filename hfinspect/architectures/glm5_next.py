@@ -12,11 +12,11 @@ from ..layers.blocks import convolved_projections, hyper_connection, layer_types
 from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.catalog import builder, register_pair, register_part
+from ..layers.multimodal import register_worded
+from ..trees.catalog import builder, register_part
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import Linear, Module, RMSNorm, Weight
 from .deepseek_v32 import indexer
-from .glm4v import composite
 from .llama import LLAMA
 
 _NAME = "Glm5Next"
@@ -142,10 +142,5 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    tied = c.tied(default=False)
-    return composite(f"{_NAME}ForConditionalGeneration", base(c), tied=tied)
-
-
-register_pair("glm5_next", _NAME, generation, base, "multimodal")
+register_worded("glm5_next", _NAME, base, tied=False)
 register_part("glm5_next_text", f"{_TEXT.name}Model", _TEXT.model, "text decoder")

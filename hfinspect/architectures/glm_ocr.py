@@ -7,9 +7,10 @@ trace, has norms on queries and keys, no table of positions and biases in its ML
 from ..core.config import ModelConfig
 from ..layers.blocks import rms_norms
 from ..layers.decoders import fused_mlp
-from ..trees.catalog import builder, register_pair, register_part
+from ..layers.multimodal import register_worded
+from ..trees.catalog import builder, register_part
 from ..trees.modules import Module
-from .glm4v import composite, glm_norms
+from .glm4v import glm_norms
 from .llama import LLAMA
 
 _norm = rms_norms("GlmOcrRMSNorm", 1e-5)
@@ -45,10 +46,5 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    tied = c.tied(default=False) or c.section("text_config").tied(default=False)
-    return composite("GlmOcrForConditionalGeneration", base(c), tied=tied)
-
-
-register_pair("glm_ocr", "GlmOcr", generation, base, "multimodal")
+register_worded("glm_ocr", "GlmOcr", base, tied=False, text_ties=True)
 register_part("glm_ocr_text", "GlmOcrTextModel", text_model, "text decoder")

@@ -15,7 +15,7 @@ from ..layers.blocks import size, two_layer_mlp
 from ..layers.heads import lm_head
 from ..layers.multimodal import projector
 from ..layers.vision import pair, patch_conv
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import auto_model, register
 from ..trees.modules import (
     Activation,
     LayerNorm,
@@ -44,32 +44,21 @@ def _block(c: ModelConfig, name: str, first: int, **attention: Module) -> Module
     return Module(name, {**norms, "mlp": mlp, **attention})
 
 
-def _inside(**projections: Module) -> Module:
-    return Module("Kimi_K25VisionAttention", projections, component=Component.ATTENTION)
-
-
-def _outside(h: Dim, outputs: int, kind: str) -> Module:
-    """A projection that stands next to the norms."""
+def _projected(h: Dim, outputs: int, kind: str) -> Module:
+    """A projection of the attention, which stands next to the norms."""
     return Linear(h, outputs, component=Component.ATTENTION, kind=kind)
 
 
 def _hub_block(c: ModelConfig) -> Module:
     h = _width(c)
-    qkv, output = _outside(h, h * 3, "qkv"), _outside(h, h, "output")
+    qkv, output = _projected(h, h * 3, "qkv"), _projected(h, h, "output")
     return _block(c, "MoonViTEncoderLayer", 0, wqkv=qkv, wo=output)
 
 
 def _bare_block(c: ModelConfig) -> Module:
     h = _width(c)
-    qkv, output = _outside(h, h * 3, "qkv"), _inside(proj=Linear(h, h, kind="output"))
-    return _block(c, "Kimi_K25VisionEncoderLayer", 1, attn=output, wqkv=qkv)
-
-
-def _split_block(c: ModelConfig) -> Module:
-    h = _width(c)
-    kinds = {"proj": "output", "q_proj": "query", "k_proj": "key", "v_proj": "value"}
-    inside = _inside(**{name: Linear(h, h, kind=kind) for name, kind in kinds.items()})
-    return _block(c, "Kimi_K25VisionEncoderLayer", 1, attn=inside)
+    output = Module("Kimi_K25VisionAttention", proj=_projected(h, h, "output"))
+    return _block(c, "Kimi_K25VisionEncoderLayer", 1, attn=output, wqkv=_projected(h, h * 3, "qkv"))
 
 
 def _patch_embed(**children: Module | Parameter) -> Module:
@@ -88,16 +77,16 @@ def _embedded(c: ModelConfig, grid: str) -> Module:
     )
 
 
-def _stack(c: ModelConfig, block: Module, name: str = "blocks") -> dict[str, Module]:
+def _stack(c: ModelConfig, block: Module) -> dict[str, Module | Parameter | None]:
     count = c.count("num_hidden_layers", "vt_num_hidden_layers", default=27)
-    return {name: Layers.of(count, block), "final_layernorm": LayerNorm(_width(c), eps=1e-5)}
+    return {"blocks": Layers.of(count, block), "final_layernorm": LayerNorm(_width(c), eps=1e-5)}
 
 
 def hub_vision(c: ModelConfig) -> Module:
     return Module(
         "MoonViT3dPretrainedModel",
         patch_embed=_embedded(c, "weight"),
-        encoder=Module("MoonViT3dEncoder", dict(_stack(c, _hub_block(c)))),
+        encoder=Module("MoonViT3dEncoder", _stack(c, _hub_block(c))),
         part="vision",
     )
 
@@ -110,13 +99,9 @@ def _fresh_vision(c: ModelConfig) -> Module:
     return Module("Kimi_K25VisionModel", encoder=encoder, patch_embed=grid, part="vision")
 
 
-def _bare_vision(c: ModelConfig, stack: dict[str, Module]) -> Module:
-    embedded = _embedded(c, "position_embeddings")
-    return Module("Kimi_K25VisionModel", {"patch_embed": embedded, **stack}, part="vision")
-
-
-def tower_alone(c: ModelConfig) -> Module:
-    return _bare_vision(c, _stack(c, _split_block(c), "layers"))
+def _bare_vision(c: ModelConfig) -> Module:
+    parts = {"patch_embed": _embedded(c, "position_embeddings"), **_stack(c, _bare_block(c))}
+    return Module("Kimi_K25VisionModel", parts, part="vision")
 
 
 # ---- projector and text
@@ -140,16 +125,11 @@ def _projector(**children: Module) -> Module:
     return projector("Kimi_K25MultimodalProjection", **children)
 
 
-def _text(c: ModelConfig) -> Module:
+def _text(c: ModelConfig, layers: str) -> Module:
+    """The text tower, its list of layers under the given name."""
     tower = auto_model(c.section("text_config"), default_type="deepseek_v3")
-    return Module(tower.class_name, tower.children)
-
-
-def _blocks(text: Module) -> Module:
-    """The text tower as renaming leaves it."""
-    names = {"layers": "blocks"}
-    children = {names.get(name, name): child for name, child in text.children.items()}
-    return Module(text.class_name, children)
+    children = {layers if k == "layers" else k: child for k, child in tower.children.items()}
+    return Module(tower.class_name, children)
 
 
 def _language(c: ModelConfig, tower: Module, decides: ModelConfig, *, tied: bool) -> Module:
@@ -171,7 +151,7 @@ def hub_generation(c: ModelConfig) -> Module:
         "KimiK25ForConditionalGeneration",
         vision_tower=hub_vision(c.section("vision_config")),
         mm_projector=_projector(pre_norm=norm, proj=Sequential(first, Activation("GELU"), second)),
-        language_model=_language(c, _text(c), c.section("text_config"), tied=False),
+        language_model=_language(c, _text(c, "layers"), c.section("text_config"), tied=False),
     )
 
 
@@ -183,16 +163,16 @@ def fresh_generation(c: ModelConfig) -> Module:
         vision_tower=_fresh_vision(c.section("vision_config")),
         mm_projector=_projector(proj=Sequential(first, Activation("GELU"), second)),
         model=Module("Kimi_K25Model", mm_projector=_projector(pre_norm=norm)),
-        language_model=_language(c, _blocks(_text(c)), c, tied=True),
+        language_model=_language(c, _text(c, "blocks"), c, tied=True),
     )
 
 
 def model(c: ModelConfig) -> Module:
-    (norm, first, second), vision = _projection(c), c.section("vision_config")
+    norm, first, second = _projection(c)
     return Module(
         "Kimi_K25Model",
-        vision_tower=_bare_vision(vision, _stack(vision, _bare_block(vision))),
-        language_model=_blocks(_text(c)),
+        vision_tower=_bare_vision(c.section("vision_config")),
+        language_model=_text(c, "blocks"),
         mm_projector=_projector(pre_norm=norm, in_proj=first, out_proj=second),
     )
 
@@ -206,4 +186,3 @@ register(
     },
     category="multimodal",
 )
-register_part("kimi_k25_vision", "Kimi_K25VisionModel", tower_alone, "vision")

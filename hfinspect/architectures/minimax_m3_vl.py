@@ -2,9 +2,9 @@
 files: transformers/conversion_mapping.py.
 
 Sparse layers pick key blocks by an indexer; experts with one shared and a correction bias; a ViT
-with rotary positions and a projector that merges patches after mapping them.  The composite is
-saved in the Hub's spelling (``split``: gate and up apart, experts one by one), its text tower
-alone as it is in memory (all stacked).
+with rotary positions (a trace) and a projector that merges patches after mapping them.  The
+composite is saved in the Hub's spelling (``split``: gate and up apart, experts one by one), its
+text tower alone as it is in memory (all stacked).
 """
 
 from functools import partial
@@ -17,10 +17,9 @@ from ..layers.decoders import Decoder, grouped, w_experts
 from ..layers.experts import corrected_router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
-from ..layers.vision import clip_layer
-from ..trees.catalog import register, register_part
+from ..trees.catalog import builder, register
 from ..trees.keeps import KeysValues
-from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter
+from ..trees.modules import Linear, Module, Parameter
 from .llama import LLAMA
 
 _NAME = "MiniMaxM3VL"
@@ -153,34 +152,17 @@ def text_model(c: ModelConfig) -> Module:
 _width = size("hidden_size", default=1280)
 
 
-def vision_model(c: ModelConfig, *, split: bool = False) -> Module:
-    h, eps = _width(c), c.number("layer_norm_eps", default=1e-5)
-    patch = c.dim("patch_size", default=14)
-    cube = (c.dim("temporal_patch_size", default=2), patch, patch)
-    channels = c.dim("num_channels", default=3)
-    act, inner = c.text("hidden_act", default="gelu"), c.dim("intermediate_size", default=5120)
-    block = clip_layer(f"{_NAME}Vision", h, inner, eps=eps, act=act)
-    layers = Layers.of(c.count("num_hidden_layers", default=32), block)
-    patches = Conv(
-        channels, h, cube, dims=3, stride=cube, bias=False, component=Component.EMBEDDING,
-        kind="patch",
-    )  # fmt: skip
-    norm = LayerNorm(h, eps=eps)
-    if split:
-        inside = Module(
-            f"{_NAME}VisionModel",
-            embeddings=Module(f"{_NAME}VisionEmbeddings", patch_embedding=patches),
-            pre_layrnorm=norm,
-            encoder=Module(f"{_NAME}VisionEncoder", layers=layers),
-        )
-        return Module(f"{_NAME}VisionModel", vision_model=inside, part="vision")
-    return Module(
-        f"{_NAME}VisionModel",
-        embeddings=Module(f"{_NAME}VisionEmbeddings", proj=patches),
-        pre_layrnorm=norm,
-        layers=layers,
-        part="vision",
-    )
+def vision_model(c: ModelConfig) -> Module:
+    return builder(f"{_NAME}VisionModel")(c)
+
+
+def _nested_vision(c: ModelConfig) -> Module:
+    """As the Hub's files spell it."""
+    tower = vision_model(c)
+    embeddings, layers = tower.inside("embeddings"), tower.children.pop("layers")
+    embeddings.children = {"patch_embedding": embeddings["proj"]}
+    tower.children["encoder"] = Module(f"{_NAME}VisionEncoder", layers=layers)
+    return Module(tower.class_name, vision_model=tower, part="vision")
 
 
 # ---- both
@@ -208,7 +190,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     to = "language_model.model.embed_tokens.weight" if tied else None
     return Module(
         "MiniMaxM3SparseForConditionalGeneration",
-        vision_tower=vision_model(c.section("vision_config"), split=True),
+        vision_tower=_nested_vision(c.section("vision_config")),
         multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **single),
         patch_merge_mlp=projector(f"{_NAME}MultiModalProjector", **merged),
         language_model=Module(
@@ -231,10 +213,6 @@ def model(c: ModelConfig) -> Module:
 
 
 register_tower("minimax_m3_vl_text", _NAME, text_model)
-register_part(
-    "minimax_m3_vl_vision", f"{_NAME}VisionModel", partial(vision_model, split=False), "vision"
-)
-
 register(
     "minimax_m3_vl",
     {

@@ -1,108 +1,16 @@
 """Muse Glimmer (Meta 2026), text and vision. Source: transformers/models/muse_glimmer.
 
 A decoder with four norms a layer, a gate as wide as the attention's output and a norm without
-weight on q, k and the embedding; a ViT that reads patches of space and time through a linear.
+weight on q, k and the embedding; a ViT that reads patches of space and time through a linear. Both
+are traces.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, two_layer_mlp
-from ..layers.decoders import Decoder, sandwich
-from ..layers.multimodal import linear_projector, projector, register_worded
-from ..layers.windows import windows
-from ..trees.catalog import register_part
-from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, RMSNorm, Windows
-
-# ---- text
-
-
-def fourth_from_the_end(c: ModelConfig) -> Windows:
-    """The last layer sees everything, and every fourth before it."""
-    return windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0)
-
-
-def gated_sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Gemma 2's layer, with a gate as wide as the attention's output."""
-    block, heads = sandwich(d, c, kind), d.heads(c)
-    gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
-    block.inside("self_attn").children["gate_proj"] = gate
-    return block
-
-
-def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """The norms behind attention and MLP have an epsilon of their own."""
-    block, h = gated_sandwich(d, c, kind), d.width(c)
-    after = c.number("post_norm_eps", default=1e-8)
-    for name in ("post_attention_layernorm", "post_feedforward_layernorm"):
-        block.children[name] = RMSNorm(h, eps=after)
-    for name, norm in block.children.items():
-        if isinstance(norm, Module) and name.endswith("layernorm"):
-            norm.class_name = f"{d.name}CenteredRMSNorm"
-    return block
-
-
-TEXT = Decoder(
-    "MuseGlimmerText", vocab_size=202048, hidden_size=6656, intermediate_size=19968,
-    num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2, head_dim=128,
-    rms_norm_eps=1e-5, layer=layer, rotary=False, embedding="NormedEmbedding",
-    windows=fourth_from_the_end,
-    mlp=lambda d, c: gated_mlp(
-        f"{d.name}MLP", d.width(c), d.inner(c), act=c.text("hidden_activation", default="silu")
-    ),
-)  # fmt: skip
-
-
-def text_model(c: ModelConfig) -> Module:
-    base = TEXT.model(c)
-    base.inside("norm").class_name = "MuseGlimmerRMSNorm"
-    return base
-
-
-# ---- vision
-
-
-def vision_layer(c: ModelConfig, h: Dim) -> Module:
-    inner = c.dim("intermediate_size", default=8960)
-    return Module(
-        "MuseGlimmerVisionEncoderLayer",
-        norm1=LayerNorm(h),
-        norm2=LayerNorm(h),
-        attn=Module(
-            "MuseGlimmerVisionAttention",
-            proj=Linear(h, h, kind="output"),
-            q_proj=Linear(h, h, kind="query"),
-            k_proj=Linear(h, h, kind="key"),
-            v_proj=Linear(h, h, kind="value"),
-            component=Component.ATTENTION,
-        ),
-        mlp=two_layer_mlp(
-            "MuseGlimmerVisionMLP", h, inner, act=c.text("hidden_act", default="gelu")
-        ),
-    )
-
-
-def vision_model(c: ModelConfig) -> Module:
-    h, eps = c.dim("hidden_size", default=1536), c.number("layer_norm_eps", default=1e-5)
-    patch = c.dim("patch_size", default=14)
-    values = c.dim("patch_temporal", default=2) * 3 * (patch * patch)
-    positions = c.dim("pos_emb_height", default=32) * c.dim("pos_emb_width", default=32)
-    return Module(
-        "MuseGlimmerVisionModel",
-        patch_embedder=Module(
-            "MuseGlimmerVisionPatchEmbedder",
-            patch_embedding=Linear(values, h, bias=False, kind="patch"),
-            position_embedding_table=Embedding(positions, h, kind="position"),
-            component=Component.EMBEDDING,
-        ),
-        ln_pre=LayerNorm(h, eps=eps),
-        layers=Layers.of(c.count("num_hidden_layers", default=50), vision_layer(c, h)),
-        ln_post=LayerNorm(h, eps=eps),
-        part="vision",
-    )
-
-
-# ---- both
+from ..layers.blocks import activation
+from ..layers.multimodal import linear_projector, projector, register_worded, text_width
+from ..trees.catalog import builder
+from ..trees.modules import Linear, Module
 
 
 def projections(c: ModelConfig, hidden: Dim, adapter: str) -> dict[str, Module]:
@@ -120,17 +28,13 @@ def projections(c: ModelConfig, hidden: Dim, adapter: str) -> dict[str, Module]:
 
 
 def model(c: ModelConfig) -> Module:
-    text = c.section("text_config")
+    decoder = builder("MuseGlimmerTextModel")(c.section("text_config"))
     parts = {
-        "vision_tower": vision_model(c.section("vision_config")),
-        "language_model": text_model(text),
+        "vision_tower": builder("MuseGlimmerVisionModel")(c.section("vision_config")),
+        "language_model": decoder,
+        **projections(c, text_width(decoder), "MuseGlimmerVisionAdapter"),
     }
-    joined = projections(c, TEXT.width(text), "MuseGlimmerVisionAdapter")
-    return Module("MuseGlimmerModel", {**parts, **joined})
+    return Module("MuseGlimmerModel", dict(parts))
 
-
-register_part("muse_glimmer_text", "MuseGlimmerTextModel", text_model, "text decoder")
-
-register_part("muse_glimmer_vision", "MuseGlimmerVisionModel", vision_model, "vision")
 
 register_worded("muse_glimmer", "MuseGlimmer", model, tied=False)

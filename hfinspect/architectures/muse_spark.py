@@ -7,12 +7,13 @@ their own; its tower, and a pyramid of causal convolutions over the waveform (tw
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, sandwich
 from ..layers.experts import corrected_router
 from ..layers.latent_decoders import listed_kinds
+from ..layers.windows import windows
 from ..trees.catalog import builder, register_pair, register_part
 from ..trees.modules import Activation, Linear, Module, RMSNorm, Weight
-from . import muse_glimmer
+from .muse_glimmer import projections
 
 # ---- text
 
@@ -49,8 +50,10 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Muse Glimmer's, with gates of the residual stream."""
-    block, h = muse_glimmer.gated_sandwich(d, c, kind), d.width(c)
+    """Gemma 2's, with gates of the attention's output and of the residual stream."""
+    block, heads, h = sandwich(d, c, kind), d.heads(c), d.width(c)
+    gates = Linear(h, heads.query * heads.dim, bias=False, kind="gate")
+    block.inside("self_attn").children["gate_proj"] = gates
     gate = Module("MuseSparkResidualGate", gate=Weight(h, kind="scale"))
     block.children |= {
         "post_attention_layernorm": Activation("MuseSparkRMSNorm"),
@@ -71,7 +74,7 @@ TEXT = Decoder(
     num_hidden_layers=62, num_attention_heads=128, num_key_value_heads=16, head_dim=64,
     norm=_norm, moe=_moe, layer=_layer, embedding="NormedEmbedding", rotary=False,
     kinds=lambda _d, c, layers: listed_kinds(c, layers, lambda _: "sparse"),
-    windows=muse_glimmer.fourth_from_the_end,
+    windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
 )  # fmt: skip
 
 
@@ -92,7 +95,7 @@ def model(c: ModelConfig) -> Module:
     parts = {
         "vision_tower": builder("MuseSparkVisionModel")(c.section("vision_config")),
         "language_model": text_model(text),
-        **muse_glimmer.projections(c, width, "MuseSparkVisionAdapter"),
+        **projections(c, width, "MuseSparkVisionAdapter"),
         "audio_tower": builder("MuseSparkAudioModel")(audio),
     }
     return Module("MuseSparkModel", dict(parts))

@@ -299,11 +299,18 @@ def register_worded(
     *,
     tied: bool,
     text: str = "language_model",
+    text_ties: bool = False,
 ) -> Family:
     """Add a composite of two classes: ``{name}Model``, and one with a head over the words of its
-    decoder, the part ``text``; ``tied`` is the default of the config class."""
+    decoder, the part ``text``; ``tied`` is the default of the config class, ``text_ties``: the text
+    section's own word counts as well."""
     ending = "ForConditionalGeneration"
-    whole = worded(f"{name}{ending}", model, tied=tied, text=text)
+
+    def whole(c: ModelConfig) -> Module:
+        inside = text_ties and c.section("text_config").tied(default=False)
+        said = ModelConfig({"tie_word_embeddings": True}) if inside else c
+        return worded(f"{name}{ending}", lambda _: model(c), tied=tied, text=text)(said)
+
     return register_pair(model_type, name, whole, model, "multimodal", ending=ending)
 
 
