@@ -1,16 +1,59 @@
 """Muse Glimmer (Meta 2026), text and vision. Source: transformers/models/muse_glimmer.
 
 A decoder with four norms a layer, a gate as wide as the attention's output and a norm without
-weight on q, k and the embedding; a ViT that reads patches of space and time through a linear. Both
-are traces.
+weight on q, k and the embedding; a ViT that reads patches of space and time through a linear (a
+trace).
 """
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.multimodal import linear_projector, projector, register_worded, text_width
-from ..trees.catalog import builder
-from ..trees.modules import Linear, Module
+from ..layers.blocks import activation, gated_mlp
+from ..layers.decoders import Decoder, sandwich
+from ..layers.multimodal import linear_projector, projector, register_worded
+from ..layers.windows import windows
+from ..trees.catalog import builder, register_part
+from ..trees.modules import Linear, Module, RMSNorm, Windows
+
+
+def fourth_from_the_end(c: ModelConfig) -> Windows:
+    """The last layer sees everything, and every fourth before it."""
+    return windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0)
+
+
+def gated_sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Gemma 2's layer, with a gate as wide as the attention's output."""
+    block, heads = sandwich(d, c, kind), d.heads(c)
+    gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
+    block.inside("self_attn").children["gate_proj"] = gate
+    return block
+
+
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """The norms behind attention and MLP have an epsilon of their own."""
+    block, after = gated_sandwich(d, c, kind), c.number("post_norm_eps", default=1e-8)
+    for name in ("post_attention_layernorm", "post_feedforward_layernorm"):
+        block.children[name] = RMSNorm(d.width(c), eps=after)
+    for name, norm in block.children.items():
+        if isinstance(norm, Module) and name.endswith("layernorm"):
+            norm.class_name = f"{d.name}CenteredRMSNorm"
+    return block
+
+
+TEXT = Decoder(
+    "MuseGlimmerText", vocab_size=202048, hidden_size=6656, intermediate_size=19968,
+    num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2, head_dim=128,
+    rms_norm_eps=1e-5, layer=_layer, rotary=False, embedding="NormedEmbedding",
+    windows=fourth_from_the_end,
+    mlp=lambda d, c: gated_mlp(
+        f"{d.name}MLP", d.width(c), d.inner(c), act=c.text("hidden_activation", default="silu")
+    ),
+)  # fmt: skip
+
+
+def text_model(c: ModelConfig) -> Module:
+    base = TEXT.model(c)
+    base.inside("norm").class_name = "MuseGlimmerRMSNorm"
+    return base
 
 
 def projections(c: ModelConfig, hidden: Dim, adapter: str) -> dict[str, Module]:
@@ -28,13 +71,14 @@ def projections(c: ModelConfig, hidden: Dim, adapter: str) -> dict[str, Module]:
 
 
 def model(c: ModelConfig) -> Module:
-    decoder = builder("MuseGlimmerTextModel")(c.section("text_config"))
+    text = c.section("text_config")
     parts = {
         "vision_tower": builder("MuseGlimmerVisionModel")(c.section("vision_config")),
-        "language_model": decoder,
-        **projections(c, text_width(decoder), "MuseGlimmerVisionAdapter"),
+        "language_model": text_model(text),
+        **projections(c, TEXT.width(text), "MuseGlimmerVisionAdapter"),
     }
     return Module("MuseGlimmerModel", dict(parts))
 
 
+register_part("muse_glimmer_text", "MuseGlimmerTextModel", text_model, "text decoder")
 register_worded("muse_glimmer", "MuseGlimmer", model, tied=False)

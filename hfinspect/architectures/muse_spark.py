@@ -7,13 +7,12 @@ their own; its tower, and a pyramid of causal convolutions over the waveform (tw
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.decoders import Decoder, sandwich
+from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router
 from ..layers.latent_decoders import listed_kinds
-from ..layers.windows import windows
 from ..trees.catalog import builder, register_pair, register_part
 from ..trees.modules import Activation, Linear, Module, RMSNorm, Weight
-from .muse_glimmer import projections
+from .muse_glimmer import fourth_from_the_end, gated_sandwich, projections
 
 # ---- text
 
@@ -50,10 +49,8 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Gemma 2's, with gates of the attention's output and of the residual stream."""
-    block, heads, h = sandwich(d, c, kind), d.heads(c), d.width(c)
-    gates = Linear(h, heads.query * heads.dim, bias=False, kind="gate")
-    block.inside("self_attn").children["gate_proj"] = gates
+    """Muse Glimmer's, with gates of the residual stream."""
+    block, h = gated_sandwich(d, c, kind), d.width(c)
     gate = Module("MuseSparkResidualGate", gate=Weight(h, kind="scale"))
     block.children |= {
         "post_attention_layernorm": Activation("MuseSparkRMSNorm"),
@@ -74,7 +71,7 @@ TEXT = Decoder(
     num_hidden_layers=62, num_attention_heads=128, num_key_value_heads=16, head_dim=64,
     norm=_norm, moe=_moe, layer=_layer, embedding="NormedEmbedding", rotary=False,
     kinds=lambda _d, c, layers: listed_kinds(c, layers, lambda _: "sparse"),
-    windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
+    windows=fourth_from_the_end,
 )  # fmt: skip
 
 
