@@ -3,9 +3,9 @@ files: transformers/conversion_mapping.py.
 
 A decoder with a gate per head on the attention's output, sliding layers with heads of their own
 number, a shared expert and experts that files hold stacked; a ViT with layer scales and two
-convolutions that shrink its grid.  The text layers lie right under ``model`` in files; a saved
-``Step3p7Model`` keeps ``language_model``.  ``num_local_experts`` has no effect in that class: the
-default of ``n_routed_experts`` overwrites it.
+convolutions that shrink its grid (a trace).  The text layers lie right under ``model`` in files; a
+saved ``Step3p7Model`` keeps ``language_model``.  ``num_local_experts`` has no effect in that class:
+the default of ``n_routed_experts`` overwrites it.
 
 Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict further tokens: dense,
 with a head of their own; transformers drops them.  Their names: vLLM's step3p5_mtp.py; the shapes
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.dims import Dim
 from ..layers.blocks import (
     Heads,
     gated_mlp,
@@ -24,18 +24,14 @@ from ..layers.blocks import (
     layer_overrides,
     rms_norms,
     size,
-    two_layer_mlp,
 )
 from ..layers.experts import router
 from ..layers.heads import lm_head, to_words
 from ..layers.multimodal import linear_projector
-from ..layers.vision import pair, patch_conv, patch_count
 from ..layers.windows import windows
-from ..trees.catalog import register, register_part
+from ..trees.catalog import builder, register
 from ..trees.modules import (
-    Conv,
     Embedding,
-    LayerNorm,
     Layers,
     Linear,
     Module,
@@ -211,49 +207,20 @@ def text_model(
 
 # ---- vision
 
-_width = size("width", "hidden_size", default=1536)
-
-
-def vision_layer(c: ModelConfig) -> Module:
-    h, eps = _width(c), c.number("layer_norm_eps", default=1e-5)
-    ratio = c.number("mlp_ratio", default=8960 / 1536)
-    inner = named(int(h * ratio), "intermediate_size", "int(hidden_size · mlp_ratio)")
-    if inner < 1:
-        raise c.error("mlp_ratio", ratio, "a ratio that leaves a width")
-    return Module(
-        "Step3p7VisionEncoderLayer",
-        attn=Module(
-            "Step3p7VisionAttention",
-            in_proj_weight=Weight(h * 3, h, kind="qkv"),
-            in_proj_bias=Weight(h * 3, kind="qkv"),
-            out_proj=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=two_layer_mlp("Step3p7VisionMLP", h, inner, names=("c_fc", "c_proj")),
-        ln_1=LayerNorm(h, eps=eps),
-        ln_2=LayerNorm(h, eps=eps),
-        ls_1=Module("LayerScale", gamma=Weight(h, kind="scale")),
-        ls_2=Module("LayerScale", gamma=Weight(h, kind="scale")),
-    )
+#: Keys of the released configs -> those of the tower's config class.
+_RENAMED = {"width": "hidden_size", "layers": "num_hidden_layers"}
 
 
 def vision_model(c: ModelConfig) -> Module:
-    h, patch = _width(c), pair(c, "patch_size", default=14)
-    patches = patch_count(pair(c, "image_size", default=728), patch)
-    layers = Layers.of(c.count("layers", "num_hidden_layers", default=47), vision_layer(c))
-    return Module(
-        "Step3p7VisionModel",
-        conv1=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
-        positional_embedding=Weight(patches, h, component=Component.EMBEDDING, kind="position"),
-        ln_pre=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
-        transformer=Module("Transformer", resblocks=layers),
-        vit_downsampler1=Conv(h, h * 2, 3, stride=2),
-        vit_downsampler2=Conv(h * 2, h * 4, 3, stride=2),
-        part="vision",
-    )
+    values = {_RENAMED.get(key, key): value for key, value in c.values.items()}
+    values.pop("ls_init_value", None)  # what the scales begin with
+    return builder("Step3p7VisionModel")(ModelConfig(values, c.path))
 
 
 # ---- both
+
+
+_width = size("width", "hidden_size", default=1536)
 
 
 def _projector(c: ModelConfig) -> Module:
@@ -301,4 +268,3 @@ register(
     },
     category="multimodal",
 )
-register_part("step3p5_vision", "Step3p7VisionModel", vision_model, "vision")
