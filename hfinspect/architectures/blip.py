@@ -4,13 +4,16 @@ A ViT with fused q, k, v, and BERT with cross-attention to the image: as decoder
 encoder (retrieval), as both (question answering).
 """
 
+from collections.abc import Callable
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
 from ..layers.blocks import fused_attention, size
-from ..layers.composing import with_defaults
+from ..layers.composing import Part, composed, with_defaults
 from ..layers.encoders import BASE, hidden
+from ..layers.heads import classifier
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count
 from ..trees.catalog import register, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
@@ -79,58 +82,62 @@ def text_decoder(c: ModelConfig, context: Dim, at: str = "text_decoder.") -> Mod
 # ---- together
 
 
-def _parts(c: ModelConfig) -> tuple[ModelConfig, Dim, Module]:
-    """The text's config, the width of the vision tower, and that tower."""
-    text, vision = c.section("text_config"), c.section("vision_config").with_defaults(**_VISION)
+def _vision(c: ModelConfig) -> Module:
+    return vision_model(c.section("vision_config"))
+
+
+def _width(c: ModelConfig) -> Dim:
+    return hidden(c.section("vision_config").with_defaults(**_VISION))
+
+
+def _text(c: ModelConfig) -> ModelConfig:
+    text = c.section("text_config")
     # Either key suffices: the decoder inside ties as well.
     ties = {"tie_word_embeddings": c.tied(default=True) or text.tied(default=True)}
-    tied = ModelConfig({**text.given, **ties}, text.path, text.kind)
-    return tied.with_defaults(**_TEXT), hidden(vision), vision_model(vision)
+    return ModelConfig({**text.given, **ties}, text.path, text.kind).with_defaults(**_TEXT)
 
 
-def generation(c: ModelConfig) -> Module:
-    text, width, vision = _parts(c)
-    return Module(
-        "BlipForConditionalGeneration",
-        vision_model=vision,
-        text_decoder=text_decoder(text, width),
+def _encoder(c: ModelConfig) -> Module:
+    return text_model(_text(c), _width(c), pooling=False)
+
+
+def _decoder(c: ModelConfig) -> Module:
+    return text_decoder(_text(c), _width(c))
+
+
+def _words(c: ModelConfig) -> Dim:
+    return hidden(_text(c))
+
+
+def _projected(width: Callable[[ModelConfig], Dim], key: str, size: int, *, bias: bool) -> Part:
+    """Into the space that texts and images share."""
+    return lambda c: Linear(
+        width(c), c.dim(key, default=size), bias=bias, component=Component.PROJECTOR
     )
 
 
-def question_answering(c: ModelConfig) -> Module:
-    text, width, vision = _parts(c)
-    return Module(
-        "BlipForQuestionAnswering",
-        vision_model=vision,
-        text_encoder=text_model(text, width, pooling=False),
-        text_decoder=text_decoder(text, width),
-    )
-
-
-def retrieval(c: ModelConfig) -> Module:
-    text, width, vision = _parts(c)
-    shared = c.dim("image_text_hidden_size", default=256)
-    return Module(
-        "BlipForImageTextRetrieval",
-        vision_model=vision,
-        text_encoder=text_model(text, width, pooling=False),
-        vision_proj=Linear(width, shared, component=Component.PROJECTOR),
-        text_proj=Linear(hidden(text), shared, component=Component.PROJECTOR),
-        itm_head=Linear(hidden(text), 2, component=Component.HEAD, kind="classifier"),
-    )
-
-
-def both(c: ModelConfig) -> Module:
-    text, width, vision = _parts(c)
-    shared = c.dim("projection_dim", default=512)
-    return Module(
-        "BlipModel",
-        logit_scale=Weight(kind="scale"),
-        text_model=text_model(text, width),
-        vision_model=vision,
-        visual_projection=Linear(width, shared, bias=False, component=Component.PROJECTOR),
-        text_projection=Linear(hidden(text), shared, bias=False, component=Component.PROJECTOR),
-    )
+_CLASSES: dict[str, dict[str, Part]] = {
+    "BlipForConditionalGeneration": {"vision_model": _vision, "text_decoder": _decoder},
+    "BlipModel": {
+        "logit_scale": lambda _: Weight(kind="scale"),
+        "text_model": lambda c: text_model(_text(c), _width(c)),
+        "vision_model": _vision,
+        "visual_projection": _projected(_width, "projection_dim", 512, bias=False),
+        "text_projection": _projected(_words, "projection_dim", 512, bias=False),
+    },
+    "BlipForQuestionAnswering": {
+        "vision_model": _vision,
+        "text_encoder": _encoder,
+        "text_decoder": _decoder,
+    },
+    "BlipForImageTextRetrieval": {
+        "vision_model": _vision,
+        "text_encoder": _encoder,
+        "vision_proj": _projected(_width, "image_text_hidden_size", 256, bias=True),
+        "text_proj": _projected(_words, "image_text_hidden_size", 256, bias=True),
+        "itm_head": lambda c: classifier(_words(c), 2),
+    },
+}
 
 
 _context = size("encoder_hidden_size", default=768)
@@ -141,16 +148,7 @@ def only_vision(c: ModelConfig) -> Module:
     return vision_model(c.section("vision_config") if whole else c)
 
 
-register(
-    "blip",
-    {
-        "BlipForConditionalGeneration": generation,
-        "BlipModel": both,
-        "BlipForQuestionAnswering": question_answering,
-        "BlipForImageTextRetrieval": retrieval,
-    },
-    category="multimodal",
-)
+register("blip", composed(_CLASSES), category="multimodal")
 register_part("blip_vision_model", "BlipVisionModel", only_vision, "vision")
 register(
     "blip_text_model",

@@ -8,14 +8,13 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
-from ..layers.composing import respelled
+from ..layers.composing import Part, composed, respelled
 from ..layers.encoders import BASE, hidden
-from ..trees.catalog import auto_class, register, register_part
+from ..layers.heads import classifier
+from ..trees.catalog import Builder, auto_class, register, register_part
 from ..trees.modules import Layers, Linear, Module, Parameter, Weight
 from . import blip
 from .encoder_decoder import width_of
-
-Children = dict[str, Module | Parameter | None]
 
 _VISION = {
     "hidden_size": 1408, "intermediate_size": 6144, "num_hidden_layers": 39, "image_size": 224,
@@ -99,13 +98,16 @@ def _context(c: ModelConfig) -> Dim:
     return c.section("vision_config").dim("hidden_size", default=1408)
 
 
-def _seeing(c: ModelConfig, *, instructed: bool = False) -> Children:
-    """Vision tower, queries and Q-Former, which reads what the tower puts out."""
-    return {
-        "query_tokens": _queries(c),
-        "vision_model": vision_model(c.section("vision_config")),
-        "qformer": qformer(c.section("qformer_config"), _context(c), instructed=instructed),
-    }
+def _reading(c: ModelConfig, *, instructed: bool = False) -> Module:
+    return qformer(c.section("qformer_config"), _context(c), instructed=instructed)
+
+
+#: Vision tower, queries and Q-Former, which reads what the tower puts out.
+_SEEING: dict[str, Part] = {
+    "query_tokens": _queries,
+    "vision_model": lambda c: vision_model(c.section("vision_config")),
+    "qformer": _reading,
+}
 
 
 def joined(name: str, c: ModelConfig, language: Module, *, instructed: bool = False) -> Module:
@@ -115,9 +117,13 @@ def joined(name: str, c: ModelConfig, language: Module, *, instructed: bool = Fa
     known = _WIDTHS.get(text.model_type or "opt")
     width = width_of(text, language, last=False) if said or known is None else known
     projection = Linear(hidden(_section(c)), width, component=Component.PROJECTOR)
-    seeing = _seeing(c, instructed=instructed)
-    parts: Children = {"language_projection": projection, "language_model": language}
-    return Module(name, {**seeing, **parts})
+    parts = {
+        **{name: make(c) for name, make in _SEEING.items()},
+        "qformer": _reading(c, instructed=instructed),
+        "language_projection": projection,
+        "language_model": language,
+    }
+    return Module(name, parts)
 
 
 def language_model(c: ModelConfig) -> Module:
@@ -138,45 +144,25 @@ def _projection(c: ModelConfig) -> Module:
     return Linear(hidden(_section(c)), shared, component=Component.PROJECTOR)
 
 
-def vision_with_projection(c: ModelConfig) -> Module:
-    parts: Children = {**_seeing(c), "vision_projection": _projection(c)}
-    return Module("Blip2VisionModelWithProjection", parts)
-
-
-def text_with_projection(c: ModelConfig) -> Module:
-    return Module(
-        "Blip2TextModelWithProjection",
-        query_tokens=_queries(c),
-        embeddings=_text_embeddings(c),
-        qformer=qformer(c.section("qformer_config"), _context(c)),
-        text_projection=_projection(c),
-    )
-
-
-def retrieval(c: ModelConfig) -> Module:
-    judge = Linear(hidden(_section(c)), 2, component=Component.HEAD, kind="classifier")
-    return Module(
-        "Blip2ForImageTextRetrieval",
-        {
-            **_seeing(c),
-            "embeddings": _text_embeddings(c),
-            "vision_projection": _projection(c),
-            "text_projection": _projection(c),
-            "itm_head": judge,
-        },
-    )
-
-
-register(
-    "blip-2",
-    {
-        "Blip2ForConditionalGeneration": generation,
-        "Blip2Model": base,
-        "Blip2VisionModelWithProjection": vision_with_projection,
-        "Blip2TextModelWithProjection": text_with_projection,
-        "Blip2ForImageTextRetrieval": retrieval,
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "Blip2ForConditionalGeneration": generation,
+    "Blip2Model": base,
+    "Blip2VisionModelWithProjection": {**_SEEING, "vision_projection": _projection},
+    "Blip2TextModelWithProjection": {
+        "query_tokens": _queries,
+        "embeddings": _text_embeddings,
+        "qformer": _reading,
+        "text_projection": _projection,
     },
-    category="multimodal",
-)
+    "Blip2ForImageTextRetrieval": {
+        **_SEEING,
+        "embeddings": _text_embeddings,
+        "vision_projection": _projection,
+        "text_projection": _projection,
+        "itm_head": lambda c: classifier(hidden(_section(c)), 2),
+    },
+}
+
+register("blip-2", composed(_CLASSES), category="multimodal")
 register_part("blip_2_vision_model", "Blip2VisionModel", vision_model, "vision")
 register_part("blip_2_qformer", f"{_NAME}Model", only_qformer, "multimodal")

@@ -37,11 +37,10 @@ def latent_attention(c: ModelConfig) -> Module:
     )
     reading = Module("PreNorm", fn=attention, norm=LayerNorm(width), norm_context=LayerNorm(outer))
     blocks = [reading, Module("PreNorm", fn=mlp, norm=LayerNorm(width))]
+    count = c.dim("num_latents_value", default=512)
     return Module(
         "LatentAttentionModel",
-        latents=Weight(
-            c.dim("num_latents_value", default=512), width, component=Component.EMBEDDING
-        ),
+        latents=Weight(count, width, component=Component.EMBEDDING),
         cross_attend_blocks=Layers(blocks),
         kind="pooler",
     )
@@ -57,16 +56,10 @@ def model(c: ModelConfig) -> Module:
 
 _SOURCE = "modeling_nvembed.py of nvidia/NV-Embed-v2; base checked against transformers' Mistral"
 
-register("nvembed", {"NVEmbedModel": model}, category="encoder", source=_SOURCE, base=None)
-register(
-    "bidir_mistral",
-    {"BidirectionalMistralModel": text_model},
-    category="encoder",
-    source=_SOURCE,
-)
-register(
-    "latent_attention",
-    {"LatentAttentionModel": latent_attention},
-    category="encoder",
-    source=_SOURCE,
-)
+for _type, _class, _build in (
+    ("nvembed", "NVEmbedModel", model),
+    ("bidir_mistral", "BidirectionalMistralModel", text_model),
+    ("latent_attention", "LatentAttentionModel", latent_attention),
+):
+    _base = None if _type == "nvembed" else _class
+    register(_type, {_class: _build}, category="encoder", source=_SOURCE, base=_base)

@@ -66,19 +66,24 @@ def time_block(c: ModelConfig, width: int) -> Module:
     return Module(_TIME, mappers, component=Component.PROJECTOR)
 
 
-def attention_block(c: ModelConfig, width: Dim, heads: Dim) -> Module:
-    if not heads:
-        raise c.error("num_attention_heads", 0, "at least 1 where a level has attention")
-    inner = heads * (width // heads)
-    told = c.dim("conditioning_dim", default=2048)
+def attention_block(width: Dim, heads: Dim, condition: Dim) -> Module:
+    mapper = Sequential(Activation("SiLU"), Linear(condition, width), component=Component.ATTENTION)
     return Module(
         _ATTENTION,
         norm=_bare_norm(width),
-        attention=attention(width, inner, bias=True),
-        kv_mapper=Sequential(
-            Activation("SiLU"), Linear(told, width), component=Component.ATTENTION
-        ),
+        attention=attention(width, heads * (width // heads), bias=True),
+        kv_mapper=mapper,
     )
+
+
+def resized(above: int, width: int, *, up: bool, switched: bool = False) -> Module:
+    """From the level above, or back to it with ``up``; ``switched``: by interpolation."""
+    inputs, outputs = (width, above) if up else (above, width)
+    change = Conv(inputs, outputs, 2, stride=2, transposed=up)
+    if switched:
+        steps = [Conv(inputs, outputs, 1), Activation("Upsample")]
+        change = Module("UpDownBlock2d", blocks=ModuleList(steps[::-1] if up else steps))
+    return Sequential(_bare_norm(inputs), change, component=Component.CONV)
 
 
 class _Levels:
@@ -119,31 +124,24 @@ class _Levels:
 
     def blocks(self, level: int, repeats: int, *, skip: bool) -> ModuleList:
         """The row, ``repeats`` times; with ``skip`` the very first block is wider."""
-        c, width = self.config, self.widths[level]
+        c, width, row, heads = self.config, self.widths[level], self.rows[level], self.heads[level]
         kernel = int(c.dim("kernel_size", default=3))
-        row = self.rows[level]
-        made = {}
-        if _RES in row:
-            made[_RES] = res_block(width, 0, kernel)
-        if _TIME in row:
-            made[_TIME] = time_block(c, width)
+        made = {_RES: res_block(width, 0, kernel), _TIME: time_block(c, width)}
         if _ATTENTION in row:
-            made[_ATTENTION] = attention_block(c, width, self.heads[level])
+            if not heads:
+                raise c.error("num_attention_heads", 0, "at least 1 where a level has attention")
+            condition = c.dim("conditioning_dim", default=2048)
+            made[_ATTENTION] = attention_block(width, heads, condition)
         blocks = [made[name] for _ in range(repeats) for name in row]
         if skip and blocks and row[0] == _RES:
             blocks[0] = res_block(width, width, kernel)
         return ModuleList(blocks)
 
     def resized(self, level: int, *, up: bool) -> Module:
-        """From the level above to ``level``, or back with ``up``."""
-        above, width = self.widths[level - 1], self.widths[level]
-        inputs, outputs = (width, above) if up else (above, width)
-        if self.switched is None:
-            change = Conv(inputs, outputs, 2, stride=2, transposed=up)
-        else:
-            pair = [Conv(inputs, outputs, 1), Activation("Upsample")]
-            change = Module("UpDownBlock2d", blocks=ModuleList(pair[::-1] if up else pair))
-        return Sequential(_bare_norm(inputs), change, component=Component.CONV)
+        if not level:
+            return Activation("Identity")
+        above, switched = self.widths[level - 1], self.switched is not None
+        return resized(above, self.widths[level], up=up, switched=switched)
 
     def repeat_mappers(self, level: int, repeats: int) -> ModuleList:
         width = self.widths[level]
@@ -151,6 +149,7 @@ class _Levels:
 
 
 def conditions(c: ModelConfig, first: Dim) -> dict[str, Module | Parameter | None]:
+    """What reads the images and the text that the config says are given."""
     told, tokens = c.dim("conditioning_dim", default=2048), c.dim("clip_seq", default=4)
 
     def image(key: str) -> Module | None:
@@ -184,9 +183,8 @@ def model(c: ModelConfig) -> Module:
     levels = _Levels(c)
     first, order = levels.widths[0], range(levels.count)
     patch = c.dim("patch_size", default=1)
-    area, stay = patch * patch, Activation("Identity")
-    inputs = c.dim("in_channels", default=16) * area
-    outputs = c.dim("out_channels", default=16) * area
+    inputs = c.dim("in_channels", default=16) * patch * patch
+    outputs = c.dim("out_channels", default=16) * patch * patch
     return Module(
         "StableCascadeUNet",
         {
@@ -199,18 +197,14 @@ def model(c: ModelConfig) -> Module:
                 kind="patch",
             ),
             "down_blocks": Layers(levels.blocks(i, levels.down[i], skip=False) for i in order),
-            "down_downscalers": ModuleList(
-                levels.resized(i, up=False) if i else stay for i in order
-            ),
+            "down_downscalers": ModuleList(levels.resized(i, up=False) for i in order),
             "down_repeat_mappers": ModuleList(
                 levels.repeat_mappers(i, levels.down_repeats[i]) for i in order
             ),
             "up_blocks": Layers(
                 levels.blocks(i, levels.up[i], skip=i < levels.count - 1) for i in order[::-1]
             ),
-            "up_upscalers": ModuleList(
-                levels.resized(i, up=True) if i else stay for i in order[::-1]
-            ),
+            "up_upscalers": ModuleList(levels.resized(i, up=True) for i in order[::-1]),
             "up_repeat_mappers": ModuleList(
                 levels.repeat_mappers(i, levels.up_repeats[i]) for i in order[::-1]
             ),

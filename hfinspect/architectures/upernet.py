@@ -17,8 +17,6 @@ _NAME = "UperNet"
 BACKBONE = {
     "model_type": "resnet", "out_features": ["stage1", "stage2", "stage3", "stage4"],
 }  # fmt: skip
-
-
 _CONV = normed(f"{_NAME}ConvModule", "conv", "batch_norm")
 
 

@@ -4,6 +4,8 @@ ViTDet, whose map is enlarged step by step, each time next to a map of a few pla
 over the image and its trimap.
 """
 
+from itertools import pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..trees.catalog import auto_class, register
@@ -28,24 +30,19 @@ def decoder(c: ModelConfig) -> Module:
     maps = (section.dim("num_channels", default=3), *given)
     inputs = (c.dim("hidden_size", default=384), *fused)
     steps = [
-        Module("VitMatteFusionBlock", conv=_conv(inputs[i] + maps[-i - 1], fused[i], stride=1))
-        for i in range(len(fused))
+        Module("VitMatteFusionBlock", conv=_conv(came + seen, made, stride=1))
+        for came, seen, made in zip(inputs, reversed(maps), fused, strict=False)
     ]
-    convs = ModuleList(_conv(maps[i], maps[i + 1]) for i in range(len(given)))
+    convs, head = ModuleList(_conv(*both) for both in pairwise(maps)), Component.HEAD
+    matting = Sequential(
+        Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"),
+        Conv(16, 1, 1, component=head),
+    )  # fmt: skip
     return Module(
         "VitMatteDetailCaptureModule",
         convstream=Module("VitMatteConvStream", convs=convs),
         fusion_blocks=ModuleList(steps),
-        matting_head=Module(
-            "VitMatteHead",
-            matting_convs=Sequential(
-                Conv(fused[-1], 16, 3, component=Component.HEAD),
-                BatchNorm(16),
-                Activation("ReLU"),
-                Conv(16, 1, 1, component=Component.HEAD),
-            ),
-            component=Component.HEAD,
-        ),
+        matting_head=Module("VitMatteHead", matting_convs=matting, component=head),
         component=Component.CONV,
         part="projector",
     )

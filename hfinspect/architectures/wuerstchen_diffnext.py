@@ -8,7 +8,6 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.diffusion import attention
 from ..layers.vision import bounded
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -21,7 +20,7 @@ from ..trees.modules import (
     ModuleList,
     Sequential,
 )
-from .stable_cascade_unet import res_block
+from .stable_cascade_unet import attention_block, res_block, resized
 
 
 def _norm(width: int) -> Module:
@@ -36,9 +35,10 @@ def _conv_block(width: Dim, skip: int, kernel: Dim) -> Module:
 
 
 def _attention_block(width: Dim, condition: Dim, heads: Dim) -> Module:
-    mapper = Sequential(Activation("SiLU"), Linear(condition, width), component=Component.ATTENTION)
-    seen = attention(width, heads * (width // heads), bias=True)
-    return Module("AttnBlock", norm=_norm(width), attention=seen, kv_mapper=mapper)
+    """The same."""
+    block = renamed(attention_block(width, heads, condition), "SDCascade", "Wuerstchen")
+    block.class_name = "AttnBlock"
+    return block
 
 
 class _Levels:
@@ -84,10 +84,8 @@ class _Levels:
     def resized(self, i: int, *, up: bool) -> list[Module]:
         if not i:
             return []
-        above, width = self.widths[i - 1], self.widths[i]
-        inputs, outputs = (width, above) if up else (above, width)
-        change = Conv(inputs, outputs, 2, stride=2, transposed=up)
-        return [Sequential(_norm(inputs), change, component=Component.CONV)]
+        step = resized(self.widths[i - 1], self.widths[i], up=up)
+        return [renamed(step, "SDCascade", "Wuerstchen")]
 
 
 def model(c: ModelConfig) -> Module:

@@ -8,6 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
+from ..layers.deformable import named_attention
 from ..layers.reassembling import depth_head, fused_width
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
@@ -105,15 +106,7 @@ def _patch_layer(c: ModelConfig) -> Module:
     c.divided(h, c.dim(heads), "patch_transformer_hidden_size", heads)
     return Module(
         "ZoeDepthTransformerEncoderLayer",
-        self_attn=Module(
-            "ZoeDepthMultiheadAttention",
-            query=Linear(h, h, kind="query"),
-            key=Linear(h, h, kind="key"),
-            value=Linear(h, h, kind="value"),
-            out_proj=Linear(h, h, kind="output"),
-            dropout=Dropout(0.1),
-            component=Component.ATTENTION,
-        ),
+        self_attn=named_attention("ZoeDepth", h, 0.1),
         linear1=Linear(h, inner, kind="up", component=Component.MLP),
         dropout=Dropout(0.1),
         linear2=Linear(inner, h, kind="down", component=Component.MLP),
