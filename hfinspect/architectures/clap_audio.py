@@ -1,15 +1,15 @@
-"""CLAP (Wu et al. 2022). Source of shapes: transformers/models/clap/modeling_clap.py.
+"""CLAP's tower of sounds (Wu et al. 2022). Source: transformers/models/clap/modeling_clap.py.
 
-RoBERTa over texts and Swin over spectrograms, each followed by two matrices into a common space.
-The file holds counters and window indices that are computed elsewhere.
+Swin over spectrograms, followed by two matrices into the space that texts share. Files hold window
+indices that are computed elsewhere. The model of both, and the tower of texts, are traces.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers import encoders
 from ..layers.blocks import activation
-from ..layers.encoders import BASE, hidden
+from ..layers.composing import with_defaults
+from ..layers.encoders import hidden
 from ..layers.vision import pair, stage_depths
 from ..layers.windowed import stage_layer
 from ..trees.catalog import register
@@ -27,33 +27,11 @@ from ..trees.modules import (
     Weight,
 )
 
-_NAME = "ClapText"
-_TEXT = {**BASE, "vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
 _AUDIO = {
     "window_size": 8, "num_mel_bins": 64, "spec_size": 256, "hidden_act": "gelu", "patch_size": 4,
     "hidden_size": 768, "depths": (2, 2, 6, 2), "num_attention_heads": (4, 8, 16, 32),
     "patch_embed_input_channels": 1, "patch_embeds_hidden_size": 96, "layer_norm_eps": 1e-5,
 }  # fmt: skip
-
-
-def _text(c: ModelConfig) -> ModelConfig:
-    return c.with_defaults(**_TEXT)
-
-
-def _audio(c: ModelConfig) -> ModelConfig:
-    return c.with_defaults(**_AUDIO)
-
-
-def text_model(c: ModelConfig) -> Module:
-    embeddings = encoders.embeddings(c, _NAME)
-    counters = Buffer(1, c.dim("max_position_embeddings"), dtype="I64")
-    embeddings.children |= {"position_ids": counters, "token_type_ids": counters}
-    return Module(
-        "ClapTextModel",
-        embeddings=embeddings,
-        encoder=encoders.encoder(c, _NAME),
-        pooler=encoders.pooler(c, _NAME),
-    )
 
 
 def _fusion_path(width: Dim, inner: Dim, *, pooled: bool) -> Module:
@@ -140,59 +118,19 @@ def audio_model(c: ModelConfig) -> Module:
     return Module("ClapAudioModel", audio_encoder=encoder, part="audio")
 
 
-def projected(c: ModelConfig, side: str, inner: ModelConfig, tower: Module) -> dict[str, Module]:
-    """A tower and its way into the common space."""
-    size = c.dim("projection_dim", default=512)
+def with_projection(c: ModelConfig) -> Module:
+    out = c.dim("projection_dim", default=512)
     way = Module(
         "ClapProjectionLayer",
-        linear1=Linear(hidden(inner), size),
+        linear1=Linear(hidden(c), out),
         activation=activation(c.text("projection_hidden_act", default="relu")),
-        linear2=Linear(size, size),
+        linear2=Linear(out, out),
         component=Component.PROJECTOR,
         part="projector",
     )
-    return {f"{side}_model": tower, f"{side}_projection": way}
-
-
-def model(c: ModelConfig) -> Module:
-    text, audio = _text(c.section("text_config")), _audio(c.section("audio_config"))
-    return Module(
-        "ClapModel",
-        {
-            "logit_scale_a": Weight(component=Component.OTHER, kind="scale"),
-            "logit_scale_t": Weight(component=Component.OTHER, kind="scale"),
-            **projected(c, "text", text, text_model(text)),
-            **projected(c, "audio", audio, audio_model(audio)),
-        },
-    )
-
-
-def text_with_projection(c: ModelConfig) -> Module:
-    text = _text(c)
-    parts = projected(c, "text", text, text_model(text))
-    return Module("ClapTextModelWithProjection", {**parts})
-
-
-def audio_with_projection(c: ModelConfig) -> Module:
-    audio = _audio(c)
-    parts = projected(c, "audio", audio, audio_model(audio))
+    parts = {"audio_model": audio_model(c), "audio_projection": way}
     return Module("ClapAudioModelWithProjection", {**parts})
 
 
-register("clap", {"ClapModel": model}, base_prefix="clap", category="multimodal")
-register(
-    "clap_text_model",
-    {
-        "ClapTextModel": lambda c: text_model(_text(c)),
-        "ClapTextModelWithProjection": text_with_projection,
-    },
-    category="encoder",
-)
-register(
-    "clap_audio_model",
-    {
-        "ClapAudioModel": lambda c: audio_model(_audio(c)),
-        "ClapAudioModelWithProjection": audio_with_projection,
-    },
-    category="audio",
-)
+_CLASSES = {"ClapAudioModel": audio_model, "ClapAudioModelWithProjection": with_projection}
+register("clap_audio_model", with_defaults(_AUDIO, _CLASSES), category="audio")
