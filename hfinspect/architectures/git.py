@@ -9,7 +9,7 @@ from ..core.config import ModelConfig, exact
 from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE
-from ..layers.heads import to_words
+from ..layers.heads import causal_lm
 from ..layers.vision import clip_tower
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Linear, Module, Sequential, Weight
@@ -36,18 +36,11 @@ def projection(c: ModelConfig, vision: ModelConfig) -> Module:
     )
 
 
-def frames(c: ModelConfig, vision: ModelConfig) -> Module | None:
+def frames(c: ModelConfig, vision: ModelConfig) -> Module:
     """One vector per frame, for models of video."""
-    if not c.has("num_image_with_embedding"):
-        return None
-    count = int(c.count("num_image_with_embedding"))
     one = Weight(exact(1), exact(1), vision.dim("hidden_size", default=768), kind="position")
-    return Module(
-        "ParameterList",
-        {str(i): one for i in range(count)},
-        component=Component.EMBEDDING,
-        part="vision",
-    )
+    found = dict.fromkeys(map(str, range(c.count("num_image_with_embedding", default=0))), one)
+    return Module("ParameterList", {**found}, component=Component.EMBEDDING, part="vision")
 
 
 def model(c: ModelConfig) -> Module:
@@ -62,19 +55,14 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def causal(c: ModelConfig) -> Module:
-    output = to_words(
-        encoders.hidden(c),
-        encoders.vocab(c),
-        "git.embeddings.word_embeddings.weight" if c.tied(default=False) else None,
-        bias=True,
-    )
-    return Module("GitForCausalLM", git=model(c), output=output)
-
+_CAUSAL = causal_lm(
+    "GitForCausalLM", model, prefix="git", embedding="embeddings.word_embeddings", bias=True,
+    head="output",
+)  # fmt: skip
 
 register(
     "git",
-    with_defaults(_DEFAULTS, {"GitForCausalLM": causal, "GitModel": model}),
+    with_defaults(_DEFAULTS, {"GitForCausalLM": _CAUSAL, "GitModel": model}),
     base_prefix="git",
     category="multimodal",
 )

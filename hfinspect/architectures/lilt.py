@@ -14,8 +14,6 @@ from ..trees.modules import Embedding, Linear, Module
 
 #: Four edges, height and width share the hidden size (LiltLayoutEmbeddings).
 _COORDINATES = 6
-
-
 _ratio = size("channel_shrink_ratio", default=4)
 
 

@@ -58,14 +58,12 @@ def _head(c: ModelConfig, task: str) -> Module:
 
 
 def _with(name: str, *tasks: str) -> Builder:
+    kind = "tipsv2_vision_model"
     return lambda c: Module(
         name,
         {
             "vision_encoder": auto_class(
-                c.section("backbone_config"),
-                "Backbone",
-                default_type="tipsv2_vision_model",
-                part="vision",
+                c.section("backbone_config"), "Backbone", default_type=kind, part="vision"
             ),
             **{f"{task}_head": _head(c, task) for task in tasks},
         },
@@ -74,15 +72,10 @@ def _with(name: str, *tasks: str) -> Builder:
 
 
 _TASKS = {
-    "DepthEstimation": ("depth",),
-    "NormalEstimation": ("normals",),
-    "SemanticSegmentation": ("segmentation",),
-    "DensePrediction": ("depth", "normals", "segmentation"),
+    "Tipsv2DptForDepthEstimation": ("depth",),
+    "Tipsv2DptForNormalEstimation": ("normals",),
+    "Tipsv2DptForSemanticSegmentation": ("segmentation",),
+    "Tipsv2DptForDensePrediction": ("depth", "normals", "segmentation"),
 }
-_CLASSES = {f"Tipsv2DptFor{name}": tasks for name, tasks in _TASKS.items()}
-
-register(
-    "tipsv2_dpt",
-    {name: _with(name, *tasks) for name, tasks in _CLASSES.items()},
-    category="vision",
-)
+_CLASSES = {name: _with(name, *tasks) for name, tasks in _TASKS.items()}
+register("tipsv2_dpt", _CLASSES, category="vision")

@@ -22,12 +22,11 @@ def _conv(inputs: int, outputs: int, *, stride: int = 2) -> Module:
 
 
 def decoder(c: ModelConfig) -> Module:
-    section = c.section("backbone_config")
     given = c.dims("convstream_hidden_sizes", default=(48, 96, 192))
     fused = c.dims("fusion_hidden_sizes", default=(256, 128, 64, 32))
     if len(fused) != len(given) + 1:
         raise c.error("fusion_hidden_sizes", c.raw("fusion_hidden_sizes"), f"{len(given) + 1}")
-    maps = (section.dim("num_channels", default=3), *given)
+    maps = (c.section("backbone_config").dim("num_channels", default=3), *given)
     inputs = (c.dim("hidden_size", default=384), *fused)
     steps = [
         Module("VitMatteFusionBlock", conv=_conv(came + seen, made, stride=1))
