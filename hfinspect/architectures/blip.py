@@ -14,6 +14,7 @@ from ..layers.blocks import fused_attention, size
 from ..layers.composing import Part, composed, with_defaults
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
+from ..layers.multimodal import tied_section
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count
 from ..trees.catalog import register, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
@@ -91,10 +92,7 @@ def _width(c: ModelConfig) -> Dim:
 
 
 def _text(c: ModelConfig) -> ModelConfig:
-    text = c.section("text_config")
-    # Either key suffices: the decoder inside ties as well.
-    ties = {"tie_word_embeddings": c.tied(default=True) or text.tied(default=True)}
-    return ModelConfig({**text.given, **ties}, text.path, text.kind).with_defaults(**_TEXT)
+    return tied_section(c).with_defaults(**_TEXT)
 
 
 def _encoder(c: ModelConfig) -> Module:

@@ -8,12 +8,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.composing import without_static_cache
-from ..layers.heads import to_words
-from ..layers.vision import (
-    clip_attention,
-    clip_tower,
-)
-from ..trees.catalog import register, register_part
+from ..layers.heads import causal_lm
+from ..layers.multimodal import tied_section
+from ..layers.vision import clip_attention, clip_tower
+from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 # ---- text
@@ -58,9 +56,8 @@ def text_transformer(c: ModelConfig) -> Module:
     )
 
 
-def text_lm(c: ModelConfig, *, tied_to: str | None) -> Module:
-    head = to_words(_width(c), _vocab(c), tied_to)
-    return Module("Kosmos2TextForCausalLM", model=text_transformer(c), lm_head=head)
+_NAMED = "Kosmos2TextForCausalLM"
+_CAUSAL = causal_lm(_NAMED, text_transformer, tied_default=True)
 
 
 # ---- vision
@@ -93,43 +90,33 @@ def projection(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    # Either key suffices: the decoder inside ties as well.
-    tied = c.tied(default=True) or text.tied(default=True)
-    return Module(
-        "Kosmos2ForConditionalGeneration",
-        text_model=text_lm(text, tied_to="text_model.model.embed_tokens.weight" if tied else None),
-        vision_model=vision_model(c.section("vision_config")),
-        image_to_text_projection=projection(c),
-    )
+def _with(name: str, text: Builder) -> Builder:
+    def build(c: ModelConfig) -> Module:
+        words = text(tied_section(c))
+        words.scope = True
+        return Module(
+            name,
+            text_model=words,
+            vision_model=vision_model(c.section("vision_config")),
+            image_to_text_projection=projection(c),
+        )
+
+    return build
 
 
 def only_text(c: ModelConfig) -> Module:
     return Module("Kosmos2TextModel", model=text_transformer(c))
 
 
-def text_alone(c: ModelConfig) -> Module:
-    return text_lm(c, tied_to="model.embed_tokens.weight" if c.tied(default=True) else None)
-
-
-def base(c: ModelConfig) -> Module:
-    return Module(
-        "Kosmos2Model",
-        text_model=only_text(c.section("text_config")),
-        vision_model=vision_model(c.section("vision_config")),
-        image_to_text_projection=projection(c),
-    )
-
-
+_WHOLE, _BASE = "Kosmos2ForConditionalGeneration", "Kosmos2Model"
 register(
     "kosmos-2",
-    without_static_cache({"Kosmos2ForConditionalGeneration": generation, "Kosmos2Model": base}),
+    without_static_cache({_WHOLE: _with(_WHOLE, _CAUSAL), _BASE: _with(_BASE, only_text)}),
     category="multimodal",
 )
 register(
     "kosmos_2_text_model",
-    without_static_cache({"Kosmos2TextModel": only_text, "Kosmos2TextForCausalLM": text_alone}),
+    without_static_cache({"Kosmos2TextModel": only_text, _NAMED: _CAUSAL}),
     category="text decoder",
 )
 register_part("kosmos_2_vision_model", "Kosmos2VisionModel", vision_model, "vision")
