@@ -54,15 +54,19 @@ def _tables(e: Encoder, c: ModelConfig) -> Module:
     )
 
 
-def _whole(e: Encoder, c: ModelConfig) -> Module:
+def _stack(e: Encoder, c: ModelConfig) -> Module:
     layers = Layers.of(c.count("num_hidden_layers"), e.layer(e, c))
+    return Module(f"{e.name}Encoder", layers=layers)
+
+
+def _whole(e: Encoder, c: ModelConfig) -> Module:
     return Module(
         f"{e.name}Model",
         embeddings=e.embeddings(e, c),
         emb_ln=norm(c),
         pooler=None if e.pooling == "never" else encoders.pooler(c, e.name),
         rotary_emb=Activation(f"{e.name}RotaryEmbedding"),
-        encoder=Module(f"{e.name}Encoder", layers=layers),
+        encoder=e.encoder(e, c),
     )
 
 
@@ -75,6 +79,7 @@ def _forms(e: Encoder) -> Forms:
 
 
 JINA = Encoder(
-    "JinaEmbeddingsV3", "roberta", DEFAULTS, embeddings=_tables, layer=_layer, whole=_whole,
-    words=roberta_words, forms=_forms, headless=True, lacks=("ForCausalLM", "ForMultipleChoice"),
+    "JinaEmbeddingsV3", "roberta", DEFAULTS, embeddings=_tables, layer=_layer,
+    encoder=_stack, whole=_whole, words=roberta_words, forms=_forms, headless=True,
+    lacks=("ForCausalLM", "ForMultipleChoice"),
 ).register("jina_embeddings_v3")  # fmt: skip

@@ -8,38 +8,32 @@ those: modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and nomic-embed-tex
 bert_with_rope.py reads the same names and shapes.
 """
 
+from dataclasses import replace
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, size
-from ..layers.composing import composed
-from ..layers.encoders import dropout
-from ..layers.heads import classifier
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, bert_words
+from ..layers.blocks import activation
+from ..layers.composing import with_defaults
+from ..layers.encoders import BASE, dropout, hidden, labels, norm, vocab
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Weight,
-)  # fmt: skip
+from ..trees.modules import Layers, Linear, Module, Weight
+from .jina_embeddings_v3 import JINA
 
-_hidden = size("hidden_size", "n_embd", default=768)
-_vocab = size("vocab_size", default=30528)
+_DEFAULTS = {
+    **BASE, "vocab_size": 30528, "max_position_embeddings": 2048, "hidden_act": "silu",
+    "hidden_dropout_prob": 0.0,
+}  # fmt: skip
+_SYNONYMS = {
+    "n_embd": "hidden_size", "n_head": "num_attention_heads", "n_inner": "intermediate_size",
+    "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings",
+    "layer_norm_epsilon": "layer_norm_eps",
+}  # fmt: skip
 
 
-def _norm(c: ModelConfig) -> Module:
-    return LayerNorm(
-        _hidden(c), eps=c.number("layer_norm_eps", "layer_norm_epsilon", default=1e-12)
-    )
-
-
-def attention(c: ModelConfig) -> Module:
-    h, heads = _hidden(c), c.dim("num_attention_heads", "n_head", default=12)
+def _attention(c: ModelConfig) -> Module:
+    h, heads = hidden(c), c.dim("num_attention_heads")
     width = heads * (c.optional_dim("head_dim") or h // heads)
     bias = c.flag("qkv_proj_bias", default=False)
     return Module(
@@ -52,11 +46,10 @@ def attention(c: ModelConfig) -> Module:
 
 def _mlp(c: ModelConfig) -> Module:
     """Gated, but where the config names an activation without a gate."""
-    h, inner = _hidden(c), c.dim("intermediate_size", "n_inner", default=3072)
+    h, inner = hidden(c), c.dim("intermediate_size")
     first = c.flag("mlp_fc1_bias", default=False)
-    second = c.flag("mlp_fc2_bias", default=False)
+    down = Linear(inner, h, bias=c.flag("mlp_fc2_bias", default=False), kind="down")
     act = c.text("activation_function", default="swiglu") or ""
-    down = Linear(inner, h, bias=second, kind="down")
     if not act.endswith("glu"):
         return Module(
             "NomicBertMLP",
@@ -70,14 +63,14 @@ def _mlp(c: ModelConfig) -> Module:
         fc12=Linear(h, inner, bias=first, kind="gate"),
         fc11=Linear(h, inner, bias=first, kind="up"),
         fc2=down,
-        act_fn=activation(c.text("hidden_act", default="silu")),
+        act_fn=activation(c.text("hidden_act")),
         component=Component.MLP,
     )
 
 
 def _experts(c: ModelConfig, count: Dim) -> Module:
     """All experts' matrices in one, both of shape (n·I, H); one bias after their sum."""
-    h, inner = _hidden(c), c.dim("intermediate_size", "n_inner", default=3072)
+    h, inner = hidden(c), c.dim("intermediate_size")
     active = (min(int(c.dim("moe_top_k", default=1)), int(count)), int(count))
     matrix = Weight(count * inner, h, kind="expert", active=active)
     return Module(
@@ -92,116 +85,67 @@ def _experts(c: ModelConfig, count: Dim) -> Module:
     )
 
 
-def layer(c: ModelConfig, mlp: Module) -> Module:
-    return Module("NomicBertLayer", norm1=_norm(c), mlp=mlp, attn=attention(c), norm2=_norm(c))
+def _layer(c: ModelConfig, mlp: Module) -> Module:
+    return Module("NomicBertLayer", norm1=norm(c), mlp=mlp, attn=_attention(c), norm2=norm(c))
 
 
-def _layers(c: ModelConfig) -> Layers:
+def _stack(_e: Encoder, c: ModelConfig) -> Module:
     """Every ``moe_every_n_layers``-th layer, beginning with the second, is a mixture."""
-    number = c.count("num_hidden_layers", "n_layer", default=12)
+    number = c.count("num_hidden_layers")
     every, count = c.count("moe_every_n_layers", default=0), c.count("num_experts", default=0)
-    if not (every and count):
-        return Layers.of(number, layer(c, _mlp(c)))
-    made = {False: layer(c, _mlp(c)), True: layer(c, _experts(c, count))}
-    return Layers((made[i % every == 1] for i in range(int(number))), count=number)
+    layers = Layers.of(number, _layer(c, _mlp(c)))
+    if every and count:
+        made = {False: _layer(c, _mlp(c)), True: _layer(c, _experts(c, count))}
+        layers = Layers((made[i % every == 1] for i in range(int(number))), count=number)
+    return Module("NomicBertEncoder", layers=layers)
 
 
-def model(c: ModelConfig, *, pooling: bool = False) -> Module:
-    h = _hidden(c)
-    positions = c.dim("max_position_embeddings", "n_positions", default=2048)
-    segments = c.dim("type_vocab_size", default=2)
-    pooler = Module(
-        "NomicBertPooler",
-        dense=Linear(h, h),
-        activation=Activation("Tanh"),
-        component=Component.HEAD,
-        kind="pooler",
-    )
-    return Module(
-        "NomicBertModel",
-        embeddings=Module(
-            "NomicBertEmbeddings",
-            word_embeddings=Embedding(_vocab(c), h),
-            token_type_embeddings=Embedding(segments, h, kind="segment"),
-            dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
-            position_ids=Buffer(1, positions, dtype="I64", saved=False),
-            component=Component.EMBEDDING,
-        ),
-        emb_ln=_norm(c),
-        pooler=pooler if pooling else None,
-        rotary_emb=Activation("NomicBertRotaryEmbedding"),
-        encoder=Module("NomicBertEncoder", layers=_layers(c)),
-    )
+def _words(e: Encoder, c: ModelConfig) -> Module:
+    head = bert_words(e, c)
+    transform = head.inside("predictions", "transform")
+    transform.children["layer_norm"] = transform.children.pop("LayerNorm")
+    return head
 
 
-def words(c: ModelConfig) -> Module:
-    h, tied = _hidden(c), c.tied()
-    transform = Module(
-        "NomicBertPredictionHeadTransform",
-        dense=Linear(h, h, kind="transform"),
-        transform_act_fn=activation(c.text("hidden_act", default="silu")),
-        layer_norm=_norm(c),
-    )
-    predictions = Module(
-        "NomicBertLMPredictionHead",
-        bias=Weight(_vocab(c), kind="lm_head"),
-        transform=transform,
-        decoder=Linear(
-            h,
-            _vocab(c),
-            tied_to="nomic_bert.embeddings.word_embeddings.weight" if tied else None,
-            bias_tied_to="cls.predictions.bias" if tied else None,
-            kind="lm_head",
-        ),
-    )
-    return Module("NomicBertOnlyMLMHead", predictions=predictions, component=Component.HEAD)
-
-
-def pretraining(c: ModelConfig) -> Module:
-    """The class of the released code: the model is called ``bert``, the head has biases only where
-    the MLP has, and no bias of its own next to them."""
-    h, bias = _hidden(c), c.flag("mlp_fc1_bias", default=False)
+def _released_words(c: ModelConfig) -> Module:
+    """The head of the released code: biases only where the MLP has them, and none of its own next
+    to them."""
+    h, bias = hidden(c), c.flag("mlp_fc1_bias", default=False)
     tied_to = "bert.embeddings.word_embeddings.weight"
     predictions = Module(
         "NomicBertLMPredictionHead",
         transform=Module(
             "NomicBertPredictionHeadTransform",
             dense=Linear(h, h, bias=bias, kind="transform"),
-            layer_norm=_norm(c),
+            layer_norm=norm(c),
         ),
-        decoder=Linear(h, _vocab(c), bias=bias, tied_to=tied_to, kind="lm_head"),
+        decoder=Linear(h, vocab(c), bias=bias, tied_to=tied_to, kind="lm_head"),
     )
-    pooled = c.flag("add_pooling_layer", default=False)
-    return Module(
-        "NomicBertForPreTraining",
-        bert=model(c, pooling=pooled),
-        cls=Module("NomicBertPreTrainingHeads", predictions=predictions, component=Component.HEAD),
-    )
+    return Module("NomicBertPreTrainingHeads", predictions=predictions, component=Component.HEAD)
 
 
-def _labels(c: ModelConfig) -> Module:
-    return classifier(_hidden(c), c.num_labels)
+def _forms(e: Encoder) -> Forms:
+    pooled = replace(e, pooling="always").model
+
+    def released(c: ModelConfig) -> Module:
+        return pooled(c) if c.flag("add_pooling_layer", default=False) else e.bare(c)
+
+    usual = bert_forms(e)
+    return {
+        "ForMaskedLM": usual["ForMaskedLM"],
+        "ForSequenceClassification": {e.prefix: pooled, "dropout": dropout, "classifier": labels},
+        "ForTokenClassification": usual["ForTokenClassification"],
+        "ForPreTraining": {"bert": released, "cls": _released_words},
+    }
 
 
+_NOMIC = JINA.like(
+    "NomicBert", "nomic_bert", defaults=_DEFAULTS, pooling="never", encoder=_stack, words=_words,
+    forms=_forms, lacks=(),
+)  # fmt: skip
 register(
     "nomic_bert",
-    composed(
-        {
-            "NomicBertModel": model,
-            "NomicBertForMaskedLM": {"nomic_bert": model, "cls": words},
-            "NomicBertForSequenceClassification": {
-                "nomic_bert": lambda c: model(c, pooling=True),
-                "dropout": dropout,
-                "classifier": _labels,
-            },
-            "NomicBertForTokenClassification": {
-                "nomic_bert": model,
-                "dropout": dropout,
-                "classifier": _labels,
-            },
-            "NomicBertForPreTraining": pretraining,
-        }
-    ),
+    with_defaults({}, _NOMIC.classes(), synonyms=_SYNONYMS),
     base_prefix="nomic_bert",
     category="encoder",
 )
