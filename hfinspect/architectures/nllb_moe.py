@@ -8,13 +8,14 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq
 from ..layers.blocks import activation
+from ..layers.experts import numbered_experts
 from ..trees.catalog import register_pair
 from ..trees.modules import Dropout, LayerNorm, Layers, Linear, Module
 
 STYLE = seq2seq.Seq2Seq("NllbMoe", words="ScaledWordEmbedding", vocab=128112, act="relu")
 
 #: Experts that serve a token (NllbMoeTop2Router).
-_TOP = 2
+_PER_TOKEN = 2
 
 
 def _width(c: ModelConfig) -> Dim:
@@ -35,19 +36,8 @@ def _dense(c: ModelConfig, inner: Dim, *, expert: bool = False) -> Module:
 
 def _sparse(c: ModelConfig, inner: Dim) -> Module:
     count = c.count("num_experts", default=128, minimum=1)
-    expert = _dense(c, inner, expert=True)
-    bias = c.flag("router_bias", default=False)
-    scores = Linear(_width(c), count, bias=bias, component=Component.ROUTER)
-    return Module(
-        "NllbMoeSparseMLP",
-        router=Module("NllbMoeTop2Router", classifier=scores, component=Component.ROUTER),
-        experts=Module(
-            "NllbMoeExperts",
-            {f"expert_{i}": expert for i in range(int(count))},
-            component=Component.MLP,
-            kind="expert",
-            active=(min(_TOP, int(count)), int(count)),
-        ),
+    return numbered_experts(
+        c, "NllbMoe", _dense(c, inner, expert=True), _width(c), count, _PER_TOKEN
     )
 
 

@@ -4,13 +4,12 @@ Reversible layers of local attention or of attention by hashing (where queries a
 factored positions; the two streams make everything after the layers twice as wide.
 """
 
-from collections.abc import Callable
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
+from ..layers.composing import Part, composed
 from ..layers.heads import classifier
-from ..trees.catalog import Builder, register
+from ..trees.catalog import register
 from ..trees.keeps import Unknown
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
 
@@ -49,19 +48,13 @@ def attention(c: ModelConfig, kind: str) -> Module:
     h = _hidden(c)
     heads = c.dim("num_attention_heads", default=12)
     width = heads * c.dim("attention_head_size", default=64)
-    if kind == "lsh":
-        projections = Module(
-            "LSHSelfAttention",
-            query_key=Linear(h, width, bias=False, kind="query"),
-            value=Linear(h, width, bias=False, kind="value"),
-        )
-    else:
-        projections = Module(
-            "LocalSelfAttention",
-            query=Linear(h, width, bias=False, kind="query"),
-            key=Linear(h, width, bias=False, kind="key"),
-            value=Linear(h, width, bias=False, kind="value"),
-        )
+    # Where it is hashed, queries are keys.
+    named = {"query_key": "query"} if kind == "lsh" else {"query": "query", "key": "key"}
+    named["value"] = "value"
+    projections = Module(
+        "LSHSelfAttention" if kind == "lsh" else "LocalSelfAttention",
+        {at: Linear(h, width, bias=False, kind=what) for at, what in named.items()},
+    )
     output = Module("ReformerSelfOutput", dense=Linear(width, h, bias=False, kind="output"))
     return Module(
         "ReformerAttention",
@@ -143,25 +136,22 @@ def _labels(c: ModelConfig) -> Module:
     )
 
 
-def _headed(name: str, attribute: str, head: Callable[[ModelConfig], Module]) -> Builder:
-    return lambda c: Module(name, {"reformer": model(c), attribute: head(c)})
+def _outputs(c: ModelConfig) -> Module:
+    return classifier(2 * _hidden(c), c.num_labels)
 
 
+_FORMS: dict[str, dict[str, Part]] = {
+    "ModelWithLMHead": {"lm_head": _words},
+    "ForMaskedLM": {"lm_head": _words},
+    "ForSequenceClassification": {"classifier": _labels},
+    "ForQuestionAnswering": {"qa_outputs": _outputs},
+}
 register(
     "reformer",
-    {
-        "ReformerModelWithLMHead": _headed("ReformerModelWithLMHead", "lm_head", _words),
-        "ReformerModel": model,
-        "ReformerForMaskedLM": _headed("ReformerForMaskedLM", "lm_head", _words),
-        "ReformerForSequenceClassification": _headed(
-            "ReformerForSequenceClassification", "classifier", _labels
-        ),
-        "ReformerForQuestionAnswering": _headed(
-            "ReformerForQuestionAnswering",
-            "qa_outputs",
-            lambda c: classifier(2 * _hidden(c), c.num_labels),
-        ),
-    },
+    composed(
+        {f"Reformer{ending}": {"reformer": model, **form} for ending, form in _FORMS.items()}
+        | {"ReformerModel": model}
+    ),
     base_prefix="reformer",
     category="text decoder",
 )

@@ -7,7 +7,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.composing import renamed, with_defaults
+from ..layers.composing import Part, composed, renamed_classes, with_defaults
+from ..layers.experts import numbered_experts
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Dropout, Layers, Linear, Module
@@ -18,9 +19,6 @@ _DEFAULTS = {
     "num_sparse_encoder_layers": 3, "num_sparse_decoder_layers": 3, "num_heads": 12,
     "num_experts": 8,
 }  # fmt: skip
-
-#: All tables and the head are one unless the config unties them.
-_SHARED = "shared.weight"
 
 
 def _dense(c: ModelConfig) -> Module:
@@ -40,23 +38,7 @@ def _sparse(c: ModelConfig) -> Module:
     expert = _dense(c)
     for name in ("wi", "wo"):
         expert.inside(name).kind = "expert"
-    router = Linear(
-        c.dim("d_model"),
-        count,
-        bias=c.flag("router_bias", default=False),
-        component=Component.ROUTER,
-    )
-    return Module(
-        "T5SparseMLP",
-        router=Module("T5Top1Router", classifier=router, component=Component.ROUTER),
-        experts=Module(
-            "T5Experts",
-            {f"expert_{i}": expert for i in range(int(count))},
-            component=Component.MLP,
-            kind="expert",
-            active=(1, int(count)),
-        ),
-    )
+    return numbered_experts(c, "T5", expert, c.dim("d_model"), count, 1)
 
 
 def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> Module:
@@ -65,9 +47,6 @@ def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> M
     rest = {name: child for name, child in last.children.items() if name != "DenseReluDense"}
     last.children = {"mlp": _sparse(c) if sparse else _dense(c), **rest}
     return block
-
-
-_SIDES = ("encoder", "decoder")
 
 
 def _is_sparse(index: int, step: int) -> bool:
@@ -81,7 +60,7 @@ def _decoder_layers(c: ModelConfig) -> Dim:
     return c.count("num_decoder_layers", default=c.fields.count("num_layers") if said else 12)
 
 
-def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
+def _stack(c: ModelConfig, *, decoder: bool) -> Module:
     side = "decoder" if decoder else "encoder"
     said = int(_decoder_layers(c) if decoder else c.fields.count("num_layers"))
     # The config class takes the other spelling into account for the encoder alone, and last.
@@ -95,48 +74,44 @@ def _stack(c: ModelConfig, *, decoder: bool, tied_to: str | None) -> Module:
     }
     stack = t5.stack(c, decoder=decoder)
     stack.children |= {
-        "embed_tokens": t5.table(c, tied_to=tied_to),
+        "embed_tokens": t5.table(c, tied_to=_table_of(c)),
         "block": Layers([built[form] for form in wanted]),
     }
     return stack
 
 
-def _parts(c: ModelConfig) -> dict[str, Module]:
-    tied = _SHARED if c.tied() else None
-    sides = {side: _stack(c, decoder=side == "decoder", tied_to=tied) for side in _SIDES}
-    return {"shared": t5.table(c), **sides}
+def _table_of(c: ModelConfig) -> str | None:
+    """All tables and the head are one unless the config unties them."""
+    return "shared.weight" if c.tied() else None
 
 
-def _named(name: str, parts: dict[str, Module]) -> Module:
-    return renamed(Module(name, parts), "T5", "SwitchTransformers")
+def _encoder_alone(c: ModelConfig) -> Module:
+    """One that decodes has the decoder's layers too."""
+    return _stack(c, decoder=t5.encoder_decodes(c))
 
 
-def model(c: ModelConfig) -> Module:
-    return _named("SwitchTransformersModel", _parts(c))
+def _head(c: ModelConfig) -> Module:
+    return to_words(c.dim("d_model"), c.dim("vocab_size"), _table_of(c))
 
 
-def encoder_model(c: ModelConfig) -> Module:
-    # An encoder that decodes has the decoder's layers too.
-    encoder = _stack(c, decoder=t5.encoder_decodes(c), tied_to=_SHARED if c.tied() else None)
-    parts = {"shared": t5.table(c), "encoder": encoder}
-    return _named("SwitchTransformersEncoderModel", parts)
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    width: Dim = c.dim("d_model")
-    head = to_words(width, c.dim("vocab_size"), _SHARED if c.tied() else None)
-    return _named("SwitchTransformersForConditionalGeneration", {**_parts(c), "lm_head": head})
-
+_MODEL: dict[str, Part] = {
+    "shared": t5.table,
+    "encoder": lambda c: _stack(c, decoder=False),
+    "decoder": lambda c: _stack(c, decoder=True),
+}
+_CLASSES = composed(
+    {
+        "T5ForConditionalGeneration": {**_MODEL, "lm_head": _head},
+        "T5Model": _MODEL,
+        "T5EncoderModel": {"shared": t5.table, "encoder": _encoder_alone},
+    }
+)
 
 register(
     "switch_transformers",
     with_defaults(
         _DEFAULTS,
-        {
-            "SwitchTransformersForConditionalGeneration": conditional_generation,
-            "SwitchTransformersModel": model,
-            "SwitchTransformersEncoderModel": encoder_model,
-        },
+        renamed_classes(_CLASSES, "T5", "SwitchTransformers"),
         synonyms=t5.SYNONYMS,
     ),
     category="encoder-decoder",

@@ -29,6 +29,26 @@ def experts(
     )
 
 
+def numbered_experts(
+    c: ModelConfig, name: str, expert: Module, width: Dim, count: Dim, per_token: int
+) -> Module:
+    """Experts called ``expert_0``, ``expert_1``, ... behind a router of ``width``, as Switch
+    Transformers and NLLB-MoE have them; ``per_token`` of ``count`` serve a token."""
+    bias = c.flag("router_bias", default=False)
+    scores = Linear(width, count, bias=bias, component=Component.ROUTER)
+    return Module(
+        f"{name}SparseMLP",
+        router=Module(f"{name}Top{per_token}Router", classifier=scores, component=Component.ROUTER),
+        experts=Module(
+            f"{name}Experts",
+            {f"expert_{i}": expert for i in range(int(count))},
+            component=Component.MLP,
+            kind="expert",
+            active=(min(per_token, int(count)), int(count)),
+        ),
+    )
+
+
 def stacked_experts(class_name: str, count: Dim, per_token: int, hidden: int, inner: int) -> Module:
     """``count`` experts in two 3-D tensors, gate and up joined: 3·H·I weights each."""
     return Module(
